@@ -1,0 +1,140 @@
+"""What can go wrong, as one tree.
+
+::
+
+    PenstockError                    a sentence for the user, never a bug
+    ├── UsageError                   the command could not be understood        exit 2
+    │   └── SelectorError            a selector matches nothing
+    ├── ProjectError                 the project has findings                   exit 1
+    ├── EnvironmentMissingError      Java, pyspark or a driver is absent        exit 2
+    ├── StateError                   the store cannot be used                   exit 1
+    │   ├── LeaseHeldError           another run writes this target
+    │   └── PlanOutdatedError        another step came between plan and begin
+    ├── LeaseLostError               this run no longer owns its target         exit 1
+    ├── TableError                   a table or its log is not as it must be    exit 1
+    │   ├── SchemaError              a query does not fit its table
+    │   └── ConcurrentWriterError    a commit met another writer's
+    ├── DataError                    rows that may not be written               exit 1
+    ├── QueryError                   Spark refused a model's SQL                exit 1
+    └── InterruptedRunError          Ctrl-C                                     exit 130
+
+Each carries a stable kebab-case `code`, a place, one sentence with the wrong value and one hint.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from penstock.core.findings import Finding, Location
+    from penstock.core.records import Lease
+
+
+class PenstockError(Exception):
+    """A user's mistake or an outside failure, worded for the user.
+
+    >>> error = UsageError("bad-flag", "'--form' is no flag", hint="did you mean '--from'?")
+    >>> print(error.render())
+    error: bad-flag: '--form' is no flag
+      hint: did you mean '--from'?
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, code: str, sentence: str, *, where: Location | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.sentence = sentence
+        self.where = where
+        self.hint = hint
+
+    def render(self) -> str:
+        """Give `file:line: code: sentence` and, on a line of its own, the hint."""
+        head = f"{self.where}: " if self.where else "error: "
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{head}{self.code}: {self.sentence}{hint}"
+
+
+class UsageError(PenstockError):
+    """The command line, or an argument of the Python entry point, makes no sense."""
+
+    exit_code = 2
+
+
+class SelectorError(UsageError):
+    """A selector matches nothing or cannot be read (law 10)."""
+
+
+class ProjectError(PenstockError):
+    """The project has findings of severity error; all of them are attached."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        errors = sum(1 for finding in findings if finding.is_error)
+        super().__init__("project-findings", f"the project has {errors} errors")
+        self.findings = findings
+
+    def render(self) -> str:
+        """Give every finding, in the order of files and lines."""
+        return "\n".join(finding.render() for finding in self.findings)
+
+
+class EnvironmentMissingError(PenstockError):
+    """Something that must be installed outside of penstock is not there."""
+
+    exit_code = 2
+
+
+class StateError(PenstockError):
+    """The state store cannot be opened, read or written."""
+
+
+class LeaseHeldError(StateError):
+    """Another run holds the lease of a target; `holder` says which."""
+
+    def __init__(self, holder: Lease, hint: str) -> None:
+        super().__init__(
+            "lease-held",
+            f"{holder.target} is being written by run {holder.run} "
+            f"(host {holder.host}, pid {holder.pid}) since {holder.acquired:%Y-%m-%d %H:%M:%S} UTC",
+            hint=hint,
+        )
+        self.holder = holder
+
+
+class PlanOutdatedError(StateError):
+    """Another step of the target came between planning and `begin`: plan the step again."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__("plan-outdated", f"{target} was written after it was planned")
+
+
+class LeaseLostError(PenstockError):
+    """The lease lapsed and another run took it: this step must not commit or finish."""
+
+
+class TableError(PenstockError):
+    """A table, its log or its files are not in a state that a step may build on."""
+
+
+class SchemaError(TableError):
+    """The query's columns do not fit the table's."""
+
+
+class ConcurrentWriterError(TableError):
+    """Delta refused the commit because somebody else committed meanwhile."""
+
+
+class DataError(PenstockError):
+    """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+class QueryError(PenstockError):
+    """Spark refused to analyse or run the SQL of a model."""
+
+
+class InterruptedRunError(PenstockError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130

@@ -1,0 +1,63 @@
+"""What is true of a table or of files now, read without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.pin import DeltaPin, FilesPin
+from penstock.core.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One entry of a Delta log. `step` is the penstock step that made it, "" if none did.
+
+    `store` is the id of the state store whose step it was. `changes_data` is whether any file
+    was added or removed as a change of rows: OPTIMIZE, VACUUM and property changes are not.
+    """
+
+    version: int
+    time: dt.datetime
+    operation: str
+    changes_data: bool
+    step: str = ""
+    user: str = ""
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry of a log, cheap to read: enough to see that nothing happened."""
+
+    version: int
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """A Delta table as its log describes it at `version`."""
+
+    table_id: str
+    version: int
+    schema: Schema
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    rows: int | None = None
+    size_bytes: int | None = None
+
+    @property
+    def pin(self) -> DeltaPin:
+        """The pin of this version."""
+        return DeltaPin(self.table_id, self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files under a path, relative names sorted, as one version of a file source."""
+
+    pin: FilesPin
+    files: tuple[str, ...]

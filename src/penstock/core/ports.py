@@ -1,0 +1,258 @@
+"""The ports: what `app` needs from the outside, small enough to fake.
+
+Every port has one contract suite in tests/contracts that runs over each implementation.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.core.facts import Commit, Head, Listing, TableFacts
+from penstock.core.model import Source
+from penstock.core.records import (
+    Begun,
+    Execution,
+    Holder,
+    Lease,
+    ModelRecord,
+    Run,
+    Status,
+    StepRecord,
+    WatermarkChange,
+)
+from penstock.core.relation import Relation
+from penstock.core.schema import Schema
+from penstock.core.statement import Commit as CommitStatement
+from penstock.core.statement import Stage
+from penstock.core.step import Intent, Outcome, StepFailure
+
+Scalar = str | int | float | bool | None
+Row = Mapping[str, Scalar]
+Fault = Callable[[str], None]
+
+
+class Clock(Protocol):
+    """Time and fresh ids; the only source of both."""
+
+    def now(self) -> dt.datetime:
+        """Give the time, UTC, with microseconds."""
+        ...
+
+    def new_id(self) -> str:
+        """Give a UUIDv7: ids sort by the time they were made."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """Rows of a query for people: every value as text, None for NULL."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    truncated: bool = False
+
+
+class StepSession(Protocol):
+    """Spark for one step: own settings, own views, shared executors."""
+
+    def bind(self, relations: Sequence[Relation]) -> None:
+        """Make the relations readable under their view names, in order."""
+        ...
+
+    def define(self, view: str, sql: str) -> Schema:
+        """Name a query, run nothing, give its columns; `QueryError` if Spark refuses it."""
+        ...
+
+    def look(self, sql: str) -> Row:
+        """Run a query of one row."""
+        ...
+
+    def sample(self, sql: str) -> tuple[str, ...]:
+        """Run a query of few rows with one text column."""
+        ...
+
+    def stage(self, stage: Stage) -> None:
+        """Compute the stage's rows once and keep them as `penstock_stage` until the session ends."""
+        ...
+
+    def commit(self, statement: CommitStatement, intent: Intent) -> None:
+        """Run the statement; its commit, if it makes one, carries the intent as its token."""
+        ...
+
+
+class Engine(Protocol):
+    """The only hands on Spark. Nothing starts before the first session is opened."""
+
+    def session(self, model: str) -> AbstractContextManager[StepSession]:
+        """Open a session for one step; leaving it drops views and staged rows."""
+        ...
+
+    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
+        """Run a user's query and give at most `limit` rows."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel every running job; sessions then raise `InterruptedRunError`."""
+        ...
+
+    def stop(self) -> None:
+        """End what this engine started; a session that was handed in stays."""
+        ...
+
+
+class Log(Protocol):
+    """Facts of tables and files without Spark. A missing table is None, never an error."""
+
+    def head(self, uri: str) -> Head | None:
+        """Give the newest version and whose step made it."""
+        ...
+
+    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+        """Describe the table as it is now; `counts` adds rows and bytes."""
+        ...
+
+    def commits(self, uri: str, after: int) -> tuple[Commit, ...]:
+        """Give the commits above a version, oldest first; `log-gap` if some are gone."""
+        ...
+
+    def listing(self, source: Source) -> Listing:
+        """List a file source; `source-missing` if its path is not there."""
+        ...
+
+
+class Journal(Protocol):
+    """Writing down runs and steps. Every method is one transaction."""
+
+    def start_run(self, run: Run) -> None:
+        """Write the run as RUNNING."""
+        ...
+
+    def end_run(self, run: str, status: Status) -> None:
+        """Write how the run ended and release whatever it still holds."""
+        ...
+
+    def begin(
+        self, intent: Intent, contents: Mapping[str, str], holder: Holder, planned_on: int | None
+    ) -> Begun:
+        """Take the target's lease and write the step as RUNNING, or do nothing at all.
+
+        Raises `LeaseHeldError`, and `PlanOutdatedError` when the target's last step is not the
+        one that was planned on (None asks for no comparison).
+        """
+        ...
+
+    def holds(self, step: str) -> bool:
+        """Whether the step's run still owns the target with the token it was given."""
+        ...
+
+    def renew(self, run: str) -> None:
+        """Push out the expiry of every lease the run still owns."""
+        ...
+
+    def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
+        """Write success: step, partition, watermarks, history, lease. `LeaseLostError` if not ours."""
+        ...
+
+    def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
+        """Write failure: status and history; what the last success left stays."""
+        ...
+
+    def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
+        """Write a step that failed before it began, without a lease."""
+        ...
+
+    def running(self) -> tuple[StepRecord, ...]:
+        """Give the steps that are written as RUNNING."""
+        ...
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Give the leases that are taken."""
+        ...
+
+    def unlock(self, target: str) -> bool:
+        """Drop the lease of a target, whoever holds it; False if nobody does."""
+        ...
+
+
+class Records(Protocol):
+    """Reading what is remembered, and setting watermarks by hand."""
+
+    def models(self) -> Mapping[str, ModelRecord]:
+        """Give the record of every model that ever ran."""
+        ...
+
+    def text(self, checksum: str) -> str | None:
+        """Give a stored SQL text by its checksum."""
+        ...
+
+    def history(self, model: str, limit: int) -> tuple[Execution, ...]:
+        """Give a model's executions, newest first."""
+        ...
+
+    def last_results(self) -> Mapping[str, Status]:
+        """Give what became of each model in the last run."""
+        ...
+
+    def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
+        """Give every change of a model's watermarks, newest first."""
+        ...
+
+    def change_watermark(self, change: WatermarkChange) -> None:
+        """Append a change that a person made."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltStep:
+    """A step as a table's log tells it, for `state rebuild`."""
+
+    intent: Intent
+    outcome: Outcome
+    ended: dt.datetime
+
+
+class Archive(Protocol):
+    """The store as one document, and the store's own identity."""
+
+    def store_id(self) -> str:
+        """Give the id that this database was born with."""
+        ...
+
+    def export(self) -> str:
+        """Give everything as one JSON document."""
+        ...
+
+    def load(self, document: str) -> None:
+        """Replace everything by an exported document, in one transaction."""
+        ...
+
+    def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
+        """Write steps that only the logs remember, oldest first; known steps are left alone."""
+        ...
+
+
+class Store(Protocol):
+    """The state store of one target of one project."""
+
+    @property
+    def journal(self) -> Journal:
+        """What is written while steps run."""
+        ...
+
+    @property
+    def records(self) -> Records:
+        """What is read to decide."""
+        ...
+
+    @property
+    def archive(self) -> Archive:
+        """Everything, at once."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...

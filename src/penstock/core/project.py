@@ -1,0 +1,88 @@
+"""A loaded project: everything that files say, nothing that tables or records say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.findings import Finding
+from penstock.core.model import Model, Seed, Source
+from penstock.core.names import InputKind, InputName, TableName
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """How the Spark session of a target is started."""
+
+    master: str = "local[*]"
+    driver_memory: str = "2g"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSettings:
+    """How long a silent run keeps its targets, and how often a living one says so."""
+
+    length: dt.timedelta = dt.timedelta(seconds=60)
+    heartbeat: dt.timedelta = dt.timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An environment: where tables live, where state lives, which Spark runs.
+
+    `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
+    tables live in that Spark catalog and the warehouse is only the place of path tables.
+    """
+
+    name: str
+    warehouse: str
+    state: str
+    spark: SparkSettings = SparkSettings()
+    catalog: str = ""
+    schema_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The whole project for one target. `findings` holds warnings; errors are raised."""
+
+    name: str
+    root: str
+    target: Target
+    models: Mapping[str, Model]
+    sources: Mapping[str, Source]
+    seeds: Mapping[str, Seed] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    threads: int = 4
+    lease: LeaseSettings = LeaseSettings()
+    targets: tuple[str, ...] = ()
+    vars: Mapping[str, str] = field(default_factory=dict)
+
+    def table_of(self, name: InputName, this: Model | None = None) -> TableName:
+        """Give the table behind an input name; seeds answer as models do."""
+        match name.kind:
+            case InputKind.MODEL:
+                found = self.models.get(name.name) or self.seeds[name.name]
+                return found.table
+            case InputKind.SOURCE:
+                return self.sources[name.name].table
+            case InputKind.THIS:
+                if this is None:
+                    raise KeyError("`this` outside of a model")
+                return this.table
+            case InputKind.EXTERNAL:
+                schema, _, table = name.name.rpartition(".")
+                return TableName(schema, table)
+
+    def uri_of(self, table: TableName) -> str:
+        """Give the folder of a table in the embedded warehouse; "" when a catalog keeps it."""
+        if self.target.catalog:
+            return ""
+        return f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
+
+    def shown_sql(self, model: Model) -> str:
+        """Give a model's SQL with every table under the name users know: what `sql_checksum` sees."""
+        names = {name: str(self.table_of(name, model)) for name in model.query.inputs}
+        return model.query.shown(names)

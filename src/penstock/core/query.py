@@ -1,0 +1,89 @@
+"""A query whose tables are still open: text with one token per table it mentions.
+
+`project` writes the tokens, `strategies` binds them to the relations of a step. The text keeps the
+lines of the user's file, so a position that Spark reports is a position in that file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from penstock.core.names import InputKind, InputName, is_plain, quoted
+
+_TOKEN = re.compile(r"`penstock:(model|source|external|this):([^`:]+)(:bare:[^`:]+)?`")
+
+
+def mention(name: InputName, alias: str = "") -> str:
+    """Write the token of one table.
+
+    `alias` is the name under which the rest of the query knows a table that it does not alias
+    itself; a bound relation is given that alias, a shown name is not.
+
+    >>> mention(InputName(InputKind.MODEL, "users"), alias="users")
+    '`penstock:model:users:bare:users`'
+    """
+    bare = f":bare:{alias}" if alias else ""
+    return f"`penstock:{name.kind}:{name.name}{bare}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The SQL of a model after its template was rendered.
+
+    `text` is what a run of the whole history executes, `incremental` what a run on top of an
+    existing table executes; they differ only where the template asks `is_incremental()`.
+    """
+
+    text: str
+    incremental: str
+    canonical: str
+    inputs: tuple[InputName, ...]
+    parsed: bool = True
+
+    def shown(self, names: Mapping[InputName, str]) -> str:
+        """Give the text with every table under the name that users know it by."""
+        return substitute(self.text, lambda name, _: names[name])
+
+
+def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
+    """Replace every token by what `relation(input, alias)` gives; alias is "" where there is one.
+
+    >>> token = mention(InputName(InputKind.SOURCE, "raw.events"), alias="events")
+    >>> substitute(f"select * from {token}", lambda name, alias: f"v1 as {alias}")
+    'select * from v1 as events'
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        name = InputName(InputKind(found[1]), found[2])
+        return relation(name, (found[3] or "").removeprefix(":bare:"))
+
+    return _TOKEN.sub(replace, text)
+
+
+def bound(text: str, views: Mapping[InputName, str]) -> str:
+    """Bind every token to a view of the step's session, aliased to what the query calls it.
+
+    >>> events = InputName(InputKind.SOURCE, "raw.events")
+    >>> bound(f"select * from {mention(events, alias='events')}", {events: "in_1"})
+    'select * from `in_1` AS `events`'
+    """
+
+    def relation(name: InputName, alias: str) -> str:
+        view = quoted(views[name])
+        return f"{view} AS {quoted(alias)}" if alias else view
+
+    return substitute(text, relation)
+
+
+def shown_name(dotted: str) -> str:
+    """Quote the parts of a dotted name that need it, for text that people read.
+
+    >>> shown_name("raw.odd name")
+    'raw.`odd name`'
+    """
+    return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))
+
+
+__all__ = ["Query", "bound", "mention", "shown_name", "substitute"]

@@ -1,0 +1,150 @@
+"""What the state store knows of runs, steps, tables and watermarks."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.core.model import Fingerprint
+from penstock.core.pin import Pin
+from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.window import Watermark
+
+
+class Status(StrEnum):
+    """How far a run or a step got."""
+
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that runs penstock."""
+
+    run: str
+    host: str
+    pid: int
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One command that executes steps."""
+
+    id: str
+    command: str
+    arguments: str
+    target: str
+    run_timestamp: dt.datetime
+    holder: Holder
+    started: dt.datetime
+    ended: dt.datetime | None = None
+    status: Status = Status.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of one run to write one target until `expires`; `token` rises with every taking."""
+
+    target: str
+    run: str
+    host: str
+    pid: int
+    token: int
+    acquired: dt.datetime
+    heartbeat: dt.datetime
+    expires: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What `begin` gives back: the step's number and the fencing token of its lease."""
+
+    step_seq: int
+    lease_token: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step as it was begun and as it ended."""
+
+    intent: Intent
+    status: Status
+    started: dt.datetime
+    lease_token: int = 0
+    ended: dt.datetime | None = None
+    outcome: Outcome | None = None
+    failure: StepFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """What built the rows that a target holds now, for models of one partition.
+
+    `status` is that of the last execution; the other fields are those of the last success and
+    are empty if there never was one. `settled_version` is the target's Delta version after that
+    success, `pins` are its inputs by name, `sql` the text it executed.
+    """
+
+    model: str
+    status: Status
+    last_step_seq: int
+    step: str = ""
+    step_seq: int = 0
+    fingerprint: Fingerprint | None = None
+    table_id: str = ""
+    commit_version: int | None = None
+    settled_version: int | None = None
+    pins: Mapping[str, Pin] = field(default_factory=dict)
+    watermarks: tuple[Watermark, ...] = ()
+    executed_at: dt.datetime | None = None
+    duration_ms: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
+    failure: StepFailure | None = None
+
+    @property
+    def succeeded_once(self) -> bool:
+        """Whether rows of a success are on record."""
+        return self.step_seq > 0
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkChange:
+    """One entry of a watermark's history; `step` is "" when a person set it, `why` says so.
+
+    `value` is None when the watermark was reset.
+    """
+
+    model: str
+    input: str
+    column: str
+    value: str | None
+    set_at: dt.datetime
+    step: str = ""
+    who: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One row of the append-only history of a model's partitions."""
+
+    model: str
+    partition: str
+    step: str
+    step_seq: int
+    fingerprint: Fingerprint
+    executed_at: dt.datetime
+    duration_ms: int
+    rows_written: int
+    bytes_written: int
+    status: Status
+    triggered_by: str
+    executed_by: str
+    failure: StepFailure | None = None

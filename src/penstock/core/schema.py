@@ -1,0 +1,36 @@
+"""Columns of queries and tables, with types in Spark's own short spelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One top-level column; `type` is Spark's simple string, for example `struct<a:int>`."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Columns in order. Names compare without case, as Spark compares them.
+
+    >>> Schema((Column("Id", "int"),)).find("ID")
+    Column(name='Id', type='int', nullable=True, comment='')
+    """
+
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in order, as written."""
+        return tuple(column.name for column in self.columns)
+
+    def find(self, name: str) -> Column | None:
+        """Give the column of that name, without case, or None."""
+        folded = name.lower()
+        return next((c for c in self.columns if c.name.lower() == folded), None)

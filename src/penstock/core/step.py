@@ -1,0 +1,146 @@
+"""Steps: what a plan decides, what a step intends, what came of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.core.errors import PenstockError
+from penstock.core.model import Fingerprint
+from penstock.core.names import TableName
+from penstock.core.pin import InputPin
+from penstock.core.window import InputWindow, Watermark
+
+WHOLE = "*"
+
+
+class StepKind(StrEnum):
+    """What a step's one commit does to its target."""
+
+    BUILD = "build"
+    ALTER = "alter"
+    SEED = "seed"
+
+
+class State(StrEnum):
+    """Whether a partition still is what code and inputs would make (spec/drift.md §8.1)."""
+
+    CURRENT = "current"
+    NEVER_RUN = "never_run"
+    FAILED = "failed"
+    MISSING = "missing"
+    TAMPERED = "tampered"
+    SQL_CHANGED = "sql_changed"
+    SOURCE_CHANGED = "source_changed"
+    UPSTREAM_CHANGED = "upstream_changed"
+    UNRECORDED = "unrecorded"
+    FOREIGN_TABLE = "foreign_table"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a step is planned: the drift state, and what exactly differs.
+
+    `pending` means that only the outcome of an upstream step of the same plan will tell.
+    """
+
+    state: State
+    detail: str = ""
+    also: tuple[State, ...] = ()
+    pending: bool = False
+    requested: str = ""
+
+    def __str__(self) -> str:
+        """Give the words that plan, run and status print."""
+        head = self.requested or str(self.state)
+        detail = f": {self.detail}" if self.detail else ""
+        return f"{head}{detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model to bring up to date. `initial` reads its inputs whole and replaces the table."""
+
+    model: str
+    reason: Reason
+    initial: bool
+    upstream: tuple[str, ...] = ()
+    planned_on: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """All that a step will have done when it is done, written before it starts.
+
+    `base_version` is the target's Delta version before the step, None without a table.
+    `step_seq` is given by the store at `begin`; 0 before.
+    """
+
+    step: str
+    run: str
+    model: str
+    table: TableName
+    uri: str
+    kind: StepKind
+    strategy: str
+    reason: str
+    triggered_by: str
+    run_timestamp: dt.datetime
+    fingerprint: Fingerprint
+    partitions: tuple[str, ...] = (WHOLE,)
+    inputs: tuple[InputPin, ...] = ()
+    windows: tuple[InputWindow, ...] = ()
+    watermarks: tuple[Watermark, ...] = ()
+    lowers_watermarks: bool = False
+    base_version: int | None = None
+    step_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows that a step wrote. `late` is None where the input's log cannot tell."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    late: int | None = None
+    null_time: int = 0
+
+    @property
+    def written(self) -> int:
+        """Rows that are new in the table or have new values."""
+        return self.inserted + self.updated
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a step's commit did; `version` is None when nothing had to change.
+
+    `table_id` and `settled_version` say where the table stands after the step.
+    """
+
+    version: int | None
+    table_id: str = ""
+    settled_version: int | None = None
+    rows: RowCounts = RowCounts()
+    bytes_written: int = 0
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailure:
+    """Why a step failed, as records keep it (message at most 4,000 characters)."""
+
+    code: str
+    message: str
+    where: str = ""
+    hint: str = ""
+
+    @classmethod
+    def of(cls, error: PenstockError) -> StepFailure:
+        """Take over what an error says."""
+        where = str(error.where) if error.where else ""
+        return cls(error.code, error.sentence[:4000], where, error.hint)

@@ -1,0 +1,162 @@
+"""The commit token: what a Delta commit says about the step that made it (spec/state.md §2).
+
+One JSON object of at most 4 KB in `commitInfo.userMetadata`. It holds enough to write the step's
+record anew when the state store is lost, so intents are also stored in this form.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.core.model import Fingerprint
+from penstock.core.names import TableName
+from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.step import Intent, StepKind
+from penstock.core.typed import read_typed
+from penstock.core.window import Bound, InputWindow, Watermark, Window
+
+LIMIT_BYTES = 4096
+
+Json = Mapping[str, "JsonValue"]
+JsonValue = str | int | bool | None | list["JsonValue"] | Json
+
+
+def write_intent(intent: Intent) -> str:
+    """Give the whole intent as one line of JSON."""
+    document: dict[str, JsonValue] = {
+        "step": intent.step,
+        "step_seq": intent.step_seq,
+        "run": intent.run,
+        "model": intent.model,
+        "table": [intent.table.schema, intent.table.table],
+        "uri": intent.uri,
+        "kind": str(intent.kind),
+        "strategy": intent.strategy,
+        "reason": intent.reason,
+        "triggered_by": intent.triggered_by,
+        "run_timestamp": intent.run_timestamp.isoformat(),
+        "partitions": ",".join(intent.partitions),
+        "fingerprints": {
+            "sql": intent.fingerprint.sql,
+            "canonical": intent.fingerprint.canonical,
+            "settings": intent.fingerprint.settings,
+        },
+        "inputs": [[p.input, *_write_pin(p.pin)] for p in intent.inputs],
+        "window": [[w.input, *_write_window(w.window)] for w in intent.windows],
+        "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
+        "lowers_watermarks": intent.lowers_watermarks,
+        "base_version": intent.base_version,
+    }
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+
+def write_token(intent: Intent, penstock: str, store: str) -> str:
+    """Give the token of a commit; what a rebuild can do without goes first when it is too long."""
+    for cut in (
+        replace(intent, uri=""),
+        replace(intent, uri="", reason=""),
+        replace(intent, uri="", reason="", windows=()),
+        replace(intent, uri="", reason="", windows=(), inputs=()),
+    ):
+        head = json.dumps({"penstock": penstock, "store": store}, separators=(",", ":"))
+        text = head[:-1] + "," + write_intent(cut)[1:]
+        if len(text.encode()) <= LIMIT_BYTES:
+            return text
+    return json.dumps({"penstock": penstock, "store": store, "step": intent.step, "run": intent.run})
+
+
+def read_intent(text: str) -> Intent:
+    """Read what `write_intent` or `write_token` gave.
+
+    >>> read_intent("{}")
+    Traceback (most recent call last):
+    KeyError: 'step'
+    """
+    document = json.loads(text)
+    marks = document["fingerprints"]
+    schema, table = document["table"]
+    return Intent(
+        step=document["step"],
+        step_seq=document["step_seq"],
+        run=document["run"],
+        model=document["model"],
+        table=TableName(schema, table),
+        uri=document["uri"],
+        kind=StepKind(document["kind"]),
+        strategy=document["strategy"],
+        reason=document["reason"],
+        triggered_by=document["triggered_by"],
+        run_timestamp=dt.datetime.fromisoformat(document["run_timestamp"]),
+        partitions=tuple(document["partitions"].split(",")),
+        fingerprint=Fingerprint(marks["sql"], marks["canonical"], marks["settings"]),
+        inputs=tuple(InputPin(name, _read_pin(*rest)) for name, *rest in document["inputs"]),
+        windows=tuple(InputWindow(name, _read_window(*rest)) for name, *rest in document["window"]),
+        watermarks=tuple(Watermark(i, c, read_typed(v)) for i, c, v in document["watermark"]),
+        lowers_watermarks=document["lowers_watermarks"],
+        base_version=document["base_version"],
+    )
+
+
+def step_of(token: str) -> str:
+    """Give the step id of a token, "" for text that is none of ours."""
+    try:
+        document = json.loads(token)
+    except ValueError:
+        return ""
+    if not isinstance(document, dict) or "penstock" not in document:
+        return ""
+    return str(document.get("step", ""))
+
+
+def _write_pin(pin: Pin) -> list[JsonValue]:
+    match pin:
+        case DeltaPin(table_id, version):
+            return ["delta", table_id, version]
+        case FilesPin(digest, files):
+            return ["files", digest, files]
+        case ViewPin(step_seq):
+            return ["view", "", step_seq]
+        case NoPin():
+            return ["none", "", 0]
+
+
+def _read_pin(kind: str, text: str, number: int) -> Pin:
+    match kind:
+        case "delta":
+            return DeltaPin(text, number)
+        case "files":
+            return FilesPin(text, number)
+        case "view":
+            return ViewPin(number)
+        case _:
+            return NoPin()
+
+
+def _write_window(window: Window) -> list[JsonValue]:
+    return [window.column, _write_bound(window.lower), _write_bound(window.upper), window.nulls]
+
+
+def _read_window(column: str, lower: list[str] | None, upper: list[str] | None, nulls: bool) -> Window:
+    return Window(column, _read_bound(lower), _read_bound(upper), nulls)
+
+
+def _write_bound(bound: Bound | None) -> JsonValue:
+    return None if bound is None else [str(bound.value), "in" if bound.inclusive else "out"]
+
+
+def _read_bound(bound: list[str] | None) -> Bound | None:
+    return None if bound is None else Bound(read_typed(bound[0]), inclusive=bound[1] == "in")
+
+
+def pin_parts(pin: Pin) -> tuple[str, str, int]:
+    """Give a pin as kind, text and number: the columns in which stores keep it."""
+    kind, text, number = _write_pin(pin)
+    return str(kind), str(text), int(str(number))
+
+
+def pin_of(kind: str, text: str, number: int) -> Pin:
+    """Read what `pin_parts` gave."""
+    return _read_pin(kind, text, number)

@@ -1,0 +1,154 @@
+"""Watermark values: a type and a canonical text, compared by type and never as text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import total_ordering
+
+from penstock.core.errors import UsageError
+from penstock.core.names import literal
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(-?\d+)\)")
+_TEMPORAL = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+
+Sortable = int | bytes | Decimal | dt.date | dt.datetime
+
+
+def is_watermark_type(spark_type: str) -> bool:
+    """Whether a column of this type can carry a watermark; STRING needs `string_watermark` too."""
+    family = spark_type.upper()
+    return family in (*_INTEGERS, *_TEMPORAL, "STRING") or bool(_DECIMAL.fullmatch(family))
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class TypedValue:
+    """A value with its Spark type, printed as `TYPE text` (spec/python.md §4.4).
+
+    Integers and decimals of different width compare by value, strings by their UTF-8 bytes;
+    values of different families do not compare and raise `TypeError`.
+
+    >>> str(TypedValue.parse("TIMESTAMP", "2025-11-05 23:00:00"))
+    'TIMESTAMP 2025-11-05T23:00:00.000000Z'
+    >>> TypedValue.parse("INT", "9") < TypedValue.parse("BIGINT", "10")
+    True
+    """
+
+    type: str
+    text: str
+
+    @classmethod
+    def parse(cls, spark_type: str, text: str) -> TypedValue:
+        """Read a value and give its canonical form; raise `bad-value` if it does not fit.
+
+        A TIMESTAMP without an offset is UTC.
+        """
+        family = spark_type.upper().replace(" ", "")
+        try:
+            return cls(family, _canonical(family, text.strip()))
+        except (ValueError, InvalidOperation) as error:
+            raise UsageError(
+                "bad-value", f"{text!r} is not a {family}", hint=f"for example {_example(family)}"
+            ) from error
+
+    @property
+    def key(self) -> Sortable:
+        """A Python value that sorts as Spark sorts the column."""
+        if self.type in _INTEGERS:
+            return int(self.text)
+        if self.type == "DATE":
+            return dt.date.fromisoformat(self.text)
+        if self.type.startswith("TIMESTAMP"):
+            return dt.datetime.fromisoformat(self.text.removesuffix("Z"))
+        return Decimal(self.text) if _DECIMAL.fullmatch(self.type) else self.text.encode()
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether durations can be subtracted."""
+        return self.type in _TEMPORAL
+
+    @property
+    def sql(self) -> str:
+        """A typed literal that means the same in every session zone.
+
+        >>> TypedValue.parse("DECIMAL(10,2)", "12.5").sql
+        "CAST('12.50' AS DECIMAL(10,2))"
+        """
+        if self.type == "STRING":
+            return literal(self.text)
+        if self.type in _TEMPORAL:
+            return f"{self.type} '{self.text}'"
+        return f"CAST('{self.text}' AS {self.type})"
+
+    def minus(self, amount: dt.timedelta | int) -> TypedValue:
+        """Step back by a duration (temporal) or a number (integer, decimal).
+
+        >>> str(TypedValue("DATE", "2024-03-01").minus(dt.timedelta(days=1)))
+        'DATE 2024-02-29'
+        """
+        match self.key, amount:
+            case (dt.datetime() | dt.date() as moment, dt.timedelta() as span):
+                if self.type == "DATE" and span % dt.timedelta(days=1):
+                    span += dt.timedelta(days=1)  # part of a day takes the whole day in
+                return TypedValue.parse(self.type, (moment - span).isoformat())
+            case (Decimal() | int() as number, int() as step):
+                return TypedValue.parse(self.type, str(number - step))
+            case _:
+                raise TypeError(f"cannot subtract {amount!r} from a {self.type}")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by value within a family: INT 1 equals BIGINT 1."""
+        return isinstance(other, TypedValue) and self.key == other.key
+
+    def __hash__(self) -> int:
+        """Agree with `__eq__`."""
+        return hash(self.key)
+
+    def __lt__(self, other: TypedValue) -> bool:
+        """Order by value; values of different families raise `TypeError`."""
+        return self.key < other.key  # type: ignore[operator]  # families mix only by mistake
+
+    def __str__(self) -> str:
+        """Give the form in which records keep it."""
+        return f"{self.type} {self.text}"
+
+
+def read_typed(text: str) -> TypedValue:
+    """Read what `str` of a value gives.
+
+    >>> read_typed("BIGINT 42").key
+    42
+    """
+    spark_type, _, value = text.partition(" ")
+    return TypedValue.parse(spark_type, value)
+
+
+def _canonical(family: str, text: str) -> str:
+    if family in _INTEGERS:
+        return str(int(text))
+    if family == "DATE":
+        return dt.datetime.fromisoformat(text).date().isoformat()
+    if family in ("TIMESTAMP", "TIMESTAMP_NTZ"):
+        return _moment(family, text)
+    if family == "STRING":
+        return text
+    if scale := _DECIMAL.fullmatch(family):
+        return f"{Decimal(text).quantize(Decimal(1).scaleb(-int(scale[2]))):f}"
+    raise ValueError(family)
+
+
+def _moment(family: str, text: str) -> str:
+    moment = dt.datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
+    zone = "Z" if family == "TIMESTAMP" else ""
+    return moment.isoformat(timespec="microseconds") + zone
+
+
+def _example(family: str) -> str:
+    examples = {"DATE": "2024-03-01", "TIMESTAMP": "2024-03-01T12:00:00Z"}
+    return examples.get(family, "2024-03-01T12:00:00" if family in _TEMPORAL else "42")
