@@ -16,6 +16,7 @@ class Commit:
 
     `store` is the id of the state store whose step it was. `changes_data` is whether any file
     was added or removed as a change of rows: OPTIMIZE, VACUUM and property changes are not.
+    `table_id` is set by commits that create or replace the table.
     """
 
     version: int
@@ -23,9 +24,11 @@ class Commit:
     operation: str
     changes_data: bool
     step: str = ""
+    store: str = ""
     user: str = ""
     metrics: Mapping[str, int] = field(default_factory=dict)
     token: str = ""
+    table_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +64,11 @@ class Listing:
 
     pin: FilesPin
     files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFile:
+    """A file that an append added; `minimum` holds its columns' least values as logged."""
+
+    path: str
+    minimum: Mapping[str, str] = field(default_factory=dict)

@@ -16,7 +16,9 @@ def ordered(parents: Edges) -> list[str]:
     >>> ordered({"b": ["a"], "c": ["a"], "a": ["raw"], "d": ["c", "b"]})
     ['a', 'b', 'c', 'd']
     """
-    sorter = TopologicalSorter({n: [p for p in sorted(ps) if p in parents] for n, ps in parents.items()})
+    sorter = TopologicalSorter(
+        {n: [p for p in sorted(ps) if p in parents] for n, ps in parents.items()}
+    )
     sorter.prepare()
     result: list[str] = []
     while sorter.is_active():

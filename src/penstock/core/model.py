@@ -115,11 +115,16 @@ class ColumnDoc:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What code made some rows: checksums of the SQL as written and as meant (spec/drift.md §4)."""
+    """What code made some rows: checksums of the SQL as written and as meant (spec/drift.md §4).
+
+    `settings` are those that change rows; `layout` is how the table lies and what is said of it,
+    in no drift, because the rows stay the same.
+    """
 
     sql: str
     canonical: str
     settings: str = ""
+    layout: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ class TableName:
     table: str
 
     def __str__(self) -> str:
-        """Give the dotted form."""
-        return f"{self.schema}.{self.table}"
+        """Give the dotted form; a table without a schema is its name alone."""
+        return f"{self.schema}.{self.table}" if self.schema else self.table
 
     @property
     def folded(self) -> str:
@@ -73,7 +73,7 @@ class InputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputName:
-    """Something a query reads: a model by its name, a source or an external table by `schema.table`.
+    """What a query reads: a model by its name, a source or an external table by `schema.table`.
 
     >>> str(InputName(InputKind.SOURCE, "raw.events"))
     'raw.events'

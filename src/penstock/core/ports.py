@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.core.facts import Commit, Head, Listing, TableFacts
+from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.findings import Location
 from penstock.core.model import Source
 from penstock.core.records import (
     Begun,
@@ -27,11 +28,9 @@ from penstock.core.records import (
 from penstock.core.relation import Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit as CommitStatement
-from penstock.core.statement import Stage
+from penstock.core.statement import Row, Stage
 from penstock.core.step import Intent, Outcome, StepFailure
 
-Scalar = str | int | float | bool | None
-Row = Mapping[str, Scalar]
 Fault = Callable[[str], None]
 
 
@@ -59,8 +58,8 @@ class QueryResult:
 class StepSession(Protocol):
     """Spark for one step: own settings, own views, shared executors."""
 
-    def bind(self, relations: Sequence[Relation]) -> None:
-        """Make the relations readable under their view names, in order."""
+    def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
+        """Make the relations readable under their view names, in order; give their columns."""
         ...
 
     def define(self, view: str, sql: str) -> Schema:
@@ -75,8 +74,8 @@ class StepSession(Protocol):
         """Run a query of few rows with one text column."""
         ...
 
-    def stage(self, stage: Stage) -> None:
-        """Compute the stage's rows once and keep them as `penstock_stage` until the session ends."""
+    def stage(self, stage: Stage) -> Row:
+        """Compute the stage's rows once, keep them under its view, give the look at them."""
         ...
 
     def commit(self, statement: CommitStatement, intent: Intent) -> None:
@@ -87,7 +86,9 @@ class StepSession(Protocol):
 class Engine(Protocol):
     """The only hands on Spark. Nothing starts before the first session is opened."""
 
-    def session(self, model: str) -> AbstractContextManager[StepSession]:
+    def session(
+        self, model: str, where: Location | None = None
+    ) -> AbstractContextManager[StepSession]:
         """Open a session for one step; leaving it drops views and staged rows."""
         ...
 
@@ -117,6 +118,10 @@ class Log(Protocol):
 
     def commits(self, uri: str, after: int) -> tuple[Commit, ...]:
         """Give the commits above a version, oldest first; `log-gap` if some are gone."""
+        ...
+
+    def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
+        """Give the files appended in versions (after, upto]; None if rows were rewritten."""
         ...
 
     def listing(self, source: Source) -> Listing:
@@ -154,7 +159,7 @@ class Journal(Protocol):
         ...
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success: step, partition, watermarks, history, lease. `LeaseLostError` if not ours."""
+        """Write success: records, watermarks, history, lease; `LeaseLostError` if not ours."""
         ...
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from penstock.core.findings import Finding
 from penstock.core.model import Model, Seed, Source
-from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.names import InputKind, InputName, TableName, quoted
+from penstock.core.query import shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Target:
     """An environment: where tables live, where state lives, which Spark runs.
 
     `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
-    tables live in that Spark catalog and the warehouse is only the place of path tables.
+    tables are registered in that Spark catalog under their names; their folders stay the same.
     """
 
     name: str
@@ -77,12 +78,16 @@ class Project:
                 return TableName(schema, table)
 
     def uri_of(self, table: TableName) -> str:
-        """Give the folder of a table in the embedded warehouse; "" when a catalog keeps it."""
-        if self.target.catalog:
-            return ""
+        """Give the folder of a table. A catalog's tables lie there too, so that the log is found."""
         return f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
 
+    def sql_of(self, table: TableName) -> str:
+        """Give SQL for a table that penstock writes: its folder, or its name in the catalog."""
+        if self.target.catalog:
+            return f"{quoted(self.target.catalog)}.{table.sql}"
+        return f"delta.{quoted(self.uri_of(table))}"
+
     def shown_sql(self, model: Model) -> str:
-        """Give a model's SQL with every table under the name users know: what `sql_checksum` sees."""
-        names = {name: str(self.table_of(name, model)) for name in model.query.inputs}
+        """Give a model's SQL with tables under the names users know: what `sql_checksum` sees."""
+        names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
         return model.query.shown(names)

@@ -6,6 +6,7 @@ lines of the user's file, so a position that Spark reports is a position in that
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,12 @@ from dataclasses import dataclass
 from penstock.core.names import InputKind, InputName, is_plain, quoted
 
 _TOKEN = re.compile(r"`penstock:(model|source|external|this):([^`:]+)(:bare:[^`:]+)?`")
+
+RUN_TIMESTAMP = "penstock__run_timestamp"
+_MOMENT = re.compile(
+    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,
+    re.DOTALL,
+)
 
 
 def mention(name: InputName, alias: str = "") -> str:
@@ -77,6 +84,30 @@ def bound(text: str, views: Mapping[InputName, str]) -> str:
     return substitute(text, relation)
 
 
+def at(text: str, moment: dt.datetime) -> str:
+    """Put the run timestamp where a template asked for `run_timestamp`.
+
+    The template renders to the word `penstock__run_timestamp`, which fingerprints see: the time of
+    a run is no change of code. Inside quotes and comments it becomes bare text, elsewhere a typed
+    literal. `moment` is UTC.
+
+    >>> noon = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
+    >>> at("select penstock__run_timestamp, 'penstock__run_timestamp'", noon)
+    "select TIMESTAMP '2024-03-01T12:00:00.000000Z', '2024-03-01T12:00:00.000000Z'"
+    """
+    if RUN_TIMESTAMP not in text:
+        return text
+    stamp = f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+    def replace(found: re.Match[str]) -> str:
+        quoted_text = found[1]
+        if quoted_text is not None:
+            return quoted_text.replace(RUN_TIMESTAMP, stamp)
+        return f"TIMESTAMP '{stamp}'"
+
+    return _MOMENT.sub(replace, text)
+
+
 def shown_name(dotted: str) -> str:
     """Quote the parts of a dotted name that need it, for text that people read.
 
@@ -86,4 +117,4 @@ def shown_name(dotted: str) -> str:
     return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))
 
 
-__all__ = ["Query", "bound", "mention", "shown_name", "substitute"]
+__all__ = ["RUN_TIMESTAMP", "Query", "at", "bound", "mention", "shown_name", "substitute"]

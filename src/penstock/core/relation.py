@@ -11,21 +11,25 @@ from penstock.core.window import Window
 
 @dataclass(frozen=True, slots=True)
 class DeltaRead:
-    """A Delta table: `table` is SQL for it (a quoted path or catalog name); None reads the head."""
+    """The Delta table in a folder; without a version the newest is read."""
 
-    table: str
+    uri: str
     version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
-    """Files that were listed when the step was planned; `schema` is DDL or "" to infer it."""
+    """Files that were listed when the step was planned.
+
+    `columns` are the names and types that the source declares; other columns stay as they are
+    read. CSV files without a header have exactly the declared columns.
+    """
 
     format: str
     root: str
     files: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
-    schema: str = ""
+    columns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+Scalar = str | int | float | bool | None
+Row = Mapping[str, Scalar]
+
 QUERY_VIEW = "penstock_query"
-STAGE_VIEW = "penstock_stage"
+TARGET_VIEW = "penstock_target"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rows that must not be there: `count` names the column of a look that counts them.
+
+    `sentence` may use `{count}` and `{samples}`; `samples` is a query of at most five texts.
+    """
+
+    count: str
+    code: str
+    sentence: str
+    hint: str
+    samples: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Rows that are computed once, kept, and looked at before anything is written.
+    """Rows that are computed once and kept under a view until the step ends.
 
-    `sql` reads the model's query as `penstock_query`; the engine keeps its rows as
-    `penstock_stage`. `look` gives one row about them; `samples` at most five bad keys.
+    `look` gives one row about them and is the action that computes them; then the rules are held.
     """
 
+    view: str
     sql: str
     look: str
-    samples: str
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +53,15 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that one step runs. Without a commit nothing is stored (views)."""
+    """All that one step runs: stages in order, then the commit that `decide` picks.
 
-    query: str
-    stage: Stage | None = None
-    commit: Commit | None = None
+    `decide` sees the look of the last stage (empty without one); None means nothing to write.
+    """
+
+    stages: tuple[Stage, ...]
+    decide: Callable[[Row], Commit | None]
+
+    @classmethod
+    def just(cls, commit: Commit | None) -> Work:
+        """One commit, or none, whatever the rows are."""
+        return cls((), lambda _: commit)

@@ -24,52 +24,6 @@ class StepKind(StrEnum):
     SEED = "seed"
 
 
-class State(StrEnum):
-    """Whether a partition still is what code and inputs would make (spec/drift.md §8.1)."""
-
-    CURRENT = "current"
-    NEVER_RUN = "never_run"
-    FAILED = "failed"
-    MISSING = "missing"
-    TAMPERED = "tampered"
-    SQL_CHANGED = "sql_changed"
-    SOURCE_CHANGED = "source_changed"
-    UPSTREAM_CHANGED = "upstream_changed"
-    UNRECORDED = "unrecorded"
-    FOREIGN_TABLE = "foreign_table"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a step is planned: the drift state, and what exactly differs.
-
-    `pending` means that only the outcome of an upstream step of the same plan will tell.
-    """
-
-    state: State
-    detail: str = ""
-    also: tuple[State, ...] = ()
-    pending: bool = False
-    requested: str = ""
-
-    def __str__(self) -> str:
-        """Give the words that plan, run and status print."""
-        head = self.requested or str(self.state)
-        detail = f": {self.detail}" if self.detail else ""
-        return f"{head}{detail}"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One model to bring up to date. `initial` reads its inputs whole and replaces the table."""
-
-    model: str
-    reason: Reason
-    initial: bool
-    upstream: tuple[str, ...] = ()
-    planned_on: int | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Intent:
     """All that a step will have done when it is done, written before it starts.

@@ -43,6 +43,7 @@ def write_intent(intent: Intent) -> str:
             "sql": intent.fingerprint.sql,
             "canonical": intent.fingerprint.canonical,
             "settings": intent.fingerprint.settings,
+            "layout": intent.fingerprint.layout,
         },
         "inputs": [[p.input, *_write_pin(p.pin)] for p in intent.inputs],
         "window": [[w.input, *_write_window(w.window)] for w in intent.windows],
@@ -65,7 +66,9 @@ def write_token(intent: Intent, penstock: str, store: str) -> str:
         text = head[:-1] + "," + write_intent(cut)[1:]
         if len(text.encode()) <= LIMIT_BYTES:
             return text
-    return json.dumps({"penstock": penstock, "store": store, "step": intent.step, "run": intent.run})
+    return json.dumps(
+        {"penstock": penstock, "store": store, "step": intent.step, "run": intent.run}
+    )
 
 
 def read_intent(text: str) -> Intent:
@@ -73,7 +76,7 @@ def read_intent(text: str) -> Intent:
 
     >>> read_intent("{}")
     Traceback (most recent call last):
-    KeyError: 'step'
+    KeyError: 'fingerprints'
     """
     document = json.loads(text)
     marks = document["fingerprints"]
@@ -91,7 +94,7 @@ def read_intent(text: str) -> Intent:
         triggered_by=document["triggered_by"],
         run_timestamp=dt.datetime.fromisoformat(document["run_timestamp"]),
         partitions=tuple(document["partitions"].split(",")),
-        fingerprint=Fingerprint(marks["sql"], marks["canonical"], marks["settings"]),
+        fingerprint=Fingerprint(**marks),
         inputs=tuple(InputPin(name, _read_pin(*rest)) for name, *rest in document["inputs"]),
         windows=tuple(InputWindow(name, _read_window(*rest)) for name, *rest in document["window"]),
         watermarks=tuple(Watermark(i, c, read_typed(v)) for i, c, v in document["watermark"]),
@@ -100,15 +103,19 @@ def read_intent(text: str) -> Intent:
     )
 
 
-def step_of(token: str) -> str:
-    """Give the step id of a token, "" for text that is none of ours."""
+def signed_by(token: str) -> tuple[str, str]:
+    """Give the step and the store of a token, two "" for text that is none of ours.
+
+    >>> signed_by('{"penstock": "1", "store": "s", "step": "a"}')
+    ('a', 's')
+    """
     try:
         document = json.loads(token)
     except ValueError:
-        return ""
+        return "", ""
     if not isinstance(document, dict) or "penstock" not in document:
-        return ""
-    return str(document.get("step", ""))
+        return "", ""
+    return str(document.get("step", "")), str(document.get("store", ""))
 
 
 def _write_pin(pin: Pin) -> list[JsonValue]:
@@ -139,7 +146,12 @@ def _write_window(window: Window) -> list[JsonValue]:
     return [window.column, _write_bound(window.lower), _write_bound(window.upper), window.nulls]
 
 
-def _read_window(column: str, lower: list[str] | None, upper: list[str] | None, nulls: bool) -> Window:
+def _read_window(
+    column: str,
+    lower: list[str] | None,
+    upper: list[str] | None,
+    nulls: bool,  # noqa: FBT001  # spread from a list
+) -> Window:
     return Window(column, _read_bound(lower), _read_bound(upper), nulls)
 
 

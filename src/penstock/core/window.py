@@ -61,8 +61,16 @@ class Window:
 
     def __str__(self) -> str:
         """Give mathematical interval notation; open ends are -∞ and ∞."""
-        low = "(-∞" if not self.lower else f"{'[' if self.lower.inclusive else '('}{self.lower.value.text}"
-        high = "∞)" if not self.upper else f"{self.upper.value.text}{']' if self.upper.inclusive else ')'}"
+        low = (
+            "(-∞"
+            if not self.lower
+            else f"{'[' if self.lower.inclusive else '('}{self.lower.value.text}"
+        )
+        high = (
+            "∞)"
+            if not self.upper
+            else f"{self.upper.value.text}{']' if self.upper.inclusive else ')'}"
+        )
         return f"{low}, {high}"
 
 

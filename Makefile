@@ -1,0 +1,82 @@
+# Everything starts here; `make` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+INSTALLED := $(VENV)/.installed
+JAVA := $(VENV)/.java-home
+JARS := $(VENV)/.jars
+WITH_JAVA := JAVA_HOME="$$(cat $(JAVA))" PATH="$(CURDIR)/$(BIN):$$PATH"
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(INSTALLED) $(JAVA) $(JARS) ## install what is missing: .venv, Java 17, the Delta jars
+
+.PHONY: check
+check: lint ## everything that needs no Java: format, lint, types, imports, unit tests, doctests
+	$(PYTEST) -q -m "not spark and not faults"
+
+.PHONY: test
+test: setup lint ## the gate: what check does and every other test, in one run
+	$(WITH_JAVA) $(PYTEST) -q
+
+.PHONY: lint
+lint: $(INSTALLED) ## format, lint, types and imports alone
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-logo
+
+.PHONY: format
+format: $(INSTALLED) ## lay out the code and mend what ruff can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: test-faults
+test-faults: setup ## kill steps at every marked point, then ask the law of crashes
+	$(WITH_JAVA) $(PYTEST) -q -m faults
+
+.PHONY: test-laws
+test-laws: setup ## the ten laws as property tests, on new random cases each time
+	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search
+
+.PHONY: demo
+demo: setup ## build a real project and show what penstock knows of it
+	$(WITH_JAVA) scripts/demo
+
+.PHONY: bench
+bench: setup ## measure what the docs promise
+	$(WITH_JAVA) $(BIN)/python scripts/bench
+
+.PHONY: docs
+docs: $(INSTALLED) ## write the generated pages anew: commands, errors, checks, strategies
+	$(BIN)/python scripts/docs
+
+.PHONY: lock
+lock: $(INSTALLED) ## resolve requirements.lock anew from the ranges in pyproject.toml
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+		--upgrade --no-emit-index-url --no-header --no-annotate --quiet --output-file requirements.lock
+
+.PHONY: clean
+clean: ## remove what can be made again, .venv too
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Made once and again only when what they come from has changed.
+
+$(INSTALLED): requirements.lock pyproject.toml scripts/ensure-venv
+	scripts/ensure-venv $(VENV)
+	@touch $@
+
+$(JAVA): scripts/ensure-java | $(INSTALLED)
+	scripts/ensure-java > $@.new
+	@mv $@.new $@
+
+$(JARS): $(INSTALLED) | $(JAVA)
+	$(WITH_JAVA) $(BIN)/penstock doctor --fix
+	@touch $@

@@ -1,0 +1,235 @@
+"""Begin, commit, finish: the part of a step in which data and records must come to agree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from penstock.core.errors import (
+    DataError,
+    LeaseHeldError,
+    LeaseLostError,
+    PenstockError,
+    StateError,
+)
+from penstock.core.facts import Commit as LogCommit
+from penstock.core.findings import Location
+from penstock.core.ports import StepSession
+from penstock.core.statement import Commit, Row, Stage, Work
+from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+
+if TYPE_CHECKING:
+    from penstock.app.run_context import Context
+    from penstock.app.shop import Shop
+
+_FINISH_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A step that is done: what it intended and what came of it."""
+
+    intent: Intent
+    outcome: Outcome
+    schema_changes: tuple[str, ...] = ()
+
+
+class Committer:
+    """The commit protocol for one step: begin, one Delta commit, finish."""
+
+    def __init__(
+        self, shop: Shop, context: Context, where: Location | None, planned_on: int | None
+    ) -> None:
+        """Take what the steps of a run share; `planned_on` is the step that was planned on."""
+        self._shop = shop
+        self._where = where
+        self._context = context
+        self._planned_on = planned_on
+        self._holder = shop.holder(context.run)
+
+    @contextmanager
+    def rejecting(self, intent: Intent) -> Iterator[None]:
+        """Record a step that fails before it begins as FAILED, without a lease."""
+        try:
+            yield
+        except PenstockError as error:
+            self._shop.writing.journal.reject(intent, StepFailure.of(error), self._holder)
+            raise
+
+    def nothing(self, intent: Intent, late: int | None) -> Ended:
+        """Record a step whose windows are empty: no statement, no commit, new pins."""
+        begun = self._begin(intent)
+        return self._finish(begun, self._unchanged(begun, late))
+
+    def alter(self, session: StepSession, build: Intent, statement: Commit) -> int | None:
+        """Make a metadata change as a step of its own; give the version it left."""
+        record = self._context.records.get(build.model)
+        intent = replace(
+            build,
+            step=self._shop.clock.new_id(),
+            kind=StepKind.ALTER,
+            watermarks=(),
+            windows=(),
+            lowers_watermarks=False,
+            fingerprint=(record and record.fingerprint) or build.fingerprint,
+        )
+        begun = self._begin(intent)
+        with self._failing(begun):
+            self._commit(session, begun, statement)
+        ended = self._finish(begun, self._outcome(begun, None))
+        self._planned_on = ended.intent.step_seq
+        return ended.outcome.version
+
+    def build(
+        self, session: StepSession, intent: Intent, work: Work, late: int | None
+    ) -> Ended:
+        """Run the stages, then the one commit; then write down what that commit did."""
+        begun = self._begin(intent)
+        self._shop.fault("after-begin")
+        with self._failing(begun):
+            look: Row = {}
+            for stage in work.stages:
+                look = session.stage(stage)
+                hold(session, stage, look, self._where)
+            statement = work.decide(look)
+            if statement is not None:
+                self._commit(session, begun, statement)
+            outcome = self._outcome(begun, late)
+        return self._finish(begun, outcome)
+
+    def _begin(self, intent: Intent) -> Intent:
+        contents = self._context.contents(intent.model)
+        journal = self._shop.writing.journal
+
+        def begin() -> Intent:
+            begun = journal.begin(intent, contents, self._holder, self._planned_on)
+            return replace(intent, step_seq=begun.step_seq)
+
+        return waiting(begin, self._context.wait_seconds)
+
+    def _commit(self, session: StepSession, intent: Intent, statement: Commit) -> None:
+        self._shop.fault("before-commit")
+        if not self._shop.writing.journal.holds(intent.step):
+            raise lease_lost(intent)
+        session.commit(statement, intent)
+        self._shop.fault("after-commit")
+
+    @contextmanager
+    def _failing(self, intent: Intent) -> Iterator[None]:
+        """Record a begun step that fails, unless its commit turns out to be in the log."""
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, LeaseLostError):
+                raise
+            if not isinstance(error, PenstockError):
+                failure = StepFailure("internal-error", f"{type(error).__name__}: {error}"[:4000])
+            else:
+                failure = StepFailure.of(error)
+            self._shop.writing.journal.fail(intent.step, failure)
+            raise
+
+    def _outcome(self, intent: Intent, late: int | None) -> Outcome:
+        if not intent.uri:
+            return Outcome(None)
+        after = -1 if intent.base_version is None else intent.base_version
+        for commit in self._shop.log.commits(intent.uri, after):
+            if commit.step == intent.step:
+                return outcome_of(commit, self._table_id(intent, commit), late)
+        return self._unchanged(intent, late)
+
+    def _unchanged(self, intent: Intent, late: int | None) -> Outcome:
+        record = self._context.records.get(intent.model)
+        table_id = record.table_id if record else ""
+        rows = RowCounts(late=late)
+        return Outcome(None, table_id, intent.base_version, rows)
+
+    def _table_id(self, intent: Intent, commit: LogCommit) -> str:
+        if commit.table_id:
+            return commit.table_id
+        record = self._context.records.get(intent.model)
+        if record is not None and record.table_id:
+            return record.table_id
+        facts = self._shop.log.facts(intent.uri)
+        return facts.table_id if facts else ""
+
+    def _finish(self, intent: Intent, outcome: Outcome) -> Ended:
+        journal = self._shop.writing.journal
+        for pause in (*_FINISH_PAUSES, None):
+            try:
+                journal.finish(intent.step, outcome)
+                break
+            except StateError as error:
+                if error.code != "state-unreachable":
+                    raise
+                if pause is None:
+                    raise not_recorded(intent, outcome) from error
+                time.sleep(pause)
+        self._shop.fault("after-finish")
+        return Ended(intent, outcome)
+
+
+def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) -> None:
+    """Hold a stage's rules against its look; every broken one is in the error, with samples."""
+    broken = []
+    for rule in stage.rules:
+        count = int(look.get(rule.count) or 0)
+        if count:
+            samples = ", ".join(session.sample(rule.samples))
+            broken.append((rule, rule.sentence.format(count=count, samples=samples)))
+    if broken:
+        rule = broken[0][0]
+        sentence = "; ".join(text for _, text in broken)
+        raise DataError(rule.code, sentence, where=where, hint=rule.hint)
+
+
+def outcome_of(commit: LogCommit, table_id: str, late: int | None = None) -> Outcome:
+    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3)."""
+    told = commit.metrics
+    if commit.operation == "MERGE":
+        rows = RowCounts(
+            told.get("numTargetRowsInserted", 0),
+            told.get("numTargetRowsUpdated", 0),
+            told.get("numTargetRowsDeleted", 0),
+            late,
+        )
+    else:
+        copied = told.get("numCopiedRows", 0)
+        rows = RowCounts(told.get("numOutputRows", 0) - copied, 0, told.get("numDeletedRows", 0), late)
+    size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
+    return Outcome(commit.version, table_id, commit.version, rows, size, told)
+
+
+def waiting(begin: Callable[[], Intent], seconds: float) -> Intent:
+    """Try to begin until the lease is free or the time is over."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return begin()
+        except LeaseHeldError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(min(0.5, max(0.0, until - time.monotonic())))
+
+
+def lease_lost(intent: Intent) -> LeaseLostError:
+    """Give the error of a step that another run has taken the target from."""
+    return LeaseLostError(
+        "lease-lost",
+        f"{intent.table} was taken over by another run while this one was silent",
+        hint="nothing of this step was committed; run again",
+    )
+
+
+def not_recorded(intent: Intent, outcome: Outcome) -> StateError:
+    """Give the error of a step that is in the table and not yet in the records."""
+    version = "without a commit" if outcome.version is None else f"as version {outcome.version}"
+    return StateError(
+        "commit-not-recorded",
+        f"step {intent.step} of {intent.model} is in the table {version}, but the state store "
+        "cannot be reached to record it",
+        hint="the data is safe; penstock recover records it once the store is back",
+    )

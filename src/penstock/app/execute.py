@@ -1,0 +1,125 @@
+"""One step from pins to record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.app.commit import Committer, Ended
+from penstock.app.inputs import pin_inputs
+from penstock.app.look import Looked, Looking
+from penstock.app.run_context import Context
+from penstock.app.shop import Shop
+from penstock.core.model import Append, Merge, Model, Table
+from penstock.core.model import View as ViewStrategy
+from penstock.core.ports import StepSession
+from penstock.core.statement import Commit, Work
+from penstock.core.step import Intent, StepKind
+from penstock.plan.values import Step
+from penstock.strategies.alter import allow_widening, alter_properties
+from penstock.strategies.append import append
+from penstock.strategies.build import Build
+from penstock.strategies.merge import merge
+from penstock.strategies.table import table
+from penstock.strategies.view import view
+
+
+def execute(shop: Shop, context: Context, step: Step) -> Ended:
+    """Do one step: pin, look, begin, commit, finish.
+
+    An error before `begin` is recorded without a lease; one after it fails the begun step. What
+    raises is a `PenstockError`, or a bug.
+    """
+    model = shop.project.models[step.model]
+    committer = Committer(shop, context, model.where, step.planned_on)
+    intent = _intent(shop, context, step, model)
+    with committer.rejecting(intent):
+        inputs = pin_inputs(shop, model, context.records, context.view)
+    intent = replace(intent, inputs=inputs.pins)
+    with shop.engine.session(model.name, model.where) as session:
+        with committer.rejecting(intent):
+            looked = Looking(shop, context, step, model, inputs).look(session)
+        intent = _promised(intent, looked, step)
+        if looked.has_nothing_to_read and not step.initial:
+            return committer.nothing(intent, looked.late)
+        intent = _alter(shop, committer, session, intent, looked, step)
+        ended = committer.build(session, intent, _work(shop, model, looked, step), looked.late)
+    return replace(ended, schema_changes=_schema_changes(looked))
+
+
+def _intent(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
+    return Intent(
+        step=shop.clock.new_id(),
+        run=context.run,
+        model=model.name,
+        table=model.table,
+        uri="" if model.is_view else shop.project.uri_of(model.table),
+        kind=StepKind.BUILD,
+        strategy=model.strategy_name,
+        reason=str(step.reason),
+        triggered_by=context.triggered_by,
+        run_timestamp=context.run_timestamp,
+        fingerprint=model.fingerprint,
+    )
+
+
+def _promised(intent: Intent, looked: Looked, step: Step) -> Intent:
+    """Add what is known now: windows, the watermarks to leave, the version before."""
+    opened = looked.opened
+    return replace(
+        intent,
+        windows=opened.windows if opened else (),
+        watermarks=opened.watermarks if opened else (),
+        lowers_watermarks=step.initial,
+        base_version=looked.facts.version if looked.facts else None,
+    )
+
+
+def _alter(  # noqa: PLR0913  # the sides of one step
+    shop: Shop,
+    committer: Committer,
+    session: StepSession,
+    intent: Intent,
+    looked: Looked,
+    step: Step,
+) -> Intent:
+    """Make the metadata commits that must come before the build; give the intent that follows."""
+    facts, model = looked.facts, shop.project.models[intent.model]
+    if facts is None or step.initial:
+        return intent
+    target = shop.project.sql_of(model.table)
+    statements = alter_properties(target, model, facts.properties, facts.schema)
+    if looked.evolution.widened:
+        statements = (*allow_widening(target, facts.properties), *statements)
+    base = facts.version
+    for sql in statements:
+        version = committer.alter(session, replace(intent, base_version=base), Commit(sql))
+        base = base if version is None else version
+    return replace(intent, base_version=base)
+
+
+def _work(shop: Shop, model: Model, looked: Looked, step: Step) -> Work:
+    known = looked.facts.schema if looked.facts and not step.initial else None
+    catalog = bool(shop.project.target.catalog)
+    build = Build(
+        model=model,
+        target=shop.project.sql_of(model.table),
+        query=looked.query,
+        table=known,
+        evolves=looked.evolution.changes_table,
+        location=shop.project.uri_of(model.table) if catalog else "",
+    )
+    match model.strategy:
+        case ViewStrategy():
+            name = shop.project.sql_of(model.table) if catalog else ""
+            return view(name, shop.project.shown_sql(model))
+        case Table() as strategy:
+            return table(build, strategy)
+        case Append():
+            return append(build)
+        case Merge() as strategy:
+            return merge(build, strategy)
+
+
+def _schema_changes(looked: Looked) -> tuple[str, ...]:
+    added = tuple(f"added {name}" for name in looked.evolution.added)
+    return added + tuple(f"widened {name}" for name in looked.evolution.widened)

@@ -1,0 +1,47 @@
+"""Fault points: places where tests kill the process, inert otherwise (spec/state.md §3).
+
+`PENSTOCK_FAULT=after-commit:2` kills at the second passing of the point `after-commit`;
+`PENSTOCK_FAULT=stop:before-commit:1` stops the process there (SIGSTOP) until it is continued.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Mapping
+
+from penstock.core.ports import Fault
+
+POINTS = (
+    "after-begin",
+    "during-staging",
+    "before-commit",
+    "after-commit",
+    "during-finish",
+    "after-finish",
+)
+
+
+def inert(point: str) -> None:
+    """Let every point pass."""
+
+
+def fault_from(environ: Mapping[str, str]) -> Fault:
+    """Give the fault that `PENSTOCK_FAULT` asks for, `inert` without it."""
+    asked = environ.get("PENSTOCK_FAULT", "")
+    if not asked:
+        return inert
+    *stop, point, count = (asked if asked.count(":") else f"{asked}:1").split(":")
+    sent = signal.SIGSTOP if stop == ["stop"] else signal.SIGKILL
+    lock, left = threading.Lock(), [int(count)]
+
+    def fault(passed: str) -> None:
+        with lock:
+            if passed != point:
+                return
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), sent)
+
+    return fault

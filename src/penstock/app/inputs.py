@@ -1,0 +1,83 @@
+"""Pinning what a step reads, at the moment its turn comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.app.observe import View
+from penstock.app.shop import Shop
+from penstock.core.errors import TableError
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.pin import DeltaPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.project import Project
+from penstock.core.query import shown_name
+from penstock.core.records import ModelRecord
+from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, Read
+from penstock.strategies.relations import leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """How every input that is no view is read, and all pins, views included."""
+
+    reads: dict[InputName, Read]
+    pins: tuple[InputPin, ...]
+
+
+def pin_inputs(shop: Shop, model: Model, records: dict[str, ModelRecord], view: View) -> Inputs:
+    """Fix the version of every input: sources as planned, models as they stand now."""
+    reads: dict[InputName, Read] = {}
+    pins: list[InputPin] = []
+    for name in leaves(shop.project, model):
+        match name.kind:
+            case InputKind.SOURCE:
+                pin = view.now.sources[name.name]
+                reads[name] = _source_read(shop.project, name, pin, view)
+            case InputKind.MODEL:
+                record = records.get(name.name)
+                inner = shop.project.models.get(name.name)
+                if inner is not None and inner.is_view:
+                    pins.append(InputPin(name.name, ViewPin(record.step_seq if record else 0)))
+                    continue
+                pin = table_pin(shop, name, record)
+                reads[name] = DeltaRead(_uri(shop, name), pin.version)
+            case InputKind.EXTERNAL:
+                pin = NoPin()
+                reads[name] = CatalogRead(shown_name(name.name))
+            case InputKind.THIS:
+                reads[name] = DeltaRead(shop.project.uri_of(model.table))
+                continue
+        pins.append(InputPin(name.name, pin))
+    return Inputs(reads, tuple(pins))
+
+
+def _uri(shop: Shop, name: InputName) -> str:
+    return shop.project.uri_of(shop.project.table_of(name))
+
+
+def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaPin:
+    """Give the newest version of a model's or seed's table."""
+    uri = _uri(shop, name)
+    head = shop.log.head(uri)
+    if head is not None and record is not None and head.version == record.settled_version:
+        return DeltaPin(record.table_id, head.version)
+    facts = shop.log.facts(uri)
+    if facts is None:
+        raise TableError(
+            "upstream-not-built",
+            f"{name} has no table at {uri}",
+            hint=f"run: penstock run --select {name}",
+        )
+    return facts.pin
+
+
+def _source_read(project: Project, name: InputName, pin: Pin, view: View) -> Read:
+    source = project.sources[name.name]
+    if isinstance(pin, DeltaPin):
+        return DeltaRead(source.path, pin.version)
+    if isinstance(pin, NoPin):
+        return CatalogRead(shown_name(name.name))
+    columns = tuple((column.name, column.type) for column in source.columns if column.type)
+    files = view.listings[name.name].files
+    return FilesRead(source.format, source.path, files, source.options, columns)

@@ -1,0 +1,132 @@
+"""Looking before a step begins: windows, columns, schema. Nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.app.inputs import Inputs
+from penstock.app.measure import Measuring, late_rows, measure, views_of
+from penstock.app.run_context import Context
+from penstock.app.shop import Shop
+from penstock.core.errors import TableError
+from penstock.core.facts import TableFacts
+from penstock.core.model import Append, Model, WindowSettings, window_settings
+from penstock.core.names import InputKind, InputName
+from penstock.core.ports import StepSession
+from penstock.core.relation import DeltaRead, Relation
+from penstock.core.schema import Schema
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.window import Watermark, Window
+from penstock.plan.evolution import Evolution, evolve
+from penstock.plan.values import Step
+from penstock.plan.windows import Opened, windowed_inputs
+from penstock.strategies.relations import Bound, bind
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a step knows before it begins; `facts` are None without a table."""
+
+    query: Schema
+    evolution: Evolution
+    facts: TableFacts | None
+    opened: Opened | None
+    late: int | None
+
+    @property
+    def has_nothing_to_read(self) -> bool:
+        """Whether the model has windows and all of them are empty."""
+        return self.opened is not None and self.opened.all_empty
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """One step about to begin."""
+
+    shop: Shop
+    context: Context
+    step: Step
+    model: Model
+    inputs: Inputs
+
+    def look(self, session: StepSession) -> Looked:
+        """Open windows, define the query as `penstock_query`, compare it with the table."""
+        settings = window_settings(self.model.strategy)
+        windowed = self._windows(session, settings) if settings else None
+        opened, late = windowed or (None, None)
+        windows = {w.input: w.window for w in opened.windows} if opened else {}
+        bound = self._bind(windows)
+        session.bind(bound.relations)
+        query = session.define(QUERY_VIEW, bound.sql)
+        facts = self._facts()
+        table = facts.schema if facts and not self.step.initial else None
+        evolution = evolve(self.model, query, table)
+        if facts is not None and table is not None:
+            uri = self.shop.project.uri_of(self.model.table)
+            read = DeltaRead(uri, facts.version)
+            session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
+        written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
+        return Looked(written, evolution, facts, opened, late)
+
+    def _windows(
+        self, session: StepSession, settings: WindowSettings
+    ) -> tuple[Opened, int | None]:
+        whole = self._bind({})
+        schemas = session.bind(whole.relations)
+        views = views_of(whole)
+        direct = {
+            name.name: schemas[views[name.name]]
+            for name in self.model.query.inputs
+            if name.kind is not InputKind.THIS
+        }
+        record = self.context.records.get(self.model.name)
+        what = Measuring(
+            model=self.model,
+            settings=settings,
+            inputs=windowed_inputs(self.model, settings, direct),
+            views=views,
+            watermarks=self._watermarks(),
+            initial=self.step.initial,
+            as_of=self.context.as_of,
+        )
+        pins = {pin.input: pin.pin for pin in self.inputs.pins}
+        return measure(session, what), late_rows(self.shop, session, what, pins, record)
+
+    def _watermarks(self) -> tuple[Watermark, ...]:
+        record = self.context.records.get(self.model.name)
+        if self.step.initial:
+            return ()
+        marks = record.watermarks if record else ()
+        built = record is not None and record.succeeded_once
+        if not built and not marks and isinstance(self.model.strategy, Append):
+            raise TableError(
+                "adopt-needs-watermark",
+                f"{self.model.table} already holds rows; appending from the start would double them",
+                where=self.model.where,
+                hint=f"say how far it goes: penstock watermark set {self.model.name} VALUE "
+                "--column INPUT.COLUMN --type TYPE",
+            )
+        return marks
+
+    def _bind(self, windows: dict[str, Window]) -> Bound:
+        return bind(
+            self.shop.project,
+            self.model,
+            self.inputs.reads,
+            windows,
+            incremental=not self.step.initial,
+            moment=self.context.run_timestamp,
+        )
+
+    def _facts(self) -> TableFacts | None:
+        if self.model.is_view:
+            return None
+        facts = self.shop.log.facts(self.shop.project.uri_of(self.model.table))
+        if facts is None and not self.step.initial:
+            raise TableError(
+                "table-gone",
+                f"{self.model.table} disappeared while the step was running",
+                where=self.model.where,
+                hint="run again; the next plan rebuilds it",
+            )
+        return facts

@@ -1,0 +1,107 @@
+"""Looking at targets and sources as they are now, without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from penstock.app.shop import Shop
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.facts import Listing
+from penstock.core.model import Model, Source
+from penstock.core.names import InputKind
+from penstock.core.pin import NoPin, Pin
+from penstock.core.records import ModelRecord
+from penstock.plan.values import Now, Observed
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What was seen: the plan's side of it, and the listings that steps will read."""
+
+    now: Now
+    listings: dict[str, Listing] = field(default_factory=dict)
+
+
+def observe(
+    shop: Shop, models: Iterable[str], records: dict[str, ModelRecord], moment: dt.datetime
+) -> View:
+    """Look at the targets of the models and at every source below them."""
+    project = shop.project
+    wanted = [project.models[name] for name in models]
+    targets = {
+        model.name: observe_target(shop, model, records.get(model.name))
+        for model in wanted
+        if not model.is_view
+    }
+    pins: dict[str, Pin] = {}
+    broken: dict[str, PenstockError] = {}
+    listings: dict[str, Listing] = {}
+    for name in source_names(shop, wanted):
+        source = project.sources[name]
+        try:
+            pins[name] = _pin(shop, source, listings)
+        except PenstockError as error:
+            broken[name] = error
+    return View(Now(moment, targets, pins, broken), listings)
+
+
+def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
+    """Give the sources that the models read, themselves or through views, sorted."""
+    found: set[str] = set()
+    waiting = [name for model in models for name in model.query.inputs]
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        if name.kind is InputKind.SOURCE:
+            found.add(name.name)
+        inner = shop.project.models.get(name.name) if name.kind is InputKind.MODEL else None
+        if inner is not None and inner.is_view:
+            more = [each for each in inner.query.inputs if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+    return sorted(found)
+
+
+def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at one target: the newest entry of its log, and more only if something happened."""
+    uri = shop.project.uri_of(model.table)
+    head = shop.log.head(uri)
+    if head is None:
+        return Observed()
+    if record is None or not record.succeeded_once or record.settled_version is None:
+        ever_ours = any(commit.step for commit in shop.log.commits(uri, -1))
+        return Observed(head, ever_ours=ever_ours)
+    if head.version == record.settled_version and head.step:
+        return Observed(head)
+    facts = shop.log.facts(uri)
+    store = shop.reading.archive.store_id()
+    foreign = tuple(
+        commit
+        for commit in shop.log.commits(uri, record.settled_version)
+        if commit.changes_data and commit.store != store
+    )
+    return Observed(head, facts.table_id if facts else "", foreign)
+
+
+def _pin(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
+    if not source.path:
+        return NoPin()
+    if not source.is_delta:
+        listings[str(source.table)] = shop.log.listing(source)
+        return listings[str(source.table)].pin
+    facts = shop.log.facts(source.path)
+    if facts is None:
+        raise no_source_table(source)
+    return facts.pin
+
+
+def no_source_table(source: Source) -> PenstockError:
+    """Give the error of a Delta source that is not there (case J17)."""
+    return TableError(
+        "source-missing",
+        f"source {source.table} has no Delta table: {source.path}",
+        where=source.where,
+        hint="correct `path` or `format`, or create the table",
+    )

@@ -1,0 +1,38 @@
+"""Keeping the run's own picture of the records up to date as steps end."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from penstock.app.commit import Ended
+from penstock.core.records import ModelRecord, Status
+
+
+def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:
+    """Give the record that the store now holds of a model whose step has just ended well."""
+    intent, outcome = ended.intent, ended.outcome
+    kept = {} if before is None or intent.lowers_watermarks else {m.key: m for m in before.watermarks}
+    for mark in intent.watermarks:
+        known = kept.get(mark.key)
+        if known is None or known.value < mark.value:
+            kept[mark.key] = mark
+    commit = outcome.version
+    if commit is None and before is not None:
+        commit = before.commit_version
+    return ModelRecord(
+        model=intent.model,
+        status=Status.SUCCESS,
+        last_step_seq=intent.step_seq,
+        step=intent.step,
+        step_seq=intent.step_seq,
+        fingerprint=intent.fingerprint,
+        table_id=outcome.table_id,
+        commit_version=commit,
+        settled_version=outcome.settled_version,
+        pins={pin.input: pin.pin for pin in intent.inputs},
+        watermarks=tuple(kept[key] for key in sorted(kept)),
+        executed_at=at,
+        duration_ms=outcome.duration_ms,
+        rows_written=outcome.rows.written,
+        bytes_written=outcome.bytes_written,
+    )

@@ -1,0 +1,235 @@
+"""The use case `run`: bring what is selected up to date."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from penstock.app.commit import Ended
+from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
+from penstock.app.execute import execute
+from penstock.app.heartbeat import beating
+from penstock.app.observe import observe
+from penstock.app.planning import Planned, make_plan, replan
+from penstock.app.processes import process_exists
+from penstock.app.recover import recover
+from penstock.app.remember import remembered
+from penstock.app.reports import ModelResult, RunReport
+from penstock.app.resume import resume_command
+from penstock.app.run_context import Context
+from penstock.app.schedule import Node, Work, scheduled
+from penstock.app.shop import Shop
+from penstock.core.errors import (
+    ConcurrentWriterError,
+    InterruptedRunError,
+    PenstockError,
+    PlanOutdatedError,
+)
+from penstock.core.records import Run, Status
+from penstock.plan.drift import drift
+from penstock.plan.values import Options, Plan, State, Step
+
+_CONFLICT_PAUSES = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What the command line, or the Python entry point, asks of a run."""
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    full_refresh: bool = False
+    adopt: bool = False
+    threads: int | None = None
+    fail_fast: bool = False
+    as_of: dt.datetime | None = None
+    wait_seconds: float = 0.0
+    arguments: str = ""
+
+    @property
+    def options(self) -> Options:
+        """What of it decides the plan."""
+        return Options(self.full_refresh, self.adopt)
+
+
+def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunReport:
+    """Recover what a crash left open, plan, and execute the plan.
+
+    Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
+    others; what was committed before stays. Raises only what keeps the plan from being made.
+    """
+    settled = recover(shop, process_exists) if shop.has_state else ()
+    for each in settled:
+        listener(Said(str(each)))
+    planned = make_plan(shop, request.select, request.exclude, request.options, request.as_of)
+    report = RunReport(
+        run_id=shop.clock.new_id(),
+        run_timestamp=planned.plan.run_timestamp,
+        plan=planned.plan,
+        results=(),
+        recovered=tuple(str(each) for each in settled),
+        log_path=shop.log_path,
+        notes=planned.notes,
+    )
+    if planned.plan.is_empty:
+        return replace(report, results=_unchanged(shop, planned.plan))
+    return _Runner(shop, request, listener, planned, report).run()
+
+
+def _unchanged(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
+    return tuple(_result(shop, name, "unchanged", "current") for name in plan.current)
+
+
+def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
+    model = shop.project.models[name]
+    return ModelResult(name, model.table, model.strategy_name, status, reason)
+
+
+class _Runner:
+    """One run of a plan that has steps."""
+
+    def __init__(
+        self,
+        shop: Shop,
+        request: RunRequest,
+        listener: Listener,
+        planned: Planned,
+        report: RunReport,
+    ) -> None:
+        self._shop = shop
+        self._request = request
+        self._tell = listener
+        self._plan = planned.plan
+        self._report = report
+        self._steps = {step.model: step for step in planned.plan.steps}
+        self._context = Context(
+            run=report.run_id,
+            run_timestamp=report.run_timestamp,
+            project=shop.project,
+            view=planned.view,
+            records=dict(planned.records),
+            as_of=request.as_of,
+            wait_seconds=request.wait_seconds,
+        )
+
+    def run(self) -> RunReport:
+        journal = self._shop.writing.journal
+        journal.start_run(self._run_record())
+        self._tell(RunStarted(self._report.run_id, self._plan))
+        results: list[ModelResult] = []
+        interrupted = False
+        beat = self._shop.project.lease.heartbeat.total_seconds()
+        with beating(journal, self._report.run_id, beat):
+            try:
+                self._collect(results)
+            except KeyboardInterrupt:
+                interrupted = True
+        ended = all(result.ok for result in results) and not interrupted
+        journal.end_run(self._report.run_id, Status.SUCCESS if ended else Status.FAILED)
+        report = replace(
+            self._report,
+            results=self._in_order(results),
+            interrupted=interrupted,
+        )
+        return replace(report, resume=resume_command(report, self._request))
+
+    def _collect(self, results: list[ModelResult]) -> None:
+        for blocked in self._plan.blocked:
+            result = _result(self._shop, blocked.model, "failed", blocked.error.code)
+            self._end(results, replace(result, error=blocked.error))
+        nodes = [Node(step.model, step.upstream) for step in self._plan.steps]
+        bad = {blocked.model for blocked in self._plan.blocked}
+        work = Work(self._do, self._skip, lambda result: not result.ok)
+        threads = self._request.threads or self._shop.project.threads
+        steps = scheduled(nodes, work, threads, fail_fast=self._request.fail_fast, bad=bad)
+        try:
+            for result in steps:
+                self._end(results, result)
+        except KeyboardInterrupt:
+            self._shop.engine.cancel()
+            for result in steps.stop():
+                self._end(results, result)
+            raise
+
+    def _end(self, results: list[ModelResult], result: ModelResult) -> None:
+        results.append(result)
+        self._tell(StepEnded(result))
+
+    def _do(self, name: str) -> ModelResult:
+        step = self._steps[name]
+        started, clock = self._shop.clock.now(), time.monotonic()
+        self._tell(StepStarted(name, str(step.reason)))
+        result = _result(self._shop, name, "success", str(step.reason))
+        try:
+            result = self._attempt(step, result)
+        except PenstockError as error:
+            result = replace(result, status="failed", error=error)
+        took = round(time.monotonic() - clock, 3)
+        return replace(result, started=started, duration=took, notes=step.notes)
+
+    def _attempt(self, step: Step, result: ModelResult) -> ModelResult:
+        """Do a step; plan it again when another step of its target came between."""
+        now: Step | None = step
+        for pause in (*_CONFLICT_PAUSES, None):
+            if now is None or (now.reason.pending and self._is_current(now)):
+                return replace(result, status="unchanged", reason="its upstream made no change")
+            try:
+                return self._done(result, execute(self._shop, self._context, now))
+            except (PlanOutdatedError, ConcurrentWriterError) as error:
+                if pause is None:
+                    raise
+                if isinstance(error, ConcurrentWriterError):
+                    time.sleep(pause)
+                now = replan(self._shop, self._context, now, self._request.options)
+        return result
+
+    def _is_current(self, step: Step) -> bool:
+        context = self._context
+        model = self._shop.project.models[step.model]
+        reason = drift(self._shop.project, model, context.records, context.view.now)
+        return reason.state is State.CURRENT
+
+    def _done(self, result: ModelResult, ended: Ended) -> ModelResult:
+        intent, outcome = ended.intent, ended.outcome
+        before = self._context.records.get(intent.model)
+        now = self._shop.clock.now()
+        self._context.records[intent.model] = remembered(before, ended, now)
+        made = outcome.version is not None or not intent.uri
+        return replace(
+            result,
+            status="success" if made else "unchanged",
+            version=outcome.settled_version,
+            rows=outcome.rows,
+            windows=intent.windows,
+            watermarks=intent.watermarks,
+            inputs=intent.inputs,
+            metrics=outcome.metrics,
+            schema_changes=ended.schema_changes,
+            step=intent.step,
+        )
+
+    def _skip(self, name: str, because: str) -> ModelResult:
+        reason = f"upstream {because} failed" if because else "fail-fast"
+        return _result(self._shop, name, "skipped", reason)
+
+    def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
+        by_name = {result.name: result for result in results}
+        by_name |= {result.name: result for result in _unchanged(self._shop, self._plan)}
+        order = list(self._shop.project.models)
+        return tuple(sorted(by_name.values(), key=lambda result: order.index(result.name)))
+
+    def _run_record(self) -> Run:
+        return Run(
+            id=self._report.run_id,
+            command=self._report.command,
+            arguments=self._request.arguments,
+            target=self._shop.project.target.name,
+            run_timestamp=self._report.run_timestamp,
+            holder=self._shop.holder(self._report.run_id),
+            started=self._shop.clock.now(),
+        )
+
+
+__all__ = ["InterruptedRunError", "RunRequest", "observe", "run"]

@@ -1,0 +1,1 @@
+"""The only hands on Spark and Delta."""

@@ -1,0 +1,75 @@
+"""File sources: their listing is their version (spec/project.md §4)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.core.errors import TableError
+from penstock.core.facts import Listing
+from penstock.core.model import Source
+from penstock.core.pin import FilesPin
+
+FileState = tuple[str, int, int]
+
+
+def list_files(source: Source) -> Listing:
+    """Give the files of a source and the digest of their names, sizes and modification times.
+
+    Names that start with `_` or `.` are left out, as Spark leaves them out. A path that is not
+    there is `source-missing`, naming source, path and the file that declares it (case J17).
+    """
+    found = sorted(_remote(source.path) if "://" in source.path else _local(source))
+    digest = hashlib.sha256()
+    for name, size, modified in found:
+        digest.update(f"{name}\0{size}\0{modified}\n".encode())
+    root = source.path.rstrip("/")
+    paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
+    return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
+
+
+def missing(source: Source) -> TableError:
+    """Give the error of a source whose path is not there."""
+    return TableError(
+        "source-missing",
+        f"source {source.table} has no files: {source.path} does not exist",
+        where=source.where,
+        hint="correct `path`, or deliver the files",
+    )
+
+
+def _local(source: Source) -> Iterator[FileState]:
+    root = Path(source.path)
+    if root.is_file():
+        told = root.stat()
+        yield "", told.st_size, told.st_mtime_ns
+        return
+    if not root.is_dir():
+        raise missing(source)
+    yield from _walk(str(root), "")
+
+
+def _walk(root: str, below: str) -> Iterator[FileState]:
+    with os.scandir(os.path.join(root, below)) as entries:  # noqa: PTH118  # many files: no Path each
+        for entry in entries:
+            if entry.name.startswith(("_", ".")):
+                continue
+            name = f"{below}{entry.name}"
+            if entry.is_dir():
+                yield from _walk(root, f"{name}/")
+            else:
+                told = entry.stat()
+                yield name, told.st_size, told.st_mtime_ns
+
+
+def _remote(uri: str) -> Iterator[FileState]:
+    from pyarrow import fs  # noqa: PLC0415  # only for object stores
+
+    system, path = fs.FileSystem.from_uri(uri)
+    for info in system.get_file_info(fs.FileSelector(path, recursive=True)):
+        name = info.path.removeprefix(path).lstrip("/")
+        hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
+        if info.type == fs.FileType.File and not hidden:
+            yield name, info.size, info.mtime_ns or 0

@@ -1,0 +1,177 @@
+"""One step's hands on Spark: a session of its own on the shared context.
+
+A session per step thread, because Delta reads the commit token from the session's settings and
+two threads in one session mix their tokens (docs/decisions/0003-one-session-per-step.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from penstock.core.errors import InterruptedRunError, TableError
+from penstock.core.findings import Location
+from penstock.core.names import quoted
+from penstock.core.ports import Fault
+from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import Commit, Row, Stage
+from penstock.core.step import Intent
+from penstock.core.token import write_token
+from penstock.engine.spark_errors import explained
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_TOKEN = "spark.databricks.delta.commitInfo.userMetadata"  # noqa: S105  # the name of a setting
+_TXN_APP = "spark.databricks.delta.write.txnAppId"
+_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+
+
+class SparkStepSession:
+    """The `StepSession` of real Spark."""
+
+    def __init__(
+        self, spark: SparkSession, where: Location | None, signature: tuple[str, str], fault: Fault
+    ) -> None:
+        """Take over a fresh session; `signature` is penstock's version and the store's id."""
+        self._spark = spark
+        self._where = where
+        self._version, self._store = signature
+        self._fault = fault
+        self._kept: list[DataFrame] = []
+        self.interrupted = False
+
+    def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
+        """See `StepSession.bind`."""
+        schemas = {}
+        for relation in relations:
+            try:
+                frame = read(self._spark, relation)
+                frame.createOrReplaceTempView(relation.view)
+                schemas[relation.view] = schema_of(frame)
+            except Exception as error:
+                raise explained(error, self._where) from error
+        return schemas
+
+    def define(self, view: str, sql: str) -> Schema:
+        """See `StepSession.define`."""
+        try:
+            frame = self._spark.sql(sql)
+            frame.createOrReplaceTempView(view)
+        except Exception as error:
+            raise explained(error, self._where) from error
+        return schema_of(frame)
+
+    def look(self, sql: str) -> Row:
+        """See `StepSession.look`."""
+        try:
+            return dict(self._spark.sql(sql).collect()[0].asDict())
+        except Exception as error:
+            raise explained(error, self._where) from error
+
+    def sample(self, sql: str) -> tuple[str, ...]:
+        """See `StepSession.sample`."""
+        try:
+            return tuple(str(row[0]) for row in self._spark.sql(sql).collect())
+        except Exception as error:
+            raise explained(error, self._where) from error
+
+    def stage(self, stage: Stage) -> Row:
+        """See `StepSession.stage`: the look is the action that computes the kept rows."""
+        try:
+            frame = self._spark.sql(stage.sql).persist()
+            self._kept.append(frame)
+            frame.createOrReplaceTempView(stage.view)
+        except Exception as error:
+            raise explained(error, self._where) from error
+        seen = self.look(stage.look)
+        self._fault("during-staging")
+        return seen
+
+    def commit(self, statement: Commit, intent: Intent) -> None:
+        """See `StepSession.commit`."""
+        if self.interrupted:
+            raise InterruptedRunError("interrupted", "the run was interrupted")
+        settings = {_TOKEN: write_token(intent, self._version, self._store), **statement.confs}
+        if statement.once:
+            settings[_TXN_APP] = f"{self._store}/{intent.model}"
+            settings[_TXN_VERSION] = str(intent.step_seq)
+        for key, value in settings.items():
+            self._spark.conf.set(key, value)
+        try:
+            self._spark.sql(statement.sql)
+        except Exception as error:
+            raise explained(error, self._where) from error
+        finally:
+            for key in settings:
+                self._spark.conf.unset(key)
+
+    def close(self) -> None:
+        """Drop what was kept; the session's views go with it."""
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept.clear()
+
+
+def read(spark: SparkSession, relation: Relation) -> DataFrame:
+    """Give the frame of a relation, with its window on it; nothing is run."""
+    match relation.read:
+        case DeltaRead(uri, version):
+            reader = spark.read.format("delta")
+            frame = (reader if version is None else reader.option("versionAsOf", version)).load(uri)
+        case FilesRead():
+            frame = _files(spark, relation.read, str(relation.input))
+        case QueryRead(sql):
+            frame = spark.sql(sql)
+        case CatalogRead(name):
+            frame = spark.table(name)
+    return frame.where(relation.window.condition) if relation.window else frame
+
+
+def _files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
+    declared = ", ".join(f"{quoted(column)} {kind}" for column, kind in files.columns)
+    if not files.files:
+        if not declared:
+            raise TableError(
+                "source-empty",
+                f"source {name} has no files under {files.root} and declares no columns",
+                hint="declare its columns with their types, or deliver a file",
+            )
+        return spark.createDataFrame([], declared)
+    reader = spark.read.format(files.format).options(**files.options)
+    if declared and _has_no_header(files):
+        reader = reader.schema(declared)
+    frame = reader.option("basePath", files.root).load([*files.files])
+    found = {column.lower(): kind for column, kind in frame.dtypes}
+    casts = {column: kind for column, kind in files.columns if found.get(column.lower()) != kind}
+    for column, kind in casts.items():
+        frame = frame.withColumn(column, frame[quoted(column)].cast(kind))
+    return frame
+
+
+def _has_no_header(files: FilesRead) -> bool:
+    options = {key.lower(): value.lower() for key, value in files.options.items()}
+    return files.format.lower() == "csv" and options.get("header", "false") != "true"
+
+
+def schema_of(frame: DataFrame) -> Schema:
+    """Give a frame's columns in our words."""
+    return Schema(
+        tuple(
+            Column(
+                field.name,
+                field.dataType.simpleString(),
+                field.nullable,
+                (field.metadata or {}).get("comment", ""),
+            )
+            for field in frame.schema.fields
+        )
+    )
+
+
+def texts(frame: DataFrame, limit: int) -> tuple[tuple[str | None, ...], ...]:
+    """Give at most `limit` rows with every value as Spark prints it."""
+    places = [f"c{number}" for number in range(len(frame.columns))]
+    printed = frame.toDF(*places).selectExpr(*[f"CAST({quoted(p)} AS STRING)" for p in places])
+    return tuple(tuple(row) for row in printed.limit(limit).collect())

@@ -1,0 +1,99 @@
+"""The engine on real Spark: one application, one session per step."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.core.findings import Location
+from penstock.core.ports import Fault, QueryResult
+from penstock.core.relation import Relation
+from penstock.engine.launch import LaunchSettings, launch
+from penstock.engine.session import SparkStepSession, read, texts
+from penstock.engine.spark_errors import explained
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What commits are signed with beside their step."""
+
+    penstock: str
+    store: str
+
+
+class SparkEngine:
+    """The `Engine` of real Spark; the JVM starts with the first session that is opened."""
+
+    def __init__(
+        self,
+        settings: LaunchSettings,
+        environ: Mapping[str, str],
+        signature: Signature,
+        fault: Fault,
+        spark: SparkSession | None = None,
+    ) -> None:
+        """Remember how to start; a session that is handed in is used and never stopped."""
+        self._settings = settings
+        self._environ = environ
+        self._signature = signature
+        self._fault = fault
+        self._root = spark
+        self._owned = spark is None
+        self._starting = threading.Lock()
+        self._open: list[SparkStepSession] = []
+        self._tag = f"penstock-{id(self)}"
+
+    @contextmanager
+    def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
+        """See `Engine.session`."""
+        root = self._started()
+        root.sparkContext.addJobTag(self._tag)
+        root.sparkContext.setJobDescription(model)
+        spark = root.newSession()
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        signature = (self._signature.penstock, self._signature.store)
+        session = SparkStepSession(spark, where, signature, self._fault)
+        self._open.append(session)
+        try:
+            yield session
+        finally:
+            self._open.remove(session)
+            session.close()
+
+    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
+        """See `Engine.query`."""
+        spark = self._started().newSession()
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        try:
+            for relation in relations:
+                read(spark, relation).createOrReplaceTempView(relation.view)
+            frame = spark.sql(sql)
+            rows = texts(frame, limit + 1)
+        except Exception as error:
+            raise explained(error) from error
+        return QueryResult(tuple(frame.columns), rows[:limit], truncated=len(rows) > limit)
+
+    def cancel(self) -> None:
+        """See `Engine.cancel`."""
+        for session in tuple(self._open):
+            session.interrupted = True
+        if self._root is not None:
+            self._root.sparkContext.cancelJobsWithTag(self._tag)
+
+    def stop(self) -> None:
+        """See `Engine.stop`."""
+        if self._owned and self._root is not None:
+            self._root.stop()
+            self._root = None
+
+    def _started(self) -> SparkSession:
+        with self._starting:
+            if self._root is None:
+                self._root = launch(self._settings, self._environ)
+            return self._root

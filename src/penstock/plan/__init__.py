@@ -1,0 +1,1 @@
+"""Deciding: drift, order, windows and schema changes, as functions of values."""

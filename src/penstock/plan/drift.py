@@ -1,0 +1,146 @@
+"""Drift of models that are one partition: what differs between record, code, inputs and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from penstock.core.model import Model, View, window_settings
+from penstock.core.pin import DeltaPin, Pin, ViewPin
+from penstock.core.project import Project
+from penstock.core.records import ModelRecord, Status
+from penstock.plan.values import Now, Observed, Reason, State
+
+Difference = tuple[State, str]
+
+
+def drift(
+    project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
+) -> Reason:
+    """Give the first state that holds for the model, with the others in `also`.
+
+    New input of a windowed model is not drift, because its window takes the new rows; the reason
+    then says `drift=False`.
+    """
+    record = records.get(model.name)
+    seen = now.targets.get(model.name, Observed())
+    found = list(_differences(project, model, record, seen, records, now))
+    if not found:
+        return Reason(State.CURRENT)
+    state, detail = found[0]
+    also = tuple(dict.fromkeys(s for s, _ in found[1:] if s is not state))
+    inputs = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
+    windowed = window_settings(model.strategy) is not None
+    return Reason(state, detail, also, drift=not (windowed and state in inputs))
+
+
+def _differences(  # noqa: PLR0913  # one question, six sides
+    project: Project,
+    model: Model,
+    record: ModelRecord | None,
+    seen: Observed,
+    records: Mapping[str, ModelRecord],
+    now: Now,
+) -> Iterator[Difference]:
+    if record is None or not record.succeeded_once:
+        yield from _without_success(model, record, seen)
+        return
+    if record.status is Status.FAILED:
+        code = record.failure.code if record.failure else ""
+        yield State.FAILED, code
+    if not isinstance(model.strategy, View):
+        yield from _target(record, seen)
+    if record.fingerprint is not None:
+        if record.fingerprint.canonical != model.fingerprint.canonical:
+            yield State.SQL_CHANGED, ""
+        elif record.fingerprint.settings != model.fingerprint.settings:
+            yield State.SQL_CHANGED, "its settings changed"
+    yield from _inputs(project, model, record, records, now)
+
+
+def _without_success(
+    model: Model, record: ModelRecord | None, seen: Observed
+) -> Iterator[Difference]:
+    if seen.head is not None and not model.is_view and record is None:
+        if seen.ever_ours:
+            yield State.UNRECORDED, "its log holds commits of penstock that the state does not know"
+        else:
+            yield State.FOREIGN_TABLE, "a table that penstock did not make is there"
+        return
+    if record is not None and record.status is Status.FAILED:
+        yield State.FAILED, record.failure.code if record.failure else ""
+        return
+    yield State.NEVER_RUN, ""
+
+
+def _target(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
+    if seen.head is None:
+        yield State.MISSING, "the table is gone"
+        return
+    if seen.table_id and record.table_id and seen.table_id != record.table_id:
+        yield State.MISSING, "another table took its place"
+        return
+    if seen.foreign:
+        first = seen.foreign[0]
+        by = f" by {first.user}" if first.user else ""
+        more = f" and {len(seen.foreign) - 1} more" if len(seen.foreign) > 1 else ""
+        when = f"{first.time:%Y-%m-%d %H:%M:%S} UTC"
+        yield State.TAMPERED, f"version {first.version} {first.operation}{by} at {when}{more}"
+
+
+def _inputs(
+    project: Project,
+    model: Model,
+    record: ModelRecord,
+    records: Mapping[str, ModelRecord],
+    now: Now,
+) -> Iterator[Difference]:
+    for name, pin in wanted_pins(project, model, records, now).items():
+        recorded = record.pins.get(name)
+        if recorded == pin:
+            continue
+        upstream = records.get(name)
+        if name in project.models or name in project.seeds:
+            if recorded is None or upstream is None or _moved(recorded, pin):
+                yield State.UPSTREAM_CHANGED, name
+        elif recorded is None:
+            yield State.SOURCE_CHANGED, f"{name} is new"
+        else:
+            yield State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}"
+
+
+def _moved(recorded: Pin, pin: Pin) -> bool:
+    """Whether an upstream's last data change came after the version that was read."""
+    match recorded, pin:
+        case DeltaPin(old_id, read), DeltaPin(new_id, changed):
+            return old_id != new_id or changed > read
+        case ViewPin(read), ViewPin(made):
+            return made > read
+        case _:
+            return True
+
+
+def wanted_pins(
+    project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
+) -> dict[str, Pin]:
+    """Give the version that each input of the model has now, views and what they read included.
+
+    A model counts with the version of its last data change; sources with their newest.
+    """
+    pins: dict[str, Pin] = {}
+    waiting = list(model.query.inputs)
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop(0)
+        inner = project.models.get(name.name)
+        record = records.get(name.name)
+        if inner is not None and inner.is_view:
+            more = [each for each in inner.query.inputs if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+            pins[name.name] = ViewPin(record.step_seq if record else 0)
+        elif inner is not None or name.name in project.seeds:
+            if record is not None and record.commit_version is not None:
+                pins[name.name] = DeltaPin(record.table_id, record.commit_version)
+        elif name.name in now.sources:
+            pins[name.name] = now.sources[name.name]
+    return pins

@@ -1,0 +1,185 @@
+"""The plan of a run: which of the selected models need a step, in which order, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.core.errors import PenstockError, TableError, UsageError
+from penstock.core.graph import ordered
+from penstock.core.model import Model, window_settings
+from penstock.core.names import InputKind
+from penstock.core.project import Project
+from penstock.core.records import ModelRecord
+from penstock.plan.drift import drift
+from penstock.plan.values import Blocked, Estimate, Now, Options, Plan, Reason, State, Step
+
+Records = Mapping[str, ModelRecord]
+
+
+def plan(
+    project: Project, selected: Sequence[str], records: Records, now: Now, options: Options
+) -> Plan:
+    """Compare the selected models with what was built; touch nothing.
+
+    Steps come in topological order, ties by name. A model whose upstream has a step in the plan
+    is planned as `pending`: when its turn comes, the upstream's outcome decides.
+    """
+    steps: dict[str, Step] = {}
+    current: list[str] = []
+    cosmetic: list[str] = []
+    blocked: list[Blocked] = []
+    stopped: set[str] = set()
+    for name in _in_order(project, selected):
+        model = project.models[name]
+        error = _obstacle(project, model, selected, records, now)
+        reason = drift(project, model, records, now)
+        error = error or _refusal(model, reason, options)
+        if error is not None:
+            blocked.append(Blocked(name, error))
+            stopped.add(name)
+            continue
+        waits = tuple(up for up in upstream_models(model) if up in steps or up in stopped)
+        if reason.state is State.CURRENT and options.full_refresh:
+            reason = Reason(State.CURRENT, "full refresh asked for")
+        elif reason.state is State.CURRENT and waits:
+            reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
+        elif reason.state is State.CURRENT:
+            current.append(name)
+            if _is_cosmetic(model, records[name]):
+                cosmetic.append(name)
+            continue
+        steps[name] = _step(model, reason, waits, records.get(name), options)
+    return Plan(
+        now.run_timestamp, tuple(steps.values()), tuple(current), tuple(cosmetic), tuple(blocked)
+    )
+
+
+def upstream_models(model: Model) -> tuple[str, ...]:
+    """Give the models and seeds that a model reads or declares to depend on, sorted."""
+    read = {name.name for name in model.query.inputs if name.kind is InputKind.MODEL}
+    return tuple(sorted(read | set(model.depends_on)))
+
+
+def _in_order(project: Project, selected: Sequence[str]) -> list[str]:
+    parents = {name: upstream_models(model) for name, model in project.models.items()}
+    wanted = set(selected)
+    return [name for name in ordered(parents) if name in wanted]
+
+
+def _step(
+    model: Model,
+    reason: Reason,
+    waits: tuple[str, ...],
+    record: ModelRecord | None,
+    options: Options,
+) -> Step:
+    built = record is not None and record.succeeded_once
+    adopted = options.adopt and reason.state is State.FOREIGN_TABLE
+    initial = options.full_refresh or reason.state is State.MISSING or not (built or adopted)
+    executed = ""
+    if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
+        executed = record.fingerprint.sql
+    return Step(
+        model=model.name,
+        reason=reason,
+        initial=initial,
+        upstream=waits,
+        planned_on=record.last_step_seq if record else 0,
+        executed=executed,
+        estimate=_estimate(record),
+        notes=_notes(model, reason, initial=initial),
+    )
+
+
+def _estimate(record: ModelRecord | None) -> Estimate | None:
+    if record is None or not record.succeeded_once:
+        return None
+    return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
+
+
+def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
+    """Say what an ordinary run of an incremental model leaves as it is."""
+    states = {reason.state, *reason.also}
+    if reason.state is State.MISSING:
+        return ("the table is gone: full rebuild from all inputs",)
+    if initial or window_settings(model.strategy) is None:
+        return ()
+    notes = []
+    if State.SQL_CHANGED in states:
+        notes.append("rows loaded before keep what the earlier SQL made; --full-refresh re-makes them")
+    if State.TAMPERED in states:
+        notes.append("rows that others changed stay as they are; --full-refresh re-makes them")
+    return tuple(notes)
+
+
+def _obstacle(
+    project: Project, model: Model, selected: Sequence[str], records: Records, now: Now
+) -> PenstockError | None:
+    """What keeps a model from being planned: a source that is gone, an upstream never built."""
+    for name in _sources_below(project, model):
+        if name in now.broken:
+            return now.broken[name]
+    for name in upstream_models(model):
+        record = records.get(name)
+        if name in selected or (record is not None and record.succeeded_once):
+            continue
+        if name in project.seeds:
+            return TableError(
+                "seed-not-loaded",
+                f"{model.name} reads the seed {name}, which was never loaded",
+                where=model.where,
+                hint="run: penstock seed",
+            )
+        return TableError(
+            "upstream-not-built",
+            f"{model.name} reads {name}, which was never built",
+            where=model.where,
+            hint=f"run: penstock run --select +{model.name}",
+        )
+    return None
+
+
+def _sources_below(project: Project, model: Model) -> list[str]:
+    found: list[str] = []
+    waiting = list(model.query.inputs)
+    while waiting:
+        name = waiting.pop()
+        if name.kind is InputKind.SOURCE:
+            found.append(name.name)
+        inner = project.models.get(name.name)
+        if name.kind is InputKind.MODEL and inner is not None and inner.is_view:
+            waiting.extend(inner.query.inputs)
+    return sorted(found)
+
+
+def _refusal(model: Model, reason: Reason, options: Options) -> PenstockError | None:
+    """States in which nothing of the model may run."""
+    if reason.state is State.UNRECORDED:
+        return TableError(
+            "unrecorded",
+            f"{model.table} was built by penstock, but the state store does not know it",
+            where=model.where,
+            hint="restore the records from the tables' logs: penstock state rebuild",
+        )
+    if reason.state is State.FOREIGN_TABLE and not options.adopt:
+        return TableError(
+            "foreign-table",
+            f"{model.table} exists and was not built by penstock",
+            where=model.where,
+            hint=f"to take it over: penstock run --select {model.name} --adopt",
+        )
+    return None
+
+
+def _is_cosmetic(model: Model, record: ModelRecord) -> bool:
+    return record.fingerprint is not None and record.fingerprint.sql != model.fingerprint.sql
+
+
+def check_adopt(selected: Sequence[str], options: Options) -> None:
+    """Refuse `--adopt` for more than one model (spec/project.md §6)."""
+    if options.adopt and len(selected) != 1:
+        raise UsageError(
+            "adopt-one-model",
+            f"--adopt takes over one table at a time; {len(selected)} models are selected",
+            hint="name it: --select MODEL --adopt",
+        )

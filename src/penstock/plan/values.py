@@ -1,0 +1,139 @@
+"""What a plan is made of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.core.errors import PenstockError
+from penstock.core.facts import Commit, Head
+from penstock.core.pin import Pin
+
+
+class State(StrEnum):
+    """Whether a table still is what code and inputs would make (spec/drift.md §8.1).
+
+    In order of precedence, but for `current`, which holds when none of the others does.
+    """
+
+    CURRENT = "current"
+    UNRECORDED = "unrecorded"
+    FOREIGN_TABLE = "foreign_table"
+    NEVER_RUN = "never_run"
+    FAILED = "failed"
+    MISSING = "missing"
+    TAMPERED = "tampered"
+    SQL_CHANGED = "sql_changed"
+    SOURCE_CHANGED = "source_changed"
+    UPSTREAM_CHANGED = "upstream_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a target's log says now. `foreign` are others' data changes since the last success.
+
+    `table_id` is "" where nothing happened since then, so that nobody had to look.
+    """
+
+    head: Head | None = None
+    table_id: str = ""
+    foreign: tuple[Commit, ...] = ()
+    ever_ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The world as a plan sees it: targets by model, pins of sources by name.
+
+    A source whose path is gone has its error in `broken` instead of a pin.
+    """
+
+    run_timestamp: dt.datetime
+    targets: Mapping[str, Observed]
+    sources: Mapping[str, Pin]
+    broken: Mapping[str, PenstockError] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a step is planned: the first state that holds, its detail, the others.
+
+    `pending` means that only the outcome of an upstream step of the same plan will tell.
+    `drift` is whether `status` counts it: new input of a windowed model is none.
+    """
+
+    state: State
+    detail: str = ""
+    also: tuple[State, ...] = ()
+    pending: bool = False
+    drift: bool = True
+
+    def __str__(self) -> str:
+        """Give the words that plan and run print.
+
+        >>> str(Reason(State.SOURCE_CHANGED, "raw.events v3 -> v4"))
+        'source_changed: raw.events v3 -> v4'
+        """
+        return f"{self.state}: {self.detail}" if self.detail else str(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line asks of a plan."""
+
+    full_refresh: bool = False
+    adopt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the last success of a model took: the best guess for the next."""
+
+    rows: int
+    size_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model to bring up to date.
+
+    `initial` reads the inputs whole and replaces the table. `planned_on` is the number of the
+    target's last step, so that `begin` can see whether another came between. `executed` is the
+    checksum of the SQL that built the table so far, "" if that is the SQL of now.
+    """
+
+    model: str
+    reason: Reason
+    initial: bool
+    upstream: tuple[str, ...] = ()
+    planned_on: int = 0
+    executed: str = ""
+    estimate: Estimate | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A selected model that cannot be planned, and why."""
+
+    model: str
+    error: PenstockError
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An ordered list of steps with reasons; nothing has been done yet."""
+
+    run_timestamp: dt.datetime
+    steps: tuple[Step, ...] = ()
+    current: tuple[str, ...] = ()
+    cosmetic: tuple[str, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.steps and not self.blocked

@@ -1,0 +1,206 @@
+"""Windows of a step: from watermarks and the greatest values at the pinned versions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.core.errors import DataError, PenstockError, TableError
+from penstock.core.model import Model, NullWatermark, WindowSettings
+from penstock.core.schema import Schema
+from penstock.core.typed import TypedValue, is_watermark_type
+from penstock.core.window import Bound, InputWindow, Watermark, Window
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedInput:
+    """An input that carries a watermark column; `type` is the column's Spark type."""
+
+    input: str
+    column: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one aggregate told of a windowed input at its pin: greatest value, NULLs."""
+
+    input: WindowedInput
+    high: TypedValue | None
+    nulls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The windows of a step and the watermarks it will leave behind."""
+
+    windows: tuple[InputWindow, ...]
+    watermarks: tuple[Watermark, ...]
+    null_rows: int = 0
+
+    @property
+    def all_empty(self) -> bool:
+        """Whether there is nothing to read through any window."""
+        return all(each.window.is_empty for each in self.windows)
+
+
+def windowed_inputs(
+    model: Model, settings: WindowSettings, inputs: Mapping[str, Schema]
+) -> tuple[WindowedInput, ...]:
+    """Give the inputs that are read through a window (spec/python.md §4.1).
+
+    Those that `window_on` names, and every other input with a column called `time_column`.
+    Raises `no-windowed-input`, `time-column-type` or `time-column-missing`.
+    """
+    found = []
+    for name, schema in inputs.items():
+        named = name in settings.on
+        column = settings.on.get(name) if named else settings.time_column
+        if column is None:
+            continue
+        known = schema.find(column)
+        if known is None and not named:
+            continue
+        if known is None:
+            raise _no_column(model, name, column, schema)
+        _check_type(model, settings, name, known.name, known.type)
+        found.append(WindowedInput(name, known.name, known.type))
+    if not found:
+        raise TableError(
+            "no-windowed-input",
+            f"no input of {model.name!r} has a column {settings.time_column!r}",
+            where=model.where,
+            hint="name the inputs' columns: " + _on_hint(inputs),
+        )
+    return tuple(found)
+
+
+def _no_column(model: Model, name: str, column: str, schema: Schema) -> PenstockError:
+    return TableError(
+        "time-column-missing",
+        f"window_on of {model.name!r} names {column!r}, which {name} does not have",
+        where=model.where,
+        hint=f"its columns are: {', '.join(schema.names[:20])}",
+    )
+
+
+def _on_hint(inputs: Mapping[str, Schema]) -> str:
+    pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
+    return f"window_on={{{pairs}}}"
+
+
+def _check_type(
+    model: Model, settings: WindowSettings, name: str, column: str, spark_type: str
+) -> None:
+    if not is_watermark_type(spark_type):
+        raise TableError(
+            "time-column-type",
+            f"column {column!r} of {name} must be a date, timestamp, integer or decimal to carry "
+            f"the watermark of {model.name!r}; it is {spark_type.upper()}",
+            where=model.where,
+            hint="name another time_column, or cast it in a view",
+        )
+    if spark_type == "string" and not settings.string_watermark:
+        raise TableError(
+            "time-column-type",
+            f"column {column!r} of {name} is STRING",
+            where=model.where,
+            hint="cast it in a view, or set string_watermark=true if its values sort as text",
+        )
+
+
+def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
+    """Give the lower end of the next window: the watermark, exclusive, or inclusive `lookback` below.
+
+    >>> low_bound(WindowSettings("n"), TypedValue("INT", "7"))
+    Bound(value=TypedValue(type='INT', text='7'), inclusive=False)
+    """
+    if watermark is None:
+        return None
+    if settings.lookback is None:
+        return Bound(watermark, inclusive=False)
+    return Bound(watermark.minus(settings.lookback), inclusive=True)
+
+
+def opened(
+    model: Model,
+    settings: WindowSettings,
+    measured: Sequence[Measured],
+    watermarks: Sequence[Watermark],
+    *,
+    initial: bool,
+) -> Opened:
+    """Give the windows of a step (spec/python.md §4.2) and the watermarks after it.
+
+    A watermark never moves back, except that an `initial` step leaves exactly what it has read.
+    Raises `null-watermark`, `time-column-changed` or `new-windowed-input`.
+    """
+    old = {} if initial else {mark.input: mark for mark in watermarks}
+    windows, marks, null_rows = [], [], 0
+    include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
+    for each in measured:
+        _check_nulls(model, settings, each)
+        known = old.get(each.input.input)
+        _check_known(model, each.input, known, others=bool(old))
+        value = known.value if known else None
+        high = max((v for v in (value, each.high) if v is not None), default=None)
+        null_rows += each.nulls
+        upper = Bound(high, inclusive=True) if high is not None else None
+        if settings.lookback is None and (each.high is None or (value and each.high < value)):
+            upper = Bound(value, inclusive=True) if value is not None else None
+        window = Window(
+            each.input.column, low_bound(settings, value), upper, nulls=include and not known
+        )
+        windows.append(InputWindow(each.input.input, _without_null_only(window, each)))
+        if high is not None:
+            marks.append(Watermark(each.input.input, each.input.column, high))
+    return Opened(tuple(windows), tuple(marks), null_rows)
+
+
+def _without_null_only(window: Window, measured: Measured) -> Window:
+    """Drop `nulls` where there are none, so that an empty input is seen to be empty."""
+    if window.nulls and not measured.nulls:
+        return Window(window.column, window.lower, window.upper)
+    return window
+
+
+def _check_nulls(model: Model, settings: WindowSettings, measured: Measured) -> None:
+    if measured.nulls and settings.null_watermark is NullWatermark.ERROR:
+        raise DataError(
+            "null-watermark",
+            f"column {measured.input.column!r} of {measured.input.input} is NULL in "
+            f"{measured.nulls} rows that {model.name!r} would read",
+            where=model.where,
+            hint="correct the rows, or set null_watermark to include_first or drop_counted",
+        )
+
+
+def _check_known(
+    model: Model, now: WindowedInput, known: Watermark | None, *, others: bool
+) -> None:
+    if known is None and others and model.strategy_name == "append":
+        raise TableError(
+            "new-windowed-input",
+            f"{now.input} has no watermark while other inputs of {model.name!r} have one; "
+            "appending it from the start could double rows",
+            where=model.where,
+            hint=f"--full-refresh, or penstock watermark set {model.name} VALUE "
+            f"--column {now.input}.{now.column}",
+        )
+    if known is not None and known.column.lower() != now.column.lower():
+        raise TableError(
+            "time-column-changed",
+            f"the watermark of {now.input} is on {known.column!r}, the code says {now.column!r}",
+            where=model.where,
+            hint="--full-refresh re-makes the table with the new column",
+        )
+
+
+def is_ahead(mark: Watermark, run_timestamp: dt.datetime) -> bool:
+    """Whether a watermark lies more than a day after the run (warning `watermark-in-future`)."""
+    if not mark.value.is_temporal:
+        return False
+    day = dt.timedelta(days=1)
+    limit = TypedValue.parse(mark.value.type, (run_timestamp + day).isoformat())
+    return limit < mark.value

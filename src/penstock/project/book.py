@@ -1,0 +1,82 @@
+"""The book of names: what a name that a query writes stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.project.nearest import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Something that queries may read: its input name and its table."""
+
+    input: InputName
+    table: TableName
+
+
+@dataclass(slots=True)
+class Book:
+    """Models and seeds by name, sources by `schema.table`, and all of them by their tables.
+
+    Names compare without case. `built` are the models, `hidden` names that are off and why.
+    """
+
+    models: dict[str, Named] = field(default_factory=dict)
+    sources: dict[str, Named] = field(default_factory=dict)
+    tables: dict[str, Named] = field(default_factory=dict)
+    schemas: set[str] = field(default_factory=set)
+    hidden: dict[str, str] = field(default_factory=dict)
+    built: set[str] = field(default_factory=set)
+    catalog: str = ""
+
+    def add_model(self, name: str, table: TableName, aliases: Iterable[str] = ()) -> None:
+        """Note a model or a seed; `aliases` are other names that ref() and SQL may use."""
+        named = Named(InputName(InputKind.MODEL, name), table)
+        self.schemas.add(table.schema.lower())
+        for alias in (name, *aliases):
+            self.models.setdefault(alias.lower(), named)
+        self.tables[table.folded] = named
+
+    def add_table(self, written: TableName, name: str) -> None:
+        """Note that SQL may write a model's table so, for example without the schema prefix."""
+        self.schemas.add(written.schema.lower())
+        self.tables.setdefault(written.folded, self.models[name.lower()])
+
+    def add_source(self, table: TableName) -> None:
+        """Note a source."""
+        named = Named(InputName(InputKind.SOURCE, str(table)), table)
+        self.sources[table.folded] = named
+        self.tables.setdefault(table.folded, named)
+
+    def model(self, name: str) -> Named | None:
+        """Find a model or seed as ref() means it: the exact name, or a file name with its tail."""
+        return self.models.get(name.lower())
+
+    def source(self, schema: str, table: str) -> Named | None:
+        """Find a source."""
+        return self.sources.get(f"{schema}.{table}".lower())
+
+    def table(self, parts: tuple[str, ...]) -> Named:
+        """Find what a written table name means; one that is not known is external."""
+        if len(parts) == 3 and parts[0].lower() == self.catalog.lower():  # noqa: PLR2004
+            parts = parts[1:]
+        dotted = ".".join(parts)
+        found = self.tables.get(dotted.lower()) if len(parts) > 1 else None
+        if found:
+            return found
+        schema, _, table = dotted.rpartition(".")
+        return Named(InputName(InputKind.EXTERNAL, dotted), TableName(schema, table))
+
+    def model_hint(self, name: str) -> str:
+        """Word a hint for a model that is not there."""
+        reason = self.hidden.get(name.lower())
+        return reason or did_you_mean(name, {n.input.name for n in self.models.values()})
+
+    def source_hint(self, name: str) -> str:
+        """Word a hint for a source that is not there."""
+        known: Mapping[str, Named] = self.sources
+        near = did_you_mean(name, {n.input.name for n in known.values()})
+        return near or "declare it under sources: in a YAML file"

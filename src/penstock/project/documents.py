@@ -1,0 +1,126 @@
+"""YAML text to plain values with the place of every node; duplicate keys are findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import yaml
+
+from penstock.core.findings import Finding, Location
+from penstock.project.parsed import place_key
+from penstock.project.values import Path, Plain
+
+_NODES = 500_000
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(slots=True)
+class Document:
+    """A tree and, per path of a node, where its value and its key begin."""
+
+    path: str
+    tree: Plain = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    nodes: int = 0
+
+
+class _TooManyNodesError(Exception):
+    pass
+
+
+def read_document(path: str, text: str) -> Document:
+    """Read one YAML document. On a syntax error the tree is None and the finding says where."""
+    document = Document(path)
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            document.tree = _Builder(document).build(node, (), ())
+    except yaml.YAMLError as error:
+        document.findings.append(_syntax(path, error))
+    except _TooManyNodesError:
+        sentence = f"the document unfolds to more than {_NODES:,} nodes"
+        document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
+    except RecursionError:
+        sentence = "the document is nested too deep"
+        document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
+    if document.findings and document.findings[-1].code == "yaml-syntax":
+        document.tree = None
+    return document
+
+
+class _Builder:
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._loader = yaml.SafeLoader("")
+
+    def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
+        self._document.nodes += 1
+        if self._document.nodes > _NODES or id(node) in above:
+            raise _TooManyNodesError
+        self._document.places.setdefault(place_key(path), _place(node))
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path, (*above, id(node)))
+        if isinstance(node, yaml.SequenceNode):
+            items = enumerate(node.value)
+            return [self.build(item, (*path, i), (*above, id(node))) for i, item in items]
+        return self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[int, ...]) -> Plain:
+        result: dict[str, Plain] = {}
+        merged: dict[str, Plain] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                merged |= self._merged(value_node, path, above)
+                continue
+            key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
+            at = (*path, key)
+            if key in result:
+                self._duplicate(key, key_node, at)
+                continue
+            self._document.keys[place_key(at)] = _place(key_node)
+            result[key] = self.build(value_node, at, above)
+        return {**merged, **result}
+
+    def _merged(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> dict[str, Plain]:
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        result: dict[str, Plain] = {}
+        for source in reversed(sources):
+            built = self.build(source, (*path, "<<"), above)
+            result |= built if isinstance(built, dict) else {}
+        return result
+
+    def _duplicate(self, key: str, node: yaml.Node, path: Path) -> None:
+        first = self._document.keys[place_key(path)][0]
+        sentence = f"key {key!r} is written twice; the first is on line {first}"
+        where = Location(self._document.path, *_place(node))
+        self._document.findings.append(Finding(where, "duplicate-key", sentence))
+
+    def _scalar(self, node: yaml.Node) -> Plain:
+        kind = node.tag.rpartition(":")[2]
+        value = node.value
+        try:
+            match kind:
+                case "null":
+                    return None
+                case "bool":
+                    return bool(self._loader.construct_yaml_bool(node))
+                case "int":
+                    return int(self._loader.construct_yaml_int(node))
+                case "float":
+                    return float(self._loader.construct_yaml_float(node))
+        except ValueError:
+            return str(value)
+        return str(value)
+
+
+def _place(node: yaml.Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _syntax(path: str, error: yaml.YAMLError) -> Finding:
+    mark = getattr(error, "problem_mark", None)
+    where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path, 1, 1)
+    said = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    return Finding(where, "yaml-syntax", str(said), "quote the value if it is meant as text")

@@ -1,0 +1,90 @@
+"""Fingerprints: what code made some rows (spec/drift.md §4)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from penstock.core.model import (
+    Append,
+    ColumnDoc,
+    Fingerprint,
+    Layout,
+    Merge,
+    Strategy,
+    Table,
+    WindowSettings,
+    strategy_name,
+)
+from penstock.project.link import Linked
+from penstock.project.surroundings import digest
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said of a table and its columns."""
+
+    description: str = ""
+    columns: tuple[ColumnDoc, ...] = ()
+
+
+def fingerprint(linked: Linked, strategy: Strategy, layout: Layout, said: Said) -> Fingerprint:
+    """Give the checksums of a model's code, and of how its table lies.
+
+    `linked.shown` is `Project.shown_sql`, followed by the incremental branch where that differs.
+    """
+    return Fingerprint(
+        sql=digest(linked.shown),
+        canonical=digest(linked.query.canonical),
+        settings=digest(settings_text(strategy, layout)),
+        layout=digest(layout_text(layout, said)),
+    )
+
+
+def layout_text(layout: Layout, said: Said) -> str:
+    """Write how a table lies and what is said of it as JSON with sorted keys."""
+    parts = {
+        "partition_by": layout.partition_by,
+        "cluster_by": layout.cluster_by,
+        "properties": dict(layout.properties),
+        "description": said.description,
+        "columns": [[c.name, c.description] for c in said.columns if c.description],
+    }
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+
+
+def settings_text(strategy: Strategy, layout: Layout) -> str:
+    """Write the settings that change rows as JSON with sorted keys.
+
+    Descriptions, tags, clustering and properties are in none: they change no row. Partition
+    columns are, where they decide which rows are replaced.
+
+    >>> settings_text(Table(), Layout(cluster_by=("a",)))
+    '{"strategy":"table"}'
+    """
+    parts: dict[str, object] = {"strategy": strategy_name(strategy)}
+    match strategy:
+        case Table(overwrite_partitions=True):
+            parts["overwrite"] = list(layout.partition_by)
+        case Append(window):
+            parts["window"] = _window(window)
+        case Merge(keys, window, order_by, match_null_keys):
+            parts["keys"] = list(keys)
+            parts["window"] = _window(window)
+            parts["order_by"] = list(order_by)
+            parts["match_null_keys"] = match_null_keys
+        case _:
+            pass
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+
+
+def _window(window: WindowSettings | None) -> dict[str, object] | None:
+    if window is None:
+        return None
+    return {
+        "time_column": window.time_column,
+        "lookback": None if window.lookback is None else str(window.lookback),
+        "on": dict(window.on),
+        "null_watermark": str(window.null_watermark),
+        "string_watermark": window.string_watermark,
+    }

@@ -1,0 +1,147 @@
+"""The first pass: what each file says by itself, from the cache where nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.core.findings import Finding
+from penstock.core.masking import is_secret_key, mask
+from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, versions
+from penstock.project.environment import fill_environment, walk
+from penstock.project.files import Content, decode, read_content
+from penstock.project.late import parse_sql_files, parse_yaml_file
+from penstock.project.parsed import SqlFile, YamlFile, read_sql, read_yaml, write_sql, write_yaml
+from penstock.project.surroundings import Surroundings
+from penstock.project.values import Plain, mapping_of
+
+_FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+@dataclass(slots=True)
+class FirstPass:
+    """Reads files once per load and collects what is wrong with them."""
+
+    root: Path
+    environ: Mapping[str, str]
+    cache: ParseCache
+    findings: list[Finding] = field(default_factory=list)
+    documents: dict[str, YamlFile] = field(default_factory=dict)
+
+    def yaml_file(self, path: str) -> YamlFile:
+        """Give a YAML file; one that cannot be read is empty, and a finding."""
+        if path not in self.documents:
+            file = self._read_yaml(path)
+            self.findings += file.findings
+            self.documents[path] = file
+        return self.documents[path]
+
+    def yaml_tree(self, path: str) -> Mapping[str, Plain]:
+        """Give a YAML file's tree with the environment's values filled in."""
+        return mapping_of(fill_environment(self.yaml_file(path).tree, self.environ).tree)
+
+    def sql_files(
+        self, paths: Sequence[str], macros: Sequence[str], surroundings: Surroundings
+    ) -> list[SqlFile]:
+        """Give the model files; those that cannot be read are left out, and findings."""
+        macro_texts = {path: text for path in macros if (text := self._text(path)) is not None}
+        macro_mark = hashlib.sha256(repr(sorted(macro_texts.items())).encode()).hexdigest()
+        known: dict[str, SqlFile] = {}
+        marks: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        for path in paths:
+            content = self._content(path)
+            if content is None:
+                continue
+            marks[path] = hashlib.sha256(f"{content.digest} {macro_mark}".encode()).hexdigest()
+            cached = self._cached_sql(path, marks[path], surroundings)
+            if cached is not None:
+                known[path] = cached
+                continue
+            text = self._decoded(content)
+            if text is not None:
+                texts[path] = text
+        for path, file in parse_sql_files(texts, macro_texts, surroundings).items():
+            known[path] = file
+            if not any(f.is_error for f in file.findings):
+                self.cache.keep(path, Entry(marks[path], file.reads, write_sql(file)))
+        self.findings += (f for file in known.values() for f in file.findings)
+        return [known[path] for path in paths if path in known]
+
+    def save(self) -> None:
+        """Keep what was learned."""
+        self.cache.save()
+
+    def _cached_sql(self, path: str, mark: str, surroundings: Surroundings) -> SqlFile | None:
+        entry = self.cache.find(path, mark)
+        if entry is None or not surroundings.agrees(entry.reads):
+            return None
+        try:
+            file = read_sql(path, entry.reads, entry.result)
+        except _DAMAGE:
+            return None
+        self.cache.keep(path, entry)
+        return file
+
+    def _read_yaml(self, path: str) -> YamlFile:
+        content = self._content(path)
+        if content is None:
+            return YamlFile(path)
+        surroundings = Surroundings(self.environ)
+        entry = self.cache.find(path, content.digest)
+        if entry is not None and surroundings.agrees(entry.reads):
+            try:
+                file = read_yaml(path, entry.reads, entry.result)
+            except _DAMAGE:
+                pass
+            else:
+                self.cache.keep(path, entry)
+                return file
+        text = self._decoded(content)
+        if text is None:
+            return YamlFile(path)
+        file = parse_yaml_file(path, text, self.environ)
+        if not any(f.is_error for f in file.findings) and not holds_secret(file.tree):
+            self.cache.keep(path, Entry(content.digest, file.reads, write_yaml(file)))
+        return file
+
+    def _content(self, path: str) -> Content | None:
+        content = read_content(self.root, path)
+        if isinstance(content, Finding):
+            self.findings.append(content)
+            return None
+        return content
+
+    def _decoded(self, content: Content) -> str | None:
+        text = decode(content)
+        if isinstance(text, Finding):
+            self.findings.append(text)
+            return None
+        return text
+
+    def _text(self, path: str) -> str | None:
+        content = self._content(path)
+        return self._decoded(content) if content else None
+
+
+def open_first_pass(root: Path, environ: Mapping[str, str], *, use_cache: bool) -> FirstPass:
+    """Start a load with the cache of the last one."""
+    return FirstPass(root, environ, open_cache(root, f"{FORMAT} {versions()}", use=use_cache))
+
+
+def holds_secret(tree: Plain) -> bool:
+    """Whether a document has a password written into it: such a file is never cached.
+
+    >>> holds_secret({"password": "{{ env_var('PW') }}"}), holds_secret({"password": "x"})
+    (False, True)
+    """
+    for path, value in walk(tree):
+        if not isinstance(value, str) or not value or _FROM_OUTSIDE.fullmatch(value):
+            continue
+        if mask(value) != value or any(is_secret_key(str(part)) for part in path):
+            return True
+    return False

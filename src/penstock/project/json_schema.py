@@ -1,0 +1,24 @@
+"""JSON Schemas of the YAML files, for editors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from penstock.project.shapes import ModelsFileShape, ProjectShape
+
+
+def json_schemas() -> Mapping[str, str]:
+    """Give each schema as text by the name it is written under; sorted keys, so it is stable."""
+    project = ProjectShape.model_json_schema(by_alias=True)
+    folders = {"$ref": "#/$defs/ModelConfigShape"}
+    project["$defs"]["DefaultsShape"] = {
+        **project["$defs"]["ModelConfigShape"],
+        "patternProperties": {"/$": folders},
+    }
+    project["properties"]["defaults"] = {"$ref": "#/$defs/DefaultsShape"}
+    models = ModelsFileShape.model_json_schema(by_alias=True)
+    return {
+        "models.schema.json": json.dumps(models, indent=2, sort_keys=True) + "\n",
+        "penstock.schema.json": json.dumps(project, indent=2, sort_keys=True) + "\n",
+    }

@@ -1,0 +1,157 @@
+"""The second pass of one query: holes become tokens, now that every name is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.names import InputKind, InputName, TableName, quoted
+from penstock.core.query import Query, mention, shown_name
+from penstock.project.book import Book, Named
+from penstock.project.parsed import Branch, Hole, HoleKind, fill
+
+
+@dataclass(slots=True)
+class Linked:
+    """A query with its tokens, what it reads, and what is wrong with its names."""
+
+    query: Query
+    shown: str
+    inputs: dict[InputName, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks: the file, and the model (None for a user's query)."""
+
+    path: str
+    model: Named | None = None
+
+
+@dataclass(slots=True)
+class _Texts:
+    text: str
+    shown: str
+    canonical: str | None
+
+
+def link(branches: Sequence[Branch], book: Book, reader: Reader) -> Linked:
+    """Fill the holes of a query's branches; the first one is that of the whole history.
+
+    The canonical text, and the shown text that fingerprints see, hold every branch that differs.
+    """
+    inputs: dict[InputName, int] = {}
+    findings: list[Finding] = []
+    texts = [_fill(branch, book, reader, inputs, findings) for branch in branches]
+    shown = "\n".join(t.shown for t in texts)
+    parsed = all(t.canonical is not None for t in texts)
+    canonical = "\n".join(t.shown if t.canonical is None else t.canonical for t in texts)
+    names = tuple(inputs)
+    query = Query(texts[0].text, texts[-1].text, canonical, names, parsed=parsed)
+    return Linked(query, shown, inputs, list(dict.fromkeys(findings)))
+
+
+def _fill(
+    branch: Branch,
+    book: Book,
+    reader: Reader,
+    inputs: dict[InputName, int],
+    findings: list[Finding],
+) -> _Texts:
+    named = [_named(hole, book, reader) for hole in branch.holes]
+    folded = {n.table.folded for h, n in zip(branch.holes, named, strict=True) if not h.qualifies}
+    tokens: list[tuple[str, str, str]] = []
+    for hole, found in zip(branch.holes, named, strict=True):
+        if hole.kind is HoleKind.QUALIFIER:
+            tokens.append(_qualifier(hole, found, folded, book))
+        elif hole.qualifies:
+            tokens.append((quoted(found.table.table),) * 3)
+        else:
+            inputs.setdefault(found.input, hole.line)
+            findings += _finding(hole, found, book, reader)
+            alias = found.table.table if hole.bare else ""
+            shown = shown_name(str(found.table))
+            tokens.append((mention(found.input, alias), shown, _canonical(found.table)))
+    text = fill(branch.text, lambda number: tokens[number][0])
+    shown = fill(branch.text, lambda number: tokens[number][1])
+    canonical = branch.canonical
+    if canonical is not None:
+        canonical = fill(canonical, lambda number: tokens[number][2])
+    return _Texts(text, shown, canonical)
+
+
+def _named(hole: Hole, book: Book, reader: Reader) -> Named:
+    match hole.kind:
+        case HoleKind.THIS:
+            return _this(reader)
+        case HoleKind.REF:
+            found = book.model(hole.names[0])
+            return found or _unknown(TableName("", hole.names[0]))
+        case HoleKind.SOURCE:
+            found = book.source(*hole.names)
+            return found or _unknown(TableName(*hole.names))
+        case HoleKind.PLAIN | HoleKind.QUALIFIER:
+            found = book.table(hole.names)
+            if reader.model and found.input == reader.model.input:
+                return _this(reader)
+            if reader.model is None and len(hole.names) == 1:
+                return book.model(hole.names[0]) or found
+            return found
+
+
+def _this(reader: Reader) -> Named:
+    if reader.model is None:
+        return _unknown(TableName("", "this"))
+    return Named(InputName(InputKind.THIS, reader.model.input.name), reader.model.table)
+
+
+def _unknown(table: TableName) -> Named:
+    return Named(InputName(InputKind.EXTERNAL, str(table)), table)
+
+
+def _qualifier(hole: Hole, found: Named, read: set[str], book: Book) -> tuple[str, str, str]:
+    del book
+    if found.table.folded in read:
+        return (quoted(found.table.table),) * 3
+    written = ".".join(hole.names)
+    return shown_name(written), shown_name(written), ".".join(quoted(n) for n in hole.names)
+
+
+def _canonical(table: TableName) -> str:
+    parts = [*table.schema.split("."), table.table] if table.schema else [table.table]
+    return ".".join(quoted(part) for part in parts)
+
+
+def _finding(hole: Hole, found: Named, book: Book, reader: Reader) -> list[Finding]:
+    where = Location(reader.path, hole.line)
+    unknown = found.input.kind is InputKind.EXTERNAL
+    if hole.kind is HoleKind.REF and unknown:
+        name = hole.names[0]
+        sentence = f"no model is called {name!r}"
+        return [Finding(where, "unknown-reference", sentence, book.model_hint(name))]
+    if hole.kind is HoleKind.REF and len(hole.names) > 1 and hole.names[1] != "1":
+        sentence = f"{hole.names[0]!r} has no version {hole.names[1]}"
+        return [Finding(where, "unknown-reference", sentence, "it has the one version 1")]
+    if hole.kind is HoleKind.SOURCE and unknown:
+        name = ".".join(hole.names)
+        sentence = f"no source is called {name!r}"
+        return [Finding(where, "unknown-reference", sentence, book.source_hint(name))]
+    if hole.kind is HoleKind.PLAIN and unknown:
+        return _external(where, hole, found, book)
+    return []
+
+
+def _external(where: Location, hole: Hole, found: Named, book: Book) -> list[Finding]:
+    name = str(found.table)
+    near = book.model(name) if len(hole.names) == 1 else None
+    if near:
+        sentence = f"table {name} is external, though a model is called so"
+        hint = f"write {near.table} or ref('{near.input.name}')"
+    elif found.table.schema.lower() in book.schemas:
+        sentence = f"table {name} is no model or source, though the project builds its schema"
+        hint = book.model_hint(found.table.table)
+    else:
+        return []
+    return [Finding(where, "external-table", sentence, hint, Severity.WARNING)]

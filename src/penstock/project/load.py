@@ -1,0 +1,89 @@
+"""Loading a project: files in, a `Project` out, or every finding of every file at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from penstock.core.errors import ProjectError, UsageError
+from penstock.core.findings import Finding
+from penstock.core.project import Project
+from penstock.project.assemble import assemble
+from penstock.project.files import Discovery, discover
+from penstock.project.first_pass import FirstPass, open_first_pass
+from penstock.project.settings import Settings, settings_of
+from penstock.project.surroundings import Surroundings, TargetView
+from penstock.project.values import Plain
+
+PROJECT_FILE = "penstock.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """What to load and for whom. `vars` and `target` come from the command line and win."""
+
+    root: Path
+    environ: Mapping[str, str]
+    target: str | None = None
+    vars: Mapping[str, str] = field(default_factory=dict)
+    use_cache: bool = True
+
+
+def load_project(
+    root: Path,
+    *,
+    environ: Mapping[str, str],
+    target: str | None = None,
+    vars: Mapping[str, str] | None = None,  # noqa: A002  the word users know
+    use_cache: bool = True,
+) -> Project:
+    """Load the project in a folder; touch neither warehouse nor state.
+
+    Raises `ProjectError` with the findings of all files if any is an error; a project that loads
+    carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
+    target that does not exist (`unknown-target`).
+    """
+    return load(LoadRequest(root.resolve(), environ, target, vars or {}, use_cache))
+
+
+def load(request: LoadRequest) -> Project:
+    """Do what `load_project` says."""
+    if not (request.root / PROJECT_FILE).is_file():
+        raise UsageError(
+            "no-project", f"there is no {PROJECT_FILE} in {request.root}", hint="penstock init DIR"
+        )
+    first = open_first_pass(request.root, request.environ, use_cache=request.use_cache)
+    tree = first.yaml_tree(PROJECT_FILE)
+    settings = _settings(request, tree, first)
+    found = discover(request.root, settings.folders)
+    project, findings = _read(request, settings, found, first)
+    first.save()
+    everything = sorted({*first.findings, *found.findings, *findings})
+    if any(finding.is_error for finding in everything):
+        raise ProjectError(tuple(everything))
+    return replace(project, findings=tuple(everything))
+
+
+def _settings(request: LoadRequest, tree: Plain, first: FirstPass) -> Settings:
+    try:
+        settings = settings_of(tree, request.root, request.target, request.environ)
+    except UsageError:
+        if not any(finding.is_error for finding in first.findings):
+            raise
+        settings = settings_of(None, request.root, None, {})
+    return replace(settings, vars={**settings.vars, **request.vars})
+
+
+def _read(
+    request: LoadRequest, settings: Settings, found: Discovery, first: FirstPass
+) -> tuple[Project, list[Finding]]:
+    target = settings.target
+    surroundings = Surroundings(
+        request.environ,
+        settings.vars,
+        TargetView(target.name, target.catalog, target.schema_prefix),
+    )
+    yaml_files = [(first.yaml_file(path), first.yaml_tree(path)) for path in found.yaml]
+    sql_files = first.sql_files(found.sql, found.macros, surroundings)
+    return assemble(request.root, settings, found.seeds, yaml_files, sql_files)

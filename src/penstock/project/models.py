@@ -1,0 +1,97 @@
+"""One draft to one model; and the cycles among all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.core.findings import Finding, Location
+from penstock.core.graph import find_cycle
+from penstock.core.model import Model, View
+from penstock.core.names import InputKind, InputName
+from penstock.project.book import Book, Named
+from penstock.project.config import layout_of, on_schema_change_of, shown_config, strategy_of
+from penstock.project.drafts import Draft
+from penstock.project.fingerprint import Said, fingerprint
+from penstock.project.link import Reader, link
+from penstock.project.sources import column_docs
+
+
+@dataclass(slots=True)
+class Built:
+    """A model (None where its file is broken), the lines of its parents, and findings."""
+
+    model: Model | None = None
+    parents: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def model_of(item: Draft, book: Book) -> Built:
+    """Resolve every setting and every name of a model."""
+    config = item.config
+    strategy = strategy_of(config)
+    layout = layout_of(config, strategy)
+    built = Built(findings=config.findings)
+    if not item.file.branches:
+        return built
+    linked = link(item.file.branches, book, Reader(item.file.path, item.named))
+    built.findings = [*config.findings, *linked.findings]
+    inputs = dict(linked.inputs)
+    for name in config.texts("depends_on"):
+        _depend(name, item, book, inputs, built)
+    built.parents = {i.name: line for i, line in inputs.items() if i.kind is InputKind.MODEL}
+    if isinstance(strategy, View):
+        built.parents |= {i.name: n for i, n in inputs.items() if i.kind is InputKind.THIS}
+    said = Said(
+        (config.text("description") or config.text("comment")).strip(), column_docs(item.columns)
+    )
+    built.model = Model(
+        name=item.name,
+        table=item.table,
+        where=item.where,
+        strategy=strategy,
+        query=replace(linked.query, inputs=tuple(inputs)),
+        fingerprint=fingerprint(linked, strategy, layout, said),
+        depends_on=tuple(sorted(name for name in built.parents if name in book.built)),
+        layout=layout,
+        on_schema_change=on_schema_change_of(config),
+        columns=said.columns,
+        description=said.description,
+        tags=config.texts("tags"),
+        config=shown_config({"materialized": "view", **config.settings}),
+    )
+    return built
+
+
+def cycle_findings(
+    edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
+) -> list[Finding]:
+    """Report one cycle, if there is any, with the place of every arrow."""
+    cycle = find_cycle(edges)
+    if not cycle:
+        return []
+    # find_cycle gives each node before the one that reads it or after it: look which
+    steps = list(zip(cycle, cycle[1:], strict=False))
+    if any(parent not in edges[node] for node, parent in steps):
+        cycle = cycle[::-1]
+        steps = list(zip(cycle, cycle[1:], strict=False))
+    places = [Location(paths[node], edges[node][parent]) for node, parent in steps]
+    sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
+    hint = "a model cannot read what is built from it; take one of these references out"
+    return [Finding(places[0], "dependency-cycle", sentence, hint)]
+
+
+def _depend(name: str, item: Draft, book: Book, inputs: dict[InputName, int], built: Built) -> None:
+    where = item.config.own.get("depends_on", item.where)
+    found = _find(name, book)
+    if found is None:
+        sentence = f"depends_on: {name!r} is no model, seed or source"
+        hint = book.model_hint(name.rpartition(".")[2])
+        built.findings.append(Finding(where, "unknown-reference", sentence, hint))
+    else:
+        inputs.setdefault(found.input, where.line)
+
+
+def _find(name: str, book: Book) -> Named | None:
+    found = book.model(name) or book.table(tuple(name.split(".")))
+    return None if found.input.kind is InputKind.EXTERNAL else found

@@ -1,0 +1,167 @@
+"""What one file says by itself: results of the first pass, in the form that the cache keeps.
+
+Text holds a numbered hole for every table it mentions; the second pass fills them once all files
+are known (`link.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.values import Path, Plain
+
+_HOLE = re.compile("\0(\\d+)\0")
+
+
+class HoleKind(StrEnum):
+    """What stands in a hole: a table, or the qualifier of a column."""
+
+    REF = "ref"
+    SOURCE = "source"
+    THIS = "this"
+    PLAIN = "plain"
+    QUALIFIER = "qualifier"
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """One mention of a table. `names` are the arguments of ref and source, or the parts written.
+
+    `bare` is whether the query gives the table no alias; in a qualifier it says that the name is
+    that of a `ref` or `source` call and not a written one, and `kind` is then that call's.
+    """
+
+    kind: HoleKind
+    names: tuple[str, ...]
+    line: int
+    bare: bool = False
+    qualifies: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A rendered query; `canonical` is None where the parser could not read it."""
+
+    text: str
+    canonical: str | None
+    holes: tuple[Hole, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Something outside of a file that its result depends on, by the digest of its value."""
+
+    kind: str
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFile:
+    """A model file: its header and its query, once or, with is_incremental(), twice."""
+
+    path: str
+    config: Mapping[str, Plain] = field(default_factory=dict)
+    config_line: int = 1
+    branches: tuple[Branch, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    reads: tuple[Read, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    """A YAML document before environment variables are filled in, with the places of its nodes."""
+
+    path: str
+    tree: Plain = None
+    places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    reads: tuple[Read, ...] = ()
+
+    def place(self, *path: str | int) -> Location:
+        """Give where a node stands, or the nearest node around it."""
+        parts = list(path)
+        while parts:
+            found = self.places.get(place_key(tuple(parts)))
+            if found:
+                return Location(self.path, *found)
+            parts.pop()
+        return Location(self.path, 1, 1)
+
+
+def place_key(path: Path) -> str:
+    """Write the path of a node as one text."""
+    return "\n".join(str(part) for part in path)
+
+
+def hole(number: int) -> str:
+    """Write the mark of a hole."""
+    return f"\0{number}\0"
+
+
+def fill(text: str, content: Callable[[int], str]) -> str:
+    """Replace every hole by what `content` gives for its number."""
+    return _HOLE.sub(lambda found: content(int(found[1])), text)
+
+
+# Any: this is the JSON of our own cache, checked by the damage rule: whatever does not fit is
+# thrown away as a whole.
+def write_sql(file: SqlFile) -> list[Any]:
+    """Give a JSON form that `read_sql` reads back equal."""
+    branches = [
+        [b.text, b.canonical, [[h.kind, h.names, h.line, h.bare, h.qualifies] for h in b.holes]]
+        for b in file.branches
+    ]
+    return [file.config, file.config_line, branches, _write_findings(file.findings)]
+
+
+def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
+    """Read what `write_sql` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
+    config, line, branches, findings = entry
+    return SqlFile(
+        path,
+        dict(config),
+        int(line),
+        tuple(_read_branch(*branch) for branch in branches),
+        _read_findings(path, findings),
+        tuple(reads),
+    )
+
+
+def write_yaml(file: YamlFile) -> list[Any]:
+    """Give a JSON form that `read_yaml` reads back equal."""
+    return [file.tree, dict(file.places), _write_findings(file.findings)]
+
+
+def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFile:
+    """Read what `write_yaml` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
+    tree, places, findings = entry
+    known = {key: (int(line), int(column)) for key, (line, column) in places.items()}
+    return YamlFile(path, tree, known, _read_findings(path, findings), tuple(reads))
+
+
+def _read_branch(text: str, canonical: str | None, holes: Sequence[Sequence[Any]]) -> Branch:
+    known = tuple(
+        Hole(HoleKind(kind), tuple(names), line, bare, qualifies)
+        for kind, names, line, bare, qualifies in holes
+    )
+    return Branch(text, canonical, known)
+
+
+def _write_findings(findings: Sequence[Finding]) -> list[list[str | int]]:
+    return [
+        [f.where.line, f.where.column, f.code, f.sentence, f.hint, str(f.severity)]
+        for f in findings
+    ]
+
+
+def _read_findings(path: str, entries: Sequence[Sequence[Any]]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(Location(path, line, column), code, sentence, hint, Severity(severity))
+        for line, column, code, sentence, hint, severity in entries
+    )

@@ -1,0 +1,178 @@
+"""What each selector method matches, and what it says when it matches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from penstock.core.errors import SelectorError
+from penstock.core.model import Model
+from penstock.core.names import InputKind
+from penstock.core.project import Project
+from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.select_terms import Term
+
+_ABSENT = ("entity", "group", "connection", "connectiongroup")
+_KIND = "sql"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What selectors may ask about."""
+
+    project: Project
+    states: Mapping[str, frozenset[str]]
+    results: Mapping[str, str]
+
+
+def find(asked: Asked, term: Term) -> set[str]:
+    """Give the models that a term names, before neighbours; raise `SelectorError` if none."""
+    if term.method.startswith("config."):
+        return _config(asked, term)
+    if term.method in _ABSENT:
+        raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
+    method = _METHODS.get(term.method)
+    if method is None:
+        known = [name for name in _METHODS if name]
+        raise SelectorError(
+            "bad-selector",
+            f"{term.method!r} is no selector method",
+            hint=did_you_mean(term.method, known) or f"methods: {some_of(known)}",
+        )
+    return method(asked, term)
+
+
+def _any(asked: Asked, term: Term) -> set[str]:
+    if "/" in term.value:
+        return _path(asked, term)
+    found = {n for n, m in asked.project.models.items() if _is_named(m, term.value, asked)}
+    return found or _nothing(term, "model", asked.project.models)
+
+
+def _name(asked: Asked, term: Term) -> set[str]:
+    found = {name for name in asked.project.models if _matches(name, term.value)}
+    return found or _nothing(term, "model", asked.project.models)
+
+
+def _path(asked: Asked, term: Term) -> set[str]:
+    wanted = term.value.removeprefix("./").rstrip("/")
+    found = {
+        name
+        for name, model in asked.project.models.items()
+        if model.where.path.startswith(f"{wanted}/") or fnmatchcase(model.where.path, wanted)
+    }
+    folders = {str(PurePosixPath(m.where.path).parent) for m in asked.project.models.values()}
+    return found or _nothing(term, "model file", folders)
+
+
+def _tag(asked: Asked, term: Term) -> set[str]:
+    return _among(term, "tag", {n: m.tags for n, m in asked.project.models.items()})
+
+
+def _kind(asked: Asked, term: Term) -> set[str]:
+    return _among(term, "kind", dict.fromkeys(asked.project.models, (_KIND,)))
+
+
+def _strategy(asked: Asked, term: Term) -> set[str]:
+    words = {n: (m.strategy_name,) for n, m in asked.project.models.items()}
+    return _among(term, "strategy", words)
+
+
+def _source(asked: Asked, term: Term) -> set[str]:
+    read = {n: _sources(m) for n, m in asked.project.models.items()}
+    known = sorted(asked.project.sources)
+    wanted = {s for s in known if _matches(s, term.value) or _matches(s, f"{term.value}.*")}
+    if not wanted:
+        return _nothing(term, "source", known)
+    found = {name for name, sources in read.items() if wanted & set(sources)}
+    if not found:
+        raise SelectorError("no-match", f"no model reads the source {term.value!r}")
+    return found
+
+
+def _state(asked: Asked, term: Term) -> set[str]:
+    states = {n: asked.states.get(n, frozenset()) for n in asked.project.models}
+    if term.value == "drifted":
+        found = {name for name, now in states.items() if now - {"current"}}
+        if not found:
+            raise SelectorError("no-match", "no model has drifted")
+        return found
+    return _among(term, "state", states)
+
+
+def _result(asked: Asked, term: Term) -> set[str]:
+    results = {n: (r,) for n, r in asked.results.items() if n in asked.project.models}
+    return _among(term, "result", results)
+
+
+def _config(asked: Asked, term: Term) -> set[str]:
+    key = term.method.removeprefix("config.")
+    values = {
+        name: (model.config[key], *model.config[key].split(","))
+        for name, model in asked.project.models.items()
+        if key in model.config
+    }
+    if not values:
+        known = {key for model in asked.project.models.values() for key in model.config}
+        return _nothing(term, f"model with config {key}", known)
+    return _among(term, f"config {key}", values)
+
+
+_METHODS: Mapping[str, Callable[[Asked, Term], set[str]]] = {
+    "": _any,
+    "name": _name,
+    "fqn": _any,
+    "path": _path,
+    "tag": _tag,
+    "kind": _kind,
+    "strategy": _strategy,
+    "source": _source,
+    "state": _state,
+    "result": _result,
+}
+
+
+def _among(term: Term, what: str, words: Mapping[str, Iterable[str]]) -> set[str]:
+    found = {n for n, own in words.items() if any(_matches(word, term.value) for word in own)}
+    if found:
+        return found
+    existing = {word for own in words.values() for word in own}
+    near = did_you_mean(term.value, existing)
+    there = f"there are: {some_of(existing)}" if existing else "no model has any"
+    raise SelectorError(
+        "no-match", f"no model has {what} {term.value!r}; {there}", hint=near or "penstock list"
+    )
+
+
+def _nothing(term: Term, what: str, known: Iterable[str]) -> set[str]:
+    names = set(known)
+    raise SelectorError(
+        "no-match",
+        f"{term.text!r} matches no {what}",
+        hint=did_you_mean(term.value, names) or f"there are: {some_of(names)}",
+    )
+
+
+def _is_named(model: Model, wanted: str, asked: Asked) -> bool:
+    stem = PurePosixPath(model.where.path).name.removesuffix(".sql")
+    if any(_matches(name, wanted) for name in (model.name, stem, str(model.table))):
+        return True
+    folders = PurePosixPath(model.where.path).parts[1:-1]
+    parts = wanted.split(".")
+    full = (*folders, model.name)
+    return _starts(full, parts) or _starts((asked.project.name, *full), parts)
+
+
+def _starts(full: Sequence[str], parts: Sequence[str]) -> bool:
+    pairs = zip(full, parts, strict=False)
+    return len(parts) <= len(full) and all(_matches(name, part) for name, part in pairs)
+
+
+def _sources(model: Model) -> tuple[str, ...]:
+    return tuple(i.name for i in model.query.inputs if i.kind is InputKind.SOURCE)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatchcase(name.lower(), pattern.lower())

@@ -1,0 +1,85 @@
+"""One model file: template to query and header. The first pass, whose result the cache keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.mentions import NotAQueryError, read_branch
+from penstock.project.parsed import Branch, SqlFile
+from penstock.project.shape_findings import shape_findings
+from penstock.project.shapes import ModelConfigShape
+from penstock.project.surroundings import Surroundings
+from penstock.project.template import Renderer, Rendering
+from penstock.project.values import Path, Plain
+
+
+def parse_sql_files(
+    texts: Mapping[str, str], macros: Mapping[str, str], surroundings: Surroundings
+) -> dict[str, SqlFile]:
+    """Render and read model files; `texts` and `macros` map paths to what the files hold.
+
+    Findings of macro files stand with the first model file.
+    """
+    renderer = Renderer(macros, surroundings)
+    result = {path: _parse(renderer, path, text) for path, text in texts.items()}
+    if renderer.findings:
+        first = next(iter(result))
+        file = result[first]
+        findings = (*file.findings, *renderer.findings)
+        result[first] = SqlFile(
+            first, file.config, file.config_line, file.branches, findings, file.reads
+        )
+    return result
+
+
+def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
+    full = renderer.render(path, text, incremental=False)
+    config, line, findings = _header(full)
+    findings = [*full.findings, *findings]
+    renderings = [full]
+    if renderer.asks_incremental(text) and not full.findings:
+        renderings.append(renderer.render(path, text, incremental=True))
+        findings += renderings[1].findings
+    branches = []
+    for rendering in renderings if not any(f.is_error for f in findings) else ():
+        branch = _branch(rendering, findings)
+        if branch is not None and branch not in branches:
+            branches.append(branch)
+    reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
+    unique = tuple(dict.fromkeys(findings))
+    return SqlFile(path, config, line, tuple(branches), unique, tuple(reads))
+
+
+def _header(rendering: Rendering) -> tuple[dict[str, Plain], int, list[Finding]]:
+    config: dict[str, Plain] = {}
+    findings: list[Finding] = []
+    for call in rendering.configs:
+        where = Location(rendering.path, call.line)
+
+        def places(path: Path, key: bool, at: Location = where) -> Location:  # noqa: FBT001  shared
+            del path, key
+            return at
+
+        findings += shape_findings(ModelConfigShape, call.settings, places)
+        twice = sorted(config.keys() & call.settings.keys())
+        if twice:
+            sentence = f"{twice[0]!r} is set in two config headers"
+            findings.append(Finding(where, "duplicate-key", sentence))
+        config |= call.settings
+    line = rendering.configs[0].line if rendering.configs else 1
+    return config, line, findings
+
+
+def _branch(rendering: Rendering, findings: list[Finding]) -> Branch | None:
+    path = rendering.path
+    try:
+        branch, problems = read_branch(rendering.text, rendering.calls)
+    except NotAQueryError as error:
+        findings.append(Finding(Location(path, error.line), "not-a-query", error.sentence))
+        return None
+    for problem in problems:
+        severity = Severity.ERROR if problem.is_error else Severity.WARNING
+        where = Location(path, problem.line)
+        findings.append(Finding(where, problem.code, problem.sentence, problem.hint, severity))
+    return branch

@@ -1,0 +1,277 @@
+"""Rendering model files with Jinja: no Spark, no state, no file outside of macros/.
+
+Tables render to marks that `mentions.py` turns into holes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateNotFound, TemplateSyntaxError, nodes
+from jinja2.exceptions import SecurityError, UndefinedError
+from jinja2.loaders import BaseLoader
+from jinja2.sandbox import SandboxedEnvironment
+
+from penstock.core.findings import Finding, Location
+from penstock.core.query import RUN_TIMESTAMP
+from penstock.project.header import blank_comments
+from penstock.project.lines import keep_lines, settle_lines
+from penstock.project.nearest import did_you_mean
+from penstock.project.parsed import HoleKind, Read
+from penstock.project.surroundings import Surroundings
+from penstock.project.values import Plain
+
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of ref or source: its arguments and its line."""
+
+    kind: HoleKind
+    names: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigCall:
+    """A call of config."""
+
+    settings: Mapping[str, Plain]
+    line: int
+
+
+@dataclass(slots=True)
+class Rendering:
+    """What came out of one file; `text` is "" if it could not be rendered."""
+
+    path: str
+    text: str = ""
+    incremental: bool = False
+    calls: list[Call] = field(default_factory=list)
+    configs: list[ConfigCall] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    reads: set[Read] = field(default_factory=set)
+
+    def report(self, code: str, sentence: str, hint: str = "", line: int = 0) -> None:
+        """Note a finding at a line, or at the line that is being rendered."""
+        where = Location(self.path, line or _line_in(self.path))
+        self.findings.append(Finding(where, code, sentence[:_SHOWN], hint))
+
+
+class Token:
+    """Text that can be printed and nothing else: cutting it up would break it in silence."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+class OutsideProjectError(Exception):
+    """An include that leaves macros/."""
+
+
+class _Macros(BaseLoader):
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    def get_source(
+        self,
+        environment: object,
+        template: str,
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        del environment
+        if template.startswith("/") or ".." in template.split("/"):
+            raise OutsideProjectError(template)
+        for name in (template, f"macros/{template}"):
+            if name in self._files:
+                return self._files[name], name, None
+        raise TemplateNotFound(template)
+
+
+class Renderer:
+    """Renders the files of one load. Macros are compiled on first use; not for two threads."""
+
+    def __init__(self, macros: Mapping[str, str], surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._env = SandboxedEnvironment(
+            loader=_Macros(macros), undefined=StrictUndefined, keep_trailing_newline=True
+        )
+        self._now = Rendering("")
+        self.findings: list[Finding] = []
+        self._env.globals.update(self._words())
+        self._reads_target = any("target" in text for text in macros.values())
+        self._asks_incremental = any("is_incremental" in text for text in macros.values())
+        for path, text in macros.items():
+            self._declare(path, text)
+
+    def asks_incremental(self, source: str) -> bool:
+        """Whether a file may render differently on top of an existing table."""
+        return self._asks_incremental or "is_incremental" in source
+
+    def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
+        """Render one file; whatever is wrong with it becomes findings."""
+        self._now = now = Rendering(path, incremental=incremental)
+        if self._reads_target or "target" in source:
+            now.reads.add(self._surroundings.read("target"))
+        try:
+            marked = keep_lines(self._env, blank_comments(source))
+            code = self._env.compile(marked, name=path, filename=path)
+            template = Template.from_code(self._env, code, self._env.make_globals(None))
+            now.text = settle_lines(template.render())
+        except Exception as error:  # noqa: BLE001  a template is a program: anything may come out
+            now.text = ""
+            now.findings.append(_template_finding(path, error, self._env.globals))
+        return now
+
+    def _declare(self, path: str, text: str) -> None:
+        try:
+            tree = self._env.parse(text, path)
+        except TemplateSyntaxError as error:
+            where = Location(path, error.lineno)
+            self.findings.append(Finding(where, "template-syntax", error.message or "syntax"))
+            return
+        for macro in tree.find_all(nodes.Macro):
+            self._env.globals[macro.name] = self._macro(path, macro.name)
+
+    def _macro(self, path: str, name: str) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            module = self._env.get_template(path).module
+            return getattr(module, name)(*args, **kwargs)
+
+        return call
+
+    def _words(self) -> dict[str, object]:
+        return {
+            "ref": self._ref,
+            "source": self._source,
+            "config": self._config,
+            "var": self._var,
+            "env_var": self._env_var,
+            "is_incremental": lambda: self._now.incremental,
+            "as_of": self._as_of,
+            "run_timestamp": Token(RUN_TIMESTAMP),
+            "this": Token("`penstock:this`"),
+            "target": self._surroundings.target,
+            "null": None,
+        }
+
+    # Any: the arguments are whatever a template passes.
+    def _ref(self, *names: Any, version: Any = None, v: Any = None) -> Token:  # noqa: ANN401
+        asked = version if version is not None else v
+        given = (*names, asked) if asked is not None else names
+        return self._mention(HoleKind.REF, given, range(1, 3), "ref('model') or ref('model', 2)")
+
+    def _source(self, *names: Any) -> Token:  # noqa: ANN401  as above
+        return self._mention(HoleKind.SOURCE, names, range(2, 3), "source('schema', 'table')")
+
+    def _mention(
+        self, kind: HoleKind, names: tuple[object, ...], counts: range, example: str
+    ) -> Token:
+        texts = tuple(str(n) for n in names if isinstance(n, str | int))
+        if len(texts) != len(names) or len(names) not in counts or not all(texts):
+            self._now.report("bad-value", f"{kind} needs names", f"write {example}")
+            return Token("`penstock:bad`")
+        self._now.calls.append(Call(kind, texts, _line_in(self._now.path)))
+        return Token(f"`penstock:{len(self._now.calls) - 1}`")
+
+    def _config(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401  as above
+        line = _line_in(self._now.path)
+        if args and not all(isinstance(arg, dict) for arg in args):
+            self._now.report("bad-value", "config takes settings by name: config(materialized=…)")
+        merged: dict[str, Plain] = {}
+        for arg in args:
+            merged |= arg if isinstance(arg, dict) else {}
+        plain = {key: _plain(value) for key, value in {**merged, **settings}.items()}
+        self._now.configs.append(ConfigCall(plain, line))
+        return ""
+
+    def _var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
+        self._now.reads.add(self._surroundings.read("var", name))
+        if name in self._surroundings.vars:
+            return self._surroundings.vars[name]
+        if default:
+            return default[0]
+        hint = did_you_mean(name, self._surroundings.vars) or f"set it under vars: {name}: …"
+        self._now.report("missing-var", f"no var is called {name!r}", hint)
+        return ""
+
+    def _env_var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
+        self._now.reads.add(self._surroundings.read("env", name))
+        if name in self._surroundings.environ:
+            return self._surroundings.environ[name]
+        if default:
+            return default[0]
+        hint = f"set it, or write env_var('{name}', 'default')"
+        self._now.report("missing-env-var", f"the environment variable {name} is not set", hint)
+        return ""
+
+    def _as_of(self, *args: Any, **named: Any) -> str:  # noqa: ANN401  as above
+        del args, named
+        self._now.report("not-supported-yet", "as_of: history tables come with a later release")
+        return "(select 1)"
+
+
+def _line_in(path: str) -> int:
+    """Give the line of the innermost frame that renders the file (Jinja keeps it in its code)."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None and template.name == path:
+            return int(template.get_corresponding_lineno(frame.f_lineno))
+        frame = frame.f_back
+    return 1
+
+
+def _plain(value: object) -> Plain:
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
+    line = _line_of(path, error)
+    message = str(error).partition("\n")[0][:_SHOWN]
+    match error:
+        case TemplateSyntaxError():
+            where = Location(error.filename or path, error.lineno)
+            return Finding(where, "template-syntax", (error.message or message)[:_SHOWN])
+        case UndefinedError():
+            name = message.partition("'")[2].partition("'")[0]
+            hint = did_you_mean(name, known)
+            return Finding(Location(path, line), "unknown-name", message, hint)
+        case OutsideProjectError():
+            hint = "templates include files of macros/ only"
+            sentence = f"{message!r} lies outside of macros/"
+            return Finding(Location(path, line), "path-outside-project", sentence, hint)
+        case TemplateNotFound():
+            sentence = f"no macro file is called {message!r}"
+            return Finding(Location(path, line), "include-not-found", sentence)
+        case SecurityError():
+            return Finding(Location(path, line), "template-error", message)
+        case SyntaxError():
+            return Finding(Location(path, line), "template-syntax", error.msg)
+        case _:
+            sentence = f"{type(error).__name__}: {message}"
+            return Finding(Location(path, line), "template-error", sentence)
+
+
+def _line_of(path: str, error: Exception) -> int:
+    line = 1
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

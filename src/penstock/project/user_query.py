@@ -1,0 +1,38 @@
+"""A query that a user typed, for `penstock query`."""
+
+from __future__ import annotations
+
+from penstock.core.errors import UsageError
+from penstock.core.names import TableName
+from penstock.core.project import Project
+from penstock.core.query import Query
+from penstock.project.book import Book
+from penstock.project.link import Reader, link
+from penstock.project.mentions import NotAQueryError, read_branch
+
+
+def parse_user_query(project: Project, sql: str) -> Query:
+    """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
+
+    Other tables are external. Raises `UsageError` `not-a-query`.
+    """
+    try:
+        branch, _ = read_branch(sql, ())
+    except NotAQueryError as error:
+        sentence = error.sentence.replace("a model is one query", "one query is expected")
+        raise UsageError("not-a-query", sentence, hint='penstock query "select …"') from error
+    return link([branch], book_of(project), Reader("query")).query
+
+
+def book_of(project: Project) -> Book:
+    """Give the names of a loaded project."""
+    book = Book(catalog=project.target.catalog)
+    prefix = project.target.schema_prefix
+    for owner in (*project.models.values(), *project.seeds.values()):
+        book.add_model(owner.name, owner.table)
+    for owner in (*project.models.values(), *project.seeds.values()):
+        written = TableName(owner.table.schema.removeprefix(prefix), owner.table.table)
+        book.add_table(written, owner.name)
+    for source in project.sources.values():
+        book.add_source(source.table)
+    return book

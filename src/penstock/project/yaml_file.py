@@ -1,0 +1,121 @@
+"""One YAML file: text to a checked tree. The first pass, whose result the cache keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.documents import Document, read_document
+from penstock.project.environment import fill_environment
+from penstock.project.parsed import YamlFile, place_key
+from penstock.project.shape_findings import shape_findings
+from penstock.project.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
+from penstock.project.surroundings import Surroundings
+from penstock.project.values import Path, Plain
+
+PROJECT_FILE = "penstock.yml"
+_KEPT_DEPTH = 5
+_LATER = {
+    "versions": "versioned models",
+    "destination": "versioned models",
+    "snapshots": "history tables",
+    "entities": "entities",
+    "sessions": "session packages",
+    "unit_tests": "unit tests of models",
+}
+
+
+def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
+    """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
+    document = read_document(path, text)
+    filled = fill_environment(document.tree, environ)
+    findings = list(document.findings)
+    findings += [
+        Finding(
+            _place(document, at, key=False),
+            "missing-env-var",
+            f"the environment variable {name} is not set",
+            f"set it, or write {{{{ env_var('{name}', 'default') }}}}",
+        )
+        for at, name in filled.missing
+    ]
+    if document.tree is not None:
+        unset = {at for at, _ in filled.missing}
+        findings += [f for f in _check(document, filled.tree) if not _concerns(f, document, unset)]
+    surroundings = Surroundings(environ)
+    return YamlFile(
+        path,
+        document.tree,
+        {k: v for k, v in document.places.items() if k.count("\n") < _KEPT_DEPTH},
+        tuple(findings),
+        tuple(surroundings.read("env", name) for name in sorted(filled.names)),
+    )
+
+
+def _check(document: Document, tree: Plain) -> list[Finding]:
+    if not isinstance(tree, dict):
+        where = Location(document.path, 1, 1)
+        return [Finding(where, "bad-value", "the document must be a mapping")]
+    if document.path == PROJECT_FILE:
+        defaults = tree.get("defaults")
+        rest = {**tree}
+        findings = []
+        if isinstance(defaults, dict):
+            findings = _check_defaults(document, defaults)
+            rest.pop("defaults")
+        return _checked(document, ProjectShape, rest, ()) + findings
+    later = [key for key in tree if key in _LATER]
+    if later:
+        return [_not_yet(document, later)]
+    return _checked(document, ModelsFileShape, tree, ()) + _unrun_checks(document, tree)
+
+
+def _check_defaults(document: Document, defaults: Mapping[str, Plain]) -> list[Finding]:
+    folders = {key: value for key, value in defaults.items() if key.endswith("/")}
+    plain = {key: value for key, value in defaults.items() if key not in folders}
+    findings = _checked(document, ModelConfigShape, plain, ("defaults",))
+    for folder, settings in folders.items():
+        findings += _checked(document, ModelConfigShape, settings, ("defaults", folder))
+    return findings
+
+
+def _checked(document: Document, shape: type[BaseModel], tree: Plain, above: Path) -> list[Finding]:
+    def places(path: Path, key: bool) -> Location:  # noqa: FBT001  the key or the value
+        return _place(document, (*above, *path), key=key)
+
+    return shape_findings(shape, tree, places)
+
+
+def _place(document: Document, path: Path, *, key: bool) -> Location:
+    known = document.keys if key else document.places
+    at = known.get(place_key(path))
+    if at is None and path:
+        return _place(document, path[:-1], key=False)
+    return Location(document.path, *(at or (1, 1)))
+
+
+def _concerns(finding: Finding, document: Document, paths: set[Path]) -> bool:
+    return any(finding.where == _place(document, path, key=False) for path in paths)
+
+
+def _not_yet(document: Document, keys: Sequence[str]) -> Finding:
+    sentence = f"{keys[0]!r}: {_LATER[keys[0]]} come with a later release"
+    where = _place(document, (keys[0],), key=True)
+    return Finding(where, "not-supported-yet", sentence)
+
+
+def _unrun_checks(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
+    models = tree.get("models")
+    entries = models if isinstance(models, list) else []
+    return [
+        Finding(
+            _place(document, ("models", index, "checks"), key=True),
+            "not-supported-yet",
+            "checks come with a later release; these do not run",
+            severity=Severity.WARNING,
+        )
+        for index, entry in enumerate(entries)
+        if isinstance(entry, dict) and entry.get("checks")
+    ]

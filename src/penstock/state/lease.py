@@ -1,0 +1,81 @@
+"""The rules of leases, as functions of values: every store obeys the same ones."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
+from penstock.core.records import Holder, Lease
+
+PidAlive = Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody asks for a target now; `length` is how long a granted lease lasts unrenewed."""
+
+    target: str
+    holder: Holder
+    now: dt.datetime
+    length: dt.timedelta
+    pid_alive: PidAlive
+
+
+def grant(request: Request, held: Lease | None, last_token: int) -> Lease:
+    """Give the lease that follows, or raise `LeaseHeldError`.
+
+    A run that asks again keeps its token, acquired time included; whoever takes a free or stale
+    target gets the next one. `held` is None when nobody has the target; `last_token` is 0 when
+    nobody ever had.
+    """
+    now = request.now
+    if held is not None and held.run == request.holder.run:
+        token, acquired = held.token, held.acquired
+    elif held is not None and not is_stale(held, request):
+        raise LeaseHeldError(
+            held, hint=f"wait with --wait SECONDS, or penstock unlock {request.target}"
+        )
+    else:
+        token, acquired = last_token + 1, now
+    return Lease(
+        target=request.target,
+        run=request.holder.run,
+        host=request.holder.host,
+        pid=request.holder.pid,
+        token=token,
+        acquired=acquired,
+        heartbeat=now,
+        expires=now + request.length,
+    )
+
+
+def is_stale(held: Lease, request: Request) -> bool:
+    """Whether a lease may be taken over: it expired, or its process on this host is gone."""
+    if held.expires <= request.now:
+        return True
+    return held.host == request.holder.host and not request.pid_alive(held.pid)
+
+
+def lease_lost(step: str, target: str) -> LeaseLostError:
+    """Word the refusal of a step whose lease somebody else has taken or dropped."""
+    return LeaseLostError(
+        "lease-lost",
+        f"step {step} no longer owns {target}: its lease lapsed or was dropped",
+        hint="penstock recover finds out what became of the step",
+    )
+
+
+def step_ended(step: str, status: str) -> StateError:
+    """Word the refusal to end a step twice."""
+    return StateError(
+        "step-ended",
+        f"step {step} already ended as {status}",
+        hint="plan again: the record of the step stays as it is",
+    )
+
+
+def unknown_step(step: str) -> StateError:
+    """Word the refusal of a step that was never begun here."""
+    return StateError("unknown-step", f"no step has the id {step!r}")

@@ -1,0 +1,56 @@
+"""A store that forgets when the process ends: for tests, and to read before there is a store.
+
+It keeps values as the ports speak of them and derives records from the steps that ended, so it
+says on few pages what the tables of a database must amount to.
+"""
+
+from __future__ import annotations
+
+from penstock.core.ports import Archive, Clock, Fault, Journal, Records
+from penstock.core.project import LeaseSettings
+from penstock.state.identity import Identity, inert, process_exists
+from penstock.state.lease import PidAlive
+from penstock.state.memory_archive import MemoryArchive
+from penstock.state.memory_journal import MemoryJournal
+from penstock.state.memory_records import MemoryRecords
+from penstock.state.memory_tables import MemoryTransactions
+from penstock.state.parts import Parts
+
+NOBODY = Identity("memory", "memory", "memory")
+
+
+class MemoryStore:
+    """A `Store` that keeps every promise but lasting; threads may share it."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        lease: LeaseSettings,
+        *,
+        identity: Identity = NOBODY,
+        fault: Fault = inert,
+        pid_alive: PidAlive = process_exists,
+    ) -> None:
+        parts = Parts(identity, clock, lease, fault, pid_alive)
+        transactions = MemoryTransactions(clock.new_id())
+        self._journal = MemoryJournal(transactions, parts)
+        self._records = MemoryRecords(transactions)
+        self._archive = MemoryArchive(transactions, parts)
+
+    @property
+    def journal(self) -> Journal:
+        """What is written while steps run."""
+        return self._journal
+
+    @property
+    def records(self) -> Records:
+        """What is read to decide."""
+        return self._records
+
+    @property
+    def archive(self) -> Archive:
+        """Everything, at once."""
+        return self._archive
+
+    def close(self) -> None:
+        """Do nothing: there is no database."""

@@ -1,0 +1,151 @@
+"""The memory store as one document of its own, and steps written anew from logs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from penstock.core.ports import RebuiltStep
+from penstock.core.records import Holder, Lease, Run, Status, WatermarkChange
+from penstock.core.step import Outcome, RowCounts, StepFailure
+from penstock.core.token import read_intent, write_intent
+from penstock.state.document import Tables, invalid, read_document, write_document
+from penstock.state.memory_records import model_records
+from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
+from penstock.state.parts import Parts
+
+SCHEMA = "memory-1"
+Json = Any  # what json gives; it does not leave this file
+T = TypeVar("T")
+
+
+class MemoryArchive:
+    """Exports, loads and rebuilds the store."""
+
+    def __init__(self, transactions: MemoryTransactions, parts: Parts) -> None:
+        self._transactions = transactions
+        self._parts = parts
+
+    def store_id(self) -> str:
+        """Give the id that this store was born with, or that an import gave it."""
+        with self._transactions.read() as tables:
+            return tables.store_id
+
+    def export(self) -> str:
+        """Give everything as one JSON document."""
+        with self._transactions.read() as tables:
+            rows: dict[str, list[Json]] = {
+                "project": [{"store_id": tables.store_id}],
+                "runs": [asdict(run) for run in tables.runs.values()],
+                "steps": [_write_step(step) for step in tables.steps.values()],
+                "watermarks": [asdict(mark) for mark in tables.watermarks],
+                "contents": [{"hash": h, "text": t} for h, t in sorted(tables.contents.items())],
+                "leases": [asdict(lease) for lease in tables.leases.values()],
+                "tokens": [{"target": t, "token": n} for t, n in sorted(tables.tokens.items())],
+            }
+        plain = json.loads(json.dumps(rows, default=dt.datetime.isoformat))
+        return write_document(plain, self._parts.identity, SCHEMA)
+
+    def load(self, document: str) -> None:
+        """Replace everything by an exported document, or raise `state-import-invalid`."""
+        tables = read_document(document, self._parts.identity, SCHEMA)
+        try:
+            read = _read_tables(tables)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise invalid(f"its rows cannot be read: {error}") from error
+        self._transactions.put(read)
+
+    def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
+        """Write steps that only the logs remember, oldest first; known steps are left alone."""
+        with self._transactions.write() as tables:
+            numbers = (step.intent.step_seq for step in steps)
+            free = max([tables.next_step_seq() - 1, *numbers]) + 1
+            for step in steps:
+                if step.intent.step in tables.steps:
+                    continue
+                number = step.intent.step_seq
+                taken = {known.intent.step_seq for known in tables.steps.values()}
+                if number < 1 or number in taken:
+                    number, free = free, free + 1
+                tables.end(_rebuilt(tables, step, number))
+
+
+def _rebuilt(tables: MemoryTables, step: RebuiltStep, number: int) -> MemoryStep:
+    record = model_records(tables).get(step.intent.model)
+    settled = record.executed_at if record else None
+    duration = step.outcome.duration_ms
+    return MemoryStep(
+        intent=replace(step.intent, step_seq=number),
+        started=step.ended - dt.timedelta(milliseconds=duration),
+        executed_by="",
+        status=Status.SUCCESS,
+        ended=step.ended,
+        duration_ms=duration,
+        settles=settled is None or settled <= step.ended,
+        outcome=step.outcome,
+    )
+
+
+def _write_step(step: MemoryStep) -> Json:
+    return {
+        "intent": json.loads(write_intent(step.intent)),
+        "started": step.started,
+        "executed_by": step.executed_by,
+        "lease_token": step.lease_token,
+        "status": step.status,
+        "ended": step.ended,
+        "ended_as": step.ended_as,
+        "duration_ms": step.duration_ms,
+        "recovered": step.recovered,
+        "settles": step.settles,
+        "outcome": _optional(step.outcome, asdict),
+        "failure": _optional(step.failure, asdict),
+    }
+
+
+def _read_tables(tables: Tables) -> MemoryTables:
+    rows: Json = tables
+    steps = [_read_step(row) for row in rows["steps"]]
+    leases = [Lease(**_timed(row, "acquired", "heartbeat", "expires")) for row in rows["leases"]]
+    runs = [_read_run(row) for row in rows["runs"]]
+    return MemoryTables(
+        store_id=rows["project"][0]["store_id"],
+        runs={run.id: run for run in runs},
+        steps={step.intent.step: step for step in steps},
+        watermarks=[WatermarkChange(**_timed(row, "set_at")) for row in rows["watermarks"]],
+        contents={row["hash"]: row["text"] for row in rows["contents"]},
+        leases={lease.target: lease for lease in leases},
+        tokens={row["target"]: row["token"] for row in rows["tokens"]},
+    )
+
+
+def _read_run(row: Json) -> Run:
+    row = _timed(row, "run_timestamp", "started", "ended")
+    return Run(**{**row, "holder": Holder(**row["holder"]), "status": Status(row["status"])})
+
+
+def _read_step(row: Json) -> MemoryStep:
+    row = _timed(row, "started", "ended")
+    read = {
+        "intent": read_intent(json.dumps(row["intent"])),
+        "status": Status(row["status"]),
+        "outcome": _optional(row["outcome"], _read_outcome),
+        "failure": _optional(row["failure"], lambda found: StepFailure(**found)),
+    }
+    return MemoryStep(**{**row, **read})
+
+
+def _read_outcome(row: Json) -> Outcome:
+    return Outcome(**{**row, "rows": RowCounts(**row["rows"])})
+
+
+def _timed(row: Json, *names: str) -> Json:
+    times = {name: _optional(row[name], dt.datetime.fromisoformat) for name in names}
+    return {**row, **times}
+
+
+def _optional(value: T | None, change: Callable[[T], Json]) -> Json:
+    return None if value is None else change(value)

@@ -1,0 +1,139 @@
+"""The journal in memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.core.errors import PlanOutdatedError
+from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.state.lease import Request, grant, lease_lost, step_ended
+from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
+from penstock.state.parts import Parts, executed_by
+
+
+class MemoryJournal:
+    """Writes runs, steps and what they leave."""
+
+    def __init__(self, transactions: MemoryTransactions, parts: Parts) -> None:
+        self._transactions = transactions
+        self._parts = parts
+
+    def start_run(self, run: Run) -> None:
+        """Write the run as RUNNING."""
+        with self._transactions.write() as tables:
+            tables.runs[run.id] = replace(run, status=Status.RUNNING, ended=None)
+
+    def end_run(self, run: str, status: Status) -> None:
+        """Write how the run ended and release whatever it still holds."""
+        with self._transactions.write() as tables:
+            if run in tables.runs:
+                now = self._parts.clock.now()
+                tables.runs[run] = replace(tables.runs[run], status=status, ended=now)
+            kept = {name: held for name, held in tables.leases.items() if held.run != run}
+            tables.leases = kept
+
+    def begin(
+        self, intent: Intent, contents: Mapping[str, str], holder: Holder, planned_on: int | None
+    ) -> Begun:
+        """Take the target's lease and write the step as RUNNING, or do nothing at all."""
+        with self._transactions.write() as tables:
+            now = self._parts.clock.now()
+            token = self._take(tables, str(intent.table), holder, now)
+            last = [0, *(step.intent.step_seq for step in tables.of_model(intent.model))][-1]
+            if planned_on is not None and last != planned_on:
+                raise PlanOutdatedError(str(intent.table))
+            given = replace(intent, step_seq=tables.next_step_seq())
+            tables.contents = {**contents, **tables.contents}
+            tables.steps[intent.step] = MemoryStep(given, now, executed_by(holder), token)
+        return Begun(given.step_seq, token)
+
+    def holds(self, step: str) -> bool:
+        """Whether the step's run still owns the target with the token it was given."""
+        with self._transactions.read() as tables:
+            return tables.owns(tables.step(step))
+
+    def renew(self, run: str) -> None:
+        """Push out the expiry of every lease the run still owns."""
+        with self._transactions.write() as tables:
+            now = self._parts.clock.now()
+            for name, held in tables.leases.items():
+                if held.run == run:
+                    expires = now + self._parts.lease.length
+                    tables.leases[name] = replace(held, heartbeat=now, expires=expires)
+
+    def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
+        """Write success: step, partition, watermarks, history, lease."""
+        with self._transactions.write() as tables:
+            found = tables.step(step)
+            if found.status is Status.SUCCESS:
+                return
+            if recovered and found.status is not Status.RUNNING:
+                raise step_ended(step, found.status)
+            if not recovered and not (found.status is Status.RUNNING and tables.owns(found)):
+                raise lease_lost(step, found.target)
+            ended = self._ended(tables, found, recovered=recovered)
+            duration = outcome.duration_ms
+            tables.end(replace(ended, status=Status.SUCCESS, outcome=outcome, duration_ms=duration))
+            tables.release_after(found)
+            self._parts.fault("during-finish")
+
+    def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
+        """Write failure: status and history; what the last success left stays."""
+        with self._transactions.write() as tables:
+            found = tables.step(step)
+            if found.status is not Status.RUNNING:
+                return
+            ended = self._ended(tables, found, recovered=recovered)
+            tables.end(replace(ended, status=Status.FAILED, failure=failure))
+            tables.release_after(found)
+
+    def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
+        """Write a step that failed before it began, without a lease."""
+        with self._transactions.write() as tables:
+            given = replace(intent, step_seq=tables.next_step_seq())
+            step = MemoryStep(given, self._parts.clock.now(), executed_by(holder))
+            tables.steps[intent.step] = step
+            ended = self._ended(tables, step, recovered=False)
+            tables.end(replace(ended, status=Status.FAILED, failure=failure))
+
+    def running(self) -> tuple[StepRecord, ...]:
+        """Give the steps that are written as RUNNING, in the order they began."""
+        with self._transactions.read() as tables:
+            found = [step for step in tables.steps.values() if step.status is Status.RUNNING]
+        return tuple(
+            StepRecord(step.intent, step.status, step.started, step.lease_token)
+            for step in sorted(found, key=lambda step: step.intent.step_seq)
+        )
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Give the leases that are taken, expired ones too, by target."""
+        with self._transactions.read() as tables:
+            return tuple(held for _, held in sorted(tables.leases.items()))
+
+    def unlock(self, target: str) -> bool:
+        """Drop the lease of a target, whoever holds it; False if nobody does."""
+        with self._transactions.write() as tables:
+            return tables.leases.pop(target, None) is not None
+
+    def _take(self, tables: MemoryTables, target: str, holder: Holder, now: dt.datetime) -> int:
+        length, pid_alive = self._parts.lease.length, self._parts.pid_alive
+        request = Request(target, holder, now, length, pid_alive)
+        lease = grant(request, tables.leases.get(target), tables.tokens.get(target, 0))
+        tables.leases[target] = lease
+        tables.tokens[target] = lease.token
+        return lease.token
+
+    def _ended(self, tables: MemoryTables, step: MemoryStep, *, recovered: bool) -> MemoryStep:
+        now = self._parts.clock.now()
+        others = tables.of_model(step.intent.model)
+        last = max((o.intent.step_seq for o in others if o.ended is not None), default=0)
+        return replace(
+            step,
+            ended=now,
+            duration_ms=max(0, (now - step.started) // dt.timedelta(milliseconds=1)),
+            recovered=recovered,
+            settles=last <= step.intent.step_seq,
+        )

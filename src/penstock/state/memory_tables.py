@@ -1,0 +1,135 @@
+"""What the memory store keeps, and how it changes: all of a transaction or nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from penstock.core.records import Lease, Run, Status, WatermarkChange
+from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.typed import TypedValue, read_typed
+from penstock.state.lease import unknown_step
+from penstock.state.watermarks import moves
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStep:
+    """A step; `ended_as` counts the steps that ended before it, `settles` as in a database."""
+
+    intent: Intent
+    started: dt.datetime
+    executed_by: str
+    lease_token: int = 0
+    status: Status = Status.RUNNING
+    ended: dt.datetime | None = None
+    ended_as: int = 0
+    duration_ms: int = 0
+    recovered: bool = False
+    settles: bool = True
+    outcome: Outcome | None = None
+    failure: StepFailure | None = None
+
+    @property
+    def target(self) -> str:
+        """The name under which its target is leased."""
+        return str(self.intent.table)
+
+
+@dataclass(slots=True)
+class MemoryTables:
+    """Steps by id, leases by target; a free target has a token and no lease."""
+
+    store_id: str
+    runs: dict[str, Run] = field(default_factory=dict)
+    steps: dict[str, MemoryStep] = field(default_factory=dict)
+    watermarks: list[WatermarkChange] = field(default_factory=list)
+    contents: dict[str, str] = field(default_factory=dict)
+    leases: dict[str, Lease] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> MemoryTables:
+        """Give tables that change alone; the values in them never change."""
+        return MemoryTables(
+            self.store_id,
+            dict(self.runs),
+            dict(self.steps),
+            list(self.watermarks),
+            dict(self.contents),
+            dict(self.leases),
+            dict(self.tokens),
+        )
+
+    def step(self, step: str) -> MemoryStep:
+        """Give a step; `unknown-step` if it never began."""
+        if step not in self.steps:
+            raise unknown_step(step)
+        return self.steps[step]
+
+    def next_step_seq(self) -> int:
+        """Give the number after the greatest one."""
+        return max((step.intent.step_seq for step in self.steps.values()), default=0) + 1
+
+    def of_model(self, model: str) -> list[MemoryStep]:
+        """Give a model's steps, in the order of their numbers."""
+        found = [step for step in self.steps.values() if step.intent.model == model]
+        return sorted(found, key=lambda step: step.intent.step_seq)
+
+    def end(self, step: MemoryStep) -> None:
+        """Write a step that ended, and what its success moves."""
+        ended_as = sum(1 for other in self.steps.values() if other.ended is not None)
+        self.steps[step.intent.step] = replace(step, ended_as=ended_as)
+        if step.status is Status.SUCCESS and step.settles and step.ended is not None:
+            current = self.current_watermarks(step.intent.model)
+            self.watermarks += moves(step.intent, current, step.ended)
+
+    def current_watermarks(self, model: str) -> dict[tuple[str, str], TypedValue]:
+        """Give the values that count now, by input and column."""
+        newest = {(m.input, m.column): m.value for m in self.watermarks if m.model == model}
+        return {key: read_typed(value) for key, value in newest.items() if value is not None}
+
+    def release_after(self, step: MemoryStep) -> None:
+        """Free the step's target unless it is not its lease, or another step still writes it."""
+        busy = any(
+            other.status is Status.RUNNING
+            and other.intent.run == step.intent.run
+            and other.target == step.target
+            for other in self.steps.values()
+        )
+        if self.owns(step) and not busy:
+            del self.leases[step.target]
+
+    def owns(self, step: MemoryStep) -> bool:
+        """Whether the lease still is the one that the step was given."""
+        lease = self.leases.get(step.target)
+        found = lease and (lease.run, lease.token)
+        return found == (step.intent.run, step.lease_token)
+
+
+class MemoryTransactions:
+    """Hands out transactions, one at a time."""
+
+    def __init__(self, store_id: str) -> None:
+        self._lock = threading.RLock()
+        self._tables = MemoryTables(store_id)
+
+    @contextmanager
+    def read(self) -> Iterator[MemoryTables]:
+        """Show the tables as they are."""
+        with self._lock:
+            yield self._tables
+
+    @contextmanager
+    def write(self) -> Iterator[MemoryTables]:
+        """Give a draft that takes the tables' place unless an error leaves the block."""
+        with self._lock:
+            draft = self._tables.copy()
+            yield draft
+            self._tables = draft
+
+    def put(self, tables: MemoryTables) -> None:
+        """Replace everything."""
+        with self._lock:
+            self._tables = tables

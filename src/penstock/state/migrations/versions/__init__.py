@@ -1,0 +1,1 @@
+"""The steps. A file that was released is never changed."""

@@ -1,0 +1,191 @@
+"""Open a state store: find the database, bring it to the newest schema, see whose it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
+
+from penstock.core.errors import EnvironmentMissingError, StateError
+from penstock.core.ports import Clock, Fault, Store
+from penstock.core.project import LeaseSettings
+from penstock.state import sqlite
+from penstock.state.identity import Identity, inert, process_exists
+from penstock.state.lease import PidAlive
+from penstock.state.parts import Parts
+from penstock.state.sql_database import Database
+from penstock.state.sql_store import SqlStore
+from penstock.state.tables import FORMAT, REVISION, project
+
+__all__ = ["Identity", "open_store", "store_exists"]
+
+
+def open_store(
+    url: str,
+    *,
+    identity: Identity,
+    clock: Clock,
+    lease: LeaseSettings,
+    fault: Fault = inert,
+    pid_alive: PidAlive = process_exists,
+) -> Store:
+    """Give the store behind an SQLAlchemy URL; make or migrate it first if there is need.
+
+    An SQLite file and its folder are made. Raises `StateError` with `state-unreachable`,
+    `state-damaged`, `state-too-new` or `state-of-another-project`, and
+    `EnvironmentMissingError` when the database's driver is not installed.
+    """
+    place = _url(url)
+    file = sqlite.file_of(place) if sqlite.is_sqlite(place) else None
+    database = _database(place, file, identity, clock)
+    try:
+        if _revision(database) != REVISION:
+            _migrate(database, file, identity, clock)
+        _require_ours(database, identity)
+    except BaseException:
+        database.close()
+        raise
+    return SqlStore(database, Parts(identity, clock, lease, fault, pid_alive), file)
+
+
+def store_exists(url: str) -> bool:
+    """Whether there is a database to read; nothing is created.
+
+    Raises `state-unreachable` when that cannot be found out.
+    """
+    place = _url(url)
+    if sqlite.is_sqlite(place):
+        file = sqlite.file_of(place)
+        return file.exists() and file.stat().st_size > 0
+    database = Database(_engine(place), _translate)
+    try:
+        return _revision(database) != ""
+    finally:
+        database.close()
+
+
+def _url(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError as error:
+        raise _bad_url() from error
+
+
+def _bad_url() -> StateError:
+    return StateError(
+        "state-unreachable",
+        "the state's URL cannot be read",
+        hint="write `sqlite`, or a URL such as postgresql+psycopg://user@host/database",
+    )
+
+
+def _engine(place: URL) -> Engine:
+    try:
+        return create_engine(place, pool_pre_ping=True)
+    except NoSuchModuleError as error:
+        raise _bad_url() from error
+    except ModuleNotFoundError as error:
+        raise EnvironmentMissingError(
+            "driver-missing",
+            f"the database driver {error.name} is not installed",
+            hint="pip install 'penstock[postgres]'",
+        ) from error
+
+
+def _translate(error: DBAPIError, place: str) -> StateError | None:
+    if not isinstance(error, OperationalError | InterfaceError):
+        return None
+    reason = str(error.orig).strip().splitlines()
+    return StateError(
+        "state-unreachable",
+        f"{place} cannot be reached: {reason[0] if reason else 'no reason given'}"[:1000],
+        hint="look at the target's `state` in penstock.yml and at the database",
+    )
+
+
+def _database(place: URL, file: Path | None, identity: Identity, clock: Clock) -> Database:
+    if file is None:
+        return Database(_engine(place), _translate)
+
+    def fill(fresh: URL) -> None:
+        database = Database(sqlite.connect(fresh), sqlite.translate)
+        try:
+            _migrate(database, None, identity, clock)
+        finally:
+            database.close()
+
+    if not file.exists():
+        try:
+            sqlite.create(file, fill)
+        except OSError as error:
+            raise StateError(
+                "state-unreachable",
+                f"{file} cannot be created: {error.strerror}",
+                hint="look at the folder's permissions and free space",
+            ) from error
+    return Database(sqlite.connect(place), sqlite.translate)
+
+
+def _revision(database: Database) -> str:
+    with database.read() as connection:
+        return _read_revision(connection)
+
+
+def _read_revision(connection: Connection) -> str:
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.scalar(text("SELECT version_num FROM alembic_version")) or "")
+
+
+def _migrate(database: Database, file: Path | None, identity: Identity, clock: Clock) -> None:
+    """Migrate under the database's lock; a file is copied first."""
+    from penstock.state import migrate  # 100 ms that a ready store need not pay
+
+    with database.alone() as connection:
+        old = _read_revision(connection)
+        if old == REVISION:
+            return
+        if old:
+            migrate.require_known(old, database.place)
+        if file is not None:
+            sqlite.keep_copy(file, file.with_name(f"{file.name}.{old or 'base'}.bak"))
+        migrate.upgrade(connection)
+        if connection.scalar(select(project.c.store_id)) is None:
+            connection.execute(
+                insert(project).values(
+                    store_id=clock.new_id(),
+                    format_version=FORMAT,
+                    name=identity.project,
+                    target=identity.target,
+                    penstock=identity.penstock,
+                )
+            )
+
+
+def _require_ours(database: Database, identity: Identity) -> None:
+    with database.read() as connection:
+        found = connection.execute(select(project.c.name, project.c.target)).one()
+    if (found.name, found.target) != (identity.project, identity.target):
+        raise StateError(
+            "state-of-another-project",
+            f"{database.place} belongs to target {found.target!r} of project {found.name!r}, "
+            f"not to target {identity.target!r} of project {identity.project!r}",
+            hint="give each target of each project a state of its own",
+        )

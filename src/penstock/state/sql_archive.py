@@ -1,0 +1,170 @@
+"""A database as one document, and what is written anew from the tables' logs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Column, Connection, Date, Table, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError, StatementError
+
+from penstock.core.ports import RebuiltStep
+from penstock.core.records import Status, StepRecord
+from penstock.core.step import Intent
+from penstock.core.token import read_intent
+from penstock.state.columns import Moment, PackedText
+from penstock.state.document import Cell, Tables, invalid, read_document, write_document
+from penstock.state.parts import Parts
+from penstock.state.sql_database import Database
+from penstock.state.sql_end import End, write_success
+from penstock.state.sql_rows import insert_step, model_id
+from penstock.state.tables import REVISION, metadata, partition_state, project, steps
+
+Value = str | int | bool | dt.date | dt.datetime | None
+
+
+class SqlArchive:
+    """Exports, loads and rebuilds a whole database."""
+
+    def __init__(self, database: Database, parts: Parts) -> None:
+        self._database = database
+        self._parts = parts
+
+    def store_id(self) -> str:
+        """Give the id that this database was born with, or that an import gave it."""
+        with self._database.read() as connection:
+            return str(connection.scalar(select(project.c.store_id)))
+
+    def export(self) -> str:
+        """Give every table as one JSON document, rows in the order of their keys."""
+        with self._database.read() as connection:
+            tables = {table.name: _dump(connection, table) for table in metadata.sorted_tables}
+        return write_document(tables, self._parts.identity, REVISION)
+
+    def load(self, document: str) -> None:
+        """Replace everything by an exported document, in one transaction.
+
+        Raises `state-import-invalid`, and changes nothing, for a document of another target or
+        shape.
+        """
+        tables = read_document(document, self._parts.identity, REVISION)
+        rows = {table: _parse(table, tables) for table in metadata.sorted_tables}
+        if len(rows[project]) != 1 or len(tables) != len(rows):
+            raise invalid(f"it must have one project and the tables {', '.join(metadata.tables)}")
+        try:
+            with self._database.write() as connection:
+                for table in reversed(metadata.sorted_tables):
+                    connection.execute(delete(table))
+                for table, values in rows.items():
+                    if values:
+                        connection.execute(insert(table), values)
+        except (IntegrityError, StatementError) as error:
+            raise invalid(f"its rows do not fit together: {error.orig}") from error
+
+    def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
+        """Write steps that only the logs remember, oldest first; known steps are left alone.
+
+        Steps keep their numbers. One whose number another step of this database has gets a new
+        one above all. What is older than a success on record only goes into the history.
+        """
+        with self._database.write() as connection:
+            free = _first_free(connection, steps)
+            for step in steps:
+                if _is_known(connection, step.intent.step):
+                    continue
+                number = step.intent.step_seq
+                if number < 1 or _is_taken(connection, number):
+                    number, free = free, free + 1
+                self._write(connection, step, replace(step.intent, step_seq=number))
+
+    def _write(self, connection: Connection, step: RebuiltStep, intent: Intent) -> None:
+        outcome = step.outcome
+        began = step.ended - dt.timedelta(milliseconds=outcome.duration_ms)
+        insert_step(connection, StepRecord(intent, Status.RUNNING, began), executed_by="")
+        recorded = connection.scalar(
+            select(partition_state.c.executed_at).where(
+                partition_state.c.model_id == model_id(connection, intent.model)
+            )
+        )
+        end = End(
+            intent=intent,
+            at=step.ended,
+            duration_ms=outcome.duration_ms,
+            executed_by="",
+            history_id=self._parts.clock.new_id(),
+            settles=recorded is None or recorded <= step.ended,
+        )
+        write_success(connection, end, outcome)
+
+
+def _first_free(connection: Connection, rebuilt: Sequence[RebuiltStep]) -> int:
+    last = connection.scalar(select(func.max(steps.c.step_seq))) or 0
+    return max([last, *(step.intent.step_seq for step in rebuilt)]) + 1
+
+
+def _is_known(connection: Connection, step: str) -> bool:
+    return connection.scalar(select(steps.c.id).where(steps.c.id == step)) is not None
+
+
+def _is_taken(connection: Connection, number: int) -> bool:
+    return connection.scalar(select(steps.c.id).where(steps.c.step_seq == number)) is not None
+
+
+def _dump(connection: Connection, table: Table) -> list[dict[str, Cell]]:
+    query = select(table).order_by(*table.primary_key.columns)
+    return [
+        {column.name: _write_cell(column, row[place]) for place, column in enumerate(table.c)}
+        for row in connection.execute(query)
+    ]
+
+
+def _write_cell(column: Column[object], value: Value) -> Cell:
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if column.info.get("json") and isinstance(value, str):
+        read: Cell = json.loads(value)
+        return read
+    return value
+
+
+def _parse(table: Table, tables: Tables) -> list[dict[str, Value]]:
+    wanted = {column.name for column in table.c}
+    rows = tables.get(table.name)
+    if rows is None:
+        raise invalid(f"table {table.name!r} is missing")
+    parsed = []
+    for number, row in enumerate(rows, 1):
+        if set(row) != wanted:
+            wrong = ", ".join(sorted(wanted ^ set(row)))
+            raise invalid(f"row {number} of {table.name!r} lacks or adds {wrong}")
+        parsed.append(_read_row(table, row, number))
+    return parsed
+
+
+def _read_row(table: Table, row: Mapping[str, Cell], number: int) -> dict[str, Value]:
+    try:
+        read = {column.name: _read_cell(column, row[column.name]) for column in table.c}
+        if table is steps:
+            read_intent(str(read["intent"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise invalid(f"row {number} of {table.name!r}: {error}") from error
+    return read
+
+
+def _read_cell(column: Column[object], cell: Cell) -> Value:
+    if cell is None:
+        if not column.nullable:
+            raise ValueError(f"{column.name!r} is empty")
+        return None
+    if column.info.get("json"):
+        return json.dumps(cell, separators=(",", ":"), ensure_ascii=False)
+    if isinstance(column.type, Moment):
+        return dt.datetime.fromisoformat(str(cell))
+    if isinstance(column.type, Date):
+        return dt.date.fromisoformat(str(cell))
+    kind = str if isinstance(column.type, PackedText) else column.type.python_type
+    if not isinstance(cell, str | int) or not isinstance(cell, kind):
+        raise TypeError(f"{column.name!r} is {cell!r}, expected {kind.__name__}")
+    return cell

@@ -1,0 +1,201 @@
+"""The journal in a database: every method is one transaction."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sqlalchemy import Connection, Row, func, select, update
+
+from penstock.core.errors import PlanOutdatedError
+from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.token import read_intent
+from penstock.state import sql_lease
+from penstock.state.lease import Request, lease_lost, step_ended, unknown_step
+from penstock.state.parts import Parts, executed_by
+from penstock.state.sql_database import Database
+from penstock.state.sql_end import End, write_failure, write_success
+from penstock.state.sql_rows import (
+    insert_run,
+    insert_step,
+    keep_text,
+    model_id,
+    next_number,
+    running_step,
+    taken_lease,
+)
+from penstock.state.tables import leases, partition_state, project, runs, steps
+
+StepRow = Row[tuple[object, ...]]
+
+
+class SqlJournal:
+    """Writes runs, steps and what they leave; `keep_copy` is called after a run that had steps."""
+
+    def __init__(self, database: Database, parts: Parts, keep_copy: Callable[[], None]) -> None:
+        self._database = database
+        self._parts = parts
+        self._keep_copy = keep_copy
+
+    def start_run(self, run: Run) -> None:
+        """Write the run as RUNNING."""
+        with self._database.write() as connection:
+            insert_run(connection, replace(run, status=Status.RUNNING, ended=None))
+            connection.execute(update(project).values(penstock=self._parts.identity.penstock))
+
+    def end_run(self, run: str, status: Status) -> None:
+        """Write how the run ended and release whatever it still holds."""
+        now = self._parts.clock.now()
+        with self._database.write() as connection:
+            connection.execute(
+                update(runs).where(runs.c.id == run).values(ended=now, status=str(status))
+            )
+            sql_lease.release_run(connection, run)
+            had_steps = connection.scalar(select(steps.c.id).where(steps.c.run == run).limit(1))
+        if had_steps is not None:
+            self._keep_copy()
+
+    def begin(
+        self, intent: Intent, contents: Mapping[str, str], holder: Holder, planned_on: int | None
+    ) -> Begun:
+        """Take the target's lease and write the step as RUNNING, or do nothing at all.
+
+        The step of a stale lease that is still written as RUNNING stays so: recover it first.
+        Raises `LeaseHeldError`, and `PlanOutdatedError` when the model's last step, whatever
+        became of it, is not `planned_on` (0: it never had one; None: do not compare).
+        """
+        with self._database.write() as connection:
+            now = self._parts.clock.now()
+            token = sql_lease.take(connection, self._request(intent, holder, now))
+            _require_planned_on(connection, intent, planned_on)
+            given = replace(intent, step_seq=next_number(connection, steps.c.step_seq))
+            for checksum, text in contents.items():
+                keep_text(connection, checksum, text)
+            record = StepRecord(given, Status.RUNNING, now, token)
+            insert_step(connection, record, executed_by(holder))
+        return Begun(given.step_seq, token)
+
+    def holds(self, step: str) -> bool:
+        """Whether the step's run still owns the target with the token it was given.
+
+        A lease that expired and that nobody took still is the run's.
+        """
+        with self._database.read() as connection:
+            row = _find(connection, step)
+            return sql_lease.owns(connection, row.target, row.run, row.lease_token)
+
+    def renew(self, run: str) -> None:
+        """Push out the expiry of every lease the run still owns."""
+        now = self._parts.clock.now()
+        with self._database.write() as connection:
+            connection.execute(
+                update(leases)
+                .where(leases.c.run == run)
+                .values(heartbeat=now, expires=now + self._parts.lease.length)
+            )
+
+    def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
+        """Write success: step, partition, watermarks, history, lease.
+
+        A step that succeeded already stays as it is. Raises `LeaseLostError` when the lease is
+        not the step's; `recovered` does not ask for the lease and raises `step-ended` for a
+        step that failed.
+        """
+        with self._database.write() as connection:
+            row = _find(connection, step)
+            if row.status == Status.SUCCESS:
+                return
+            if recovered and row.status != Status.RUNNING:
+                raise step_ended(step, row.status)
+            if not recovered and (row.status != Status.RUNNING or not _owned(connection, row)):
+                raise lease_lost(step, row.target)
+            end = self._end(connection, row, recovered=recovered)
+            end = replace(end, duration_ms=outcome.duration_ms)
+            write_success(connection, end, outcome)
+            sql_lease.release_after(connection, row.target, row.run, row.lease_token)
+            self._parts.fault("during-finish")
+
+    def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
+        """Write failure: status and history; what the last success left stays.
+
+        A step that ended already stays as it ended.
+        """
+        with self._database.write() as connection:
+            row = _find(connection, step)
+            if row.status != Status.RUNNING:
+                return
+            end = self._end(connection, row, recovered=recovered)
+            write_failure(connection, end, failure)
+            sql_lease.release_after(connection, row.target, row.run, row.lease_token)
+
+    def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
+        """Write a step that failed before it began, without a lease."""
+        with self._database.write() as connection:
+            now = self._parts.clock.now()
+            given = replace(intent, step_seq=next_number(connection, steps.c.step_seq))
+            insert_step(connection, StepRecord(given, Status.RUNNING, now), executed_by(holder))
+            end = self._end(connection, _find(connection, intent.step), recovered=False)
+            write_failure(connection, end, failure)
+
+    def running(self) -> tuple[StepRecord, ...]:
+        """Give the steps that are written as RUNNING, in the order they began."""
+        query = select(steps).where(steps.c.status == str(Status.RUNNING))
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(steps.c.step_seq))
+            return tuple(running_step(row) for row in rows)
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Give the leases that are taken, expired ones too, by target."""
+        query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
+        with self._database.read() as connection:
+            return tuple(taken_lease(row) for row in connection.execute(query))
+
+    def unlock(self, target: str) -> bool:
+        """Drop the lease of a target, whoever holds it; False if nobody does."""
+        with self._database.write() as connection:
+            return sql_lease.drop(connection, target)
+
+    def _request(self, intent: Intent, holder: Holder, now: dt.datetime) -> Request:
+        return Request(
+            str(intent.table), holder, now, self._parts.lease.length, self._parts.pid_alive
+        )
+
+    def _end(self, connection: Connection, row: StepRow, *, recovered: bool) -> End:
+        now = self._parts.clock.now()
+        intent = read_intent(row.intent)
+        last = connection.scalar(
+            select(partition_state.c.last_step_seq).where(
+                partition_state.c.model_id == row.model_id
+            )
+        )
+        return End(
+            intent=intent,
+            at=now,
+            duration_ms=max(0, (now - row.started) // dt.timedelta(milliseconds=1)),
+            executed_by=row.executed_by,
+            history_id=self._parts.clock.new_id(),
+            recovered=recovered,
+            settles=last is None or last <= intent.step_seq,
+        )
+
+
+def _find(connection: Connection, step: str) -> StepRow:
+    row = connection.execute(select(steps).where(steps.c.id == step)).first()
+    if row is None:
+        raise unknown_step(step)
+    return row
+
+
+def _owned(connection: Connection, row: StepRow) -> bool:
+    return sql_lease.owns(connection, row.target, row.run, row.lease_token)
+
+
+def _require_planned_on(connection: Connection, intent: Intent, planned_on: int | None) -> None:
+    if planned_on is None:
+        return
+    number = model_id(connection, intent.model)
+    last = connection.scalar(select(func.max(steps.c.step_seq)).where(steps.c.model_id == number))
+    if (last or 0) != planned_on:
+        raise PlanOutdatedError(str(intent.table))

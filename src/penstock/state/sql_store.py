@@ -1,0 +1,52 @@
+"""The store over SQLAlchemy Core: one set of statements for every database."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from penstock.core.ports import Archive, Journal, Records
+from penstock.state import sqlite
+from penstock.state.parts import Parts
+from penstock.state.sql_archive import SqlArchive
+from penstock.state.sql_database import Database
+from penstock.state.sql_journal import SqlJournal
+from penstock.state.sql_records import SqlRecords
+
+
+class SqlStore:
+    """The state store of one target; `file` is an SQLite database's, None for servers."""
+
+    def __init__(self, database: Database, parts: Parts, file: Path | None) -> None:
+        self._database = database
+        self._file = file
+        self._journal = SqlJournal(database, parts, self._keep_copy)
+        self._records = SqlRecords(database)
+        self._archive = SqlArchive(database, parts)
+
+    @property
+    def journal(self) -> Journal:
+        """What is written while steps run."""
+        return self._journal
+
+    @property
+    def records(self) -> Records:
+        """What is read to decide."""
+        return self._records
+
+    @property
+    def archive(self) -> Archive:
+        """Everything, at once."""
+        return self._archive
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def _keep_copy(self) -> None:
+        """Keep the last good copy; a copy that fails costs no run, the older one stays."""
+        if self._file is None:
+            return
+        with contextlib.suppress(sqlite3.Error, OSError):
+            sqlite.keep_copy(self._file, sqlite.good_copy(self._file))

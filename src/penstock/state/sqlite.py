@@ -1,0 +1,161 @@
+"""SQLite: its pragmas, its creation in one move, its copies, its errors in words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from penstock.core.errors import StateError
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.pool import ConnectionPoolEntry
+
+BUSY_SECONDS = 60
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_OUTSIDE = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+)
+
+
+def is_sqlite(url: URL) -> bool:
+    """Whether the URL names an SQLite database."""
+    return url.get_backend_name() == "sqlite"
+
+
+def file_of(url: URL) -> Path:
+    """Give the file; `state-unreachable` when the URL names none."""
+    if not url.database or url.database == ":memory:":
+        raise StateError(
+            "state-unreachable",
+            f"{url} names no file",
+            hint="write it as sqlite:////absolute/path/state.db",
+        )
+    return Path(url.database)
+
+
+def connect(url: URL) -> Engine:
+    """Make an engine whose writing transactions lock the file at once.
+
+    The driver's own transactions are off, so that BEGIN is ours: a transaction that reads first
+    and writes later would fail instead of waiting. A lock is waited for `BUSY_SECONDS`, or the
+    URL's `timeout`.
+    """
+    wait = {} if "timeout" in url.query else {"timeout": BUSY_SECONDS}
+    engine = create_engine(url, connect_args=wait, pool_size=5, max_overflow=-1)
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def create(file: Path, fill: Callable[[URL], None]) -> None:
+    """Make the database beside its place and move it there whole; a faster process wins.
+
+    Nobody ever sees a database without its tables, whenever this one is killed.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-state-") as folder:
+        fresh = Path(folder) / file.name
+        fill(URL.create("sqlite", database=str(fresh)))
+        with contextlib.suppress(FileExistsError):
+            link(fresh, file)
+
+
+def keep_copy(file: Path, copy: Path) -> None:
+    """Copy the database, transactions in flight left out; the copy is checked, then put in place.
+
+    Raises `sqlite3.Error` or `OSError` and leaves an older copy as it is.
+    """
+    part = copy.with_name(f"{copy.name}.{os.getpid()}")
+    try:
+        _copy_checked(file, part)
+        part.replace(copy)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def good_copy(file: Path) -> Path:
+    """Give the place of the last good copy."""
+    return file.with_name(f"{file.name}.good")
+
+
+def companions(file: Path) -> tuple[Path, ...]:
+    """Give the files beside the database in which SQLite keeps parts of it."""
+    return tuple(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
+
+
+def link(file: Path, name: Path) -> None:
+    """Give a file a second name, or another one where there are no hard links.
+
+    Raises `FileExistsError` when the name is taken.
+    """
+    try:
+        os.link(file, name)
+    except FileExistsError:
+        raise
+    except OSError:
+        if name.exists():
+            raise FileExistsError(name) from None
+        file.rename(name)
+
+
+def translate(error: DBAPIError, place: str) -> StateError | None:
+    """Word what befell the file; None for what a bug of ours causes."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGED:
+        return StateError(
+            "state-damaged",
+            f"{place} is damaged: {error.orig}",
+            hint="penstock state restore puts the last good copy in place and keeps this file",
+        )
+    if code in _BUSY:
+        return StateError(
+            "state-unreachable",
+            f"{place} is locked by another process",
+            hint="find it with `fuser` on the file, and try again when it is done",
+        )
+    if code in _OUTSIDE:
+        return StateError(
+            "state-unreachable",
+            f"{place} cannot be used: {error.orig}",
+            hint="look at the folder's permissions and free space",
+        )
+    return None
+
+
+def _prepare(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:
+    del entry
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys=ON").close()
+    connection.execute("PRAGMA journal_mode=WAL").close()
+
+
+def _begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    connection.exec_driver_sql(options.get("penstock_begin", "BEGIN"))
+
+
+def _copy_checked(file: Path, part: Path) -> None:
+    with (
+        contextlib.closing(
+            sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+        ) as source,
+        contextlib.closing(sqlite3.connect(part)) as target,
+    ):
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+        found = target.execute("PRAGMA quick_check(1)").fetchone()
+    if found != ("ok",):
+        raise sqlite3.DatabaseError(found[0])

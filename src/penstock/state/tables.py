@@ -1,0 +1,233 @@
+"""The tables of the state store as they are now; migrations/ tells how they came to be.
+
+Every number that identifies a row is given by penstock, never by the database, so that an
+exported document can be loaded anywhere. Times are UTC.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
+
+from penstock.state.columns import Moment, PackedText
+
+REVISION = "0001"  # the newest file under migrations/versions; a test compares
+FORMAT = 1
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, default="", server_default="")
+
+
+def _count(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, default=0, server_default="0")
+
+
+def _key(name: str) -> Column[int]:
+    return Column(name, BigInteger, primary_key=True, autoincrement=False)
+
+
+project = Table(
+    "project",
+    metadata,
+    Column("store_id", Text, primary_key=True),
+    Column("format_version", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("penstock", Text, nullable=False),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("command", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("run_timestamp", Moment, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("started", Moment, nullable=False),
+    Column("ended", Moment),
+    Column("status", Text, nullable=False),
+)
+
+models = Table(
+    "models",
+    metadata,
+    _key("id"),
+    Column("name", Text, nullable=False, unique=True),
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    _key("step_seq"),
+    Column("id", Text, nullable=False, unique=True),
+    Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("target", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("partitions", Text, nullable=False),
+    Column("intent", Text, nullable=False, info={"json": True}),
+    Column("lease_token", BigInteger, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("run_date", Date, nullable=False),
+    Column("executed_by", Text, nullable=False),
+    Column("recovered", Boolean, nullable=False),
+    Column("started", Moment, nullable=False),
+    Column("ended", Moment),
+    Column("table_id", Text),
+    Column("commit_version", BigInteger),
+    Column("settled_version", BigInteger),
+    _count("rows_written"),
+    _count("rows_inserted"),
+    _count("rows_updated"),
+    _count("rows_deleted"),
+    Column("rows_late", BigInteger),
+    _count("rows_null_time"),
+    _count("bytes_written"),
+    _count("duration_ms"),
+    Column("metrics", Text, nullable=False, default="{}", info={"json": True}),
+    _text("error_code"),
+    _text("error_message"),
+    _text("error_where"),
+    _text("error_hint"),
+    Index(None, "model_id", "step_seq"),
+    Index(None, "run"),
+    Index(None, "status"),
+)
+
+step_inputs = Table(
+    "step_inputs",
+    metadata,
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
+    Column("input", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("table_id", Text, nullable=False),  # of files: the digest of their listing
+    Column("pinned_version", BigInteger, nullable=False),
+)
+
+fingerprints = Table(
+    "fingerprints",
+    metadata,
+    _key("id"),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    _text("version"),
+    _text("revision"),
+    Column("effective_from", Date),
+    Column("sql_checksum", Text, nullable=False),
+    Column("canonical_checksum", Text, nullable=False),
+    Column("settings_checksum", Text, nullable=False),
+    _text("schema_checksum"),
+    _text("yaml_checksum"),
+    _text("schema_json"),
+    _text("parser_version"),
+    Index(None, "model_id", "sql_checksum"),
+)
+
+contents = Table(
+    "contents",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("text", PackedText, nullable=False),
+)
+
+partition_state = Table(
+    "partition_state",
+    metadata,
+    Column("model_id", BigInteger, ForeignKey("models.id"), primary_key=True),
+    _key("ord"),
+    Column("partition", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id")),
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
+    Column("last_step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
+    Column("commit_version", BigInteger),
+    Column("settled_version", BigInteger),
+    Column("executed_at", Moment),
+    _count("execution_time_ms"),
+    _count("rows_written"),
+    _count("bytes_written"),
+)
+
+execution_history = Table(
+    "execution_history",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("ord", BigInteger, nullable=False),
+    Column("partition", Text, nullable=False),
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
+    Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id"), nullable=False),
+    Column("executed_at", Moment, nullable=False),
+    _count("execution_time_ms"),
+    _count("rows_written"),
+    _count("bytes_written"),
+    Column("status", Text, nullable=False),
+    _text("error_code"),
+    _text("error_message"),
+    Column("triggered_by", Text, nullable=False),
+    Column("executed_by", Text, nullable=False),
+    Index(None, "model_id", "step_seq"),
+)
+
+target_state = Table(
+    "target_state",
+    metadata,
+    Column("target", Text, primary_key=True),
+    Column("table_id", Text, nullable=False),
+    Column("seen_version", BigInteger),
+    _text("partition_field"),
+    _text("partition_type"),
+)
+
+watermarks = Table(
+    "watermarks",
+    metadata,
+    _key("id"),  # the newest row of a model's input and column counts
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("input", Text, nullable=False),
+    Column("column", Text, nullable=False),
+    Column("value", Text),  # NULL: reset
+    Column("set_at", Moment, nullable=False),
+    _text("step"),
+    _text("who"),
+    _text("why"),
+    Index(None, "model_id", "input", "column", "id"),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("target", Text, primary_key=True),
+    Column("token", BigInteger, nullable=False),  # stays when nobody holds the target
+    Column("run", Text),  # NULL: free, and so are the columns below
+    Column("host", Text),
+    Column("pid", BigInteger),
+    Column("acquired", Moment),
+    Column("heartbeat", Moment),
+    Column("expires", Moment),
+    Index(None, "run"),
+)

@@ -1,0 +1,1 @@
+"""How one table is made: one file per strategy, values in, statements out."""

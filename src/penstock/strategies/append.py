@@ -1,0 +1,25 @@
+"""The strategy `append`."""
+
+from __future__ import annotations
+
+from penstock.core.names import quoted
+from penstock.core.statement import QUERY_VIEW, Commit, Work
+from penstock.strategies.build import Build, create, listed
+
+
+def append(build: Build) -> Work:
+    """Add the window's rows in one commit that Delta accepts once per step.
+
+    A zombie that lost its lease cannot append the same step twice, because the commit carries
+    the step's number as its application transaction (spec/state.md §2).
+    """
+    if build.table is None:
+        return Work.just(create(build))
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+    return Work.just(
+        Commit(
+            f"INSERT {evolution}INTO {build.target} BY NAME "
+            f"SELECT {listed(build.query.names)} FROM {quoted(QUERY_VIEW)}",
+            once=True,
+        )
+    )

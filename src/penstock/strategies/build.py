@@ -1,0 +1,76 @@
+"""What every strategy is given, and the pieces of SQL that several share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.core.model import Layout, Model
+from penstock.core.names import literal, quoted
+from penstock.core.schema import Schema
+from penstock.core.statement import QUERY_VIEW, Commit
+
+CLUSTER_PROPERTY = "penstock.clusterBy"
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One build of one model: the query is `penstock_query`, the table so far `penstock_target`.
+
+    `target` is SQL for the table, `location` its folder where a catalog must be told. `table` is
+    its schema, None when the build creates or replaces it whole. `evolves` is whether the query
+    adds columns or widens types.
+    """
+
+    model: Model
+    target: str
+    query: Schema
+    table: Schema | None
+    evolves: bool = False
+    location: str = ""
+
+
+def create(build: Build, source: str = QUERY_VIEW) -> Commit:
+    """One atomic replace: readers see the old rows or the new ones, never neither.
+
+    Creates the table with schema, layout, properties and rows in one commit.
+    """
+    layout = build.model.layout
+    clauses = [f"CREATE OR REPLACE TABLE {build.target} USING delta"]
+    if layout.partition_by:
+        clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
+    if layout.cluster_by:
+        clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
+    if build.model.description:
+        clauses.append(f"COMMENT {literal(build.model.description)}")
+    if build.location:
+        clauses.append(f"LOCATION {literal(build.location)}")
+    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout))})")
+    clauses.append(f"AS SELECT {listed(build.query.names)} FROM {quoted(source)}")
+    return Commit(" ".join(clauses))
+
+
+def table_properties(layout: Layout) -> dict[str, str]:
+    """Give every property a new table is created with; deletion vectors are on by default."""
+    properties = {"delta.enableDeletionVectors": "true"} | dict(layout.properties)
+    if layout.cluster_by:
+        properties[CLUSTER_PROPERTY] = ",".join(layout.cluster_by)
+    return properties
+
+
+def written(properties: Mapping[str, str]) -> str:
+    """Give properties as SQL, sorted by key.
+
+    >>> written({"b": "2", "a": "it's"})
+    "'a' = 'it\\\\'s', 'b' = '2'"
+    """
+    return ", ".join(f"{literal(k)} = {literal(v)}" for k, v in sorted(properties.items()))
+
+
+def listed(names: tuple[str, ...], prefix: str = "") -> str:
+    """Give quoted names, comma-separated.
+
+    >>> listed(("a", "b"), "s.")
+    's.`a`, s.`b`'
+    """
+    return ", ".join(f"{prefix}{quoted(name)}" for name in names)

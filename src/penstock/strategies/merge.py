@@ -1,0 +1,157 @@
+"""The strategy `merge`."""
+
+from __future__ import annotations
+
+from penstock.core.model import Merge
+from penstock.core.names import literal, quoted
+from penstock.core.schema import Column
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
+from penstock.strategies.build import Build, create, listed
+
+SOURCE_VIEW = "penstock_source"
+STAGE_VIEW = "penstock_stage"
+_COPIES = "_ps_copies"
+_IS_NEW = "_ps_is_new"
+
+
+def merge(build: Build, strategy: Merge) -> Work:
+    """Update rows whose key exists and whose values differ, insert the rest; other rows stay.
+
+    The query is evaluated once. Its rows are compared with the table's by `<=>`, and the MERGE is
+    fed only what is new or changed, so no file without a changed row is touched and a run that
+    changes nothing makes no commit. Only new rows become an append, only changed ones a MERGE
+    that Spark can run without shuffling the table.
+    """
+    source = _source(build, strategy)
+    if build.table is None:
+        return Work((source,), lambda _: create(build, SOURCE_VIEW))
+    return Work((source, _stage(build, strategy)), lambda seen: _commit(build, strategy, seen))
+
+
+def _source(build: Build, strategy: Merge) -> Stage:
+    keys = listed(strategy.keys)
+    columns = listed(build.query.names)
+    copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
+    rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
+    if strategy.order_by:
+        latest = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in strategy.order_by)
+        rank = f"row_number() OVER (PARTITION BY {keys} ORDER BY {latest}) AS `_ps_rank`"
+        rows = (
+            f"SELECT {columns}, 1 AS {quoted(_COPIES)} "
+            f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
+        )
+    null_key = _null_key(strategy)
+    look = (
+        f"SELECT count(*) AS `rows`, "
+        f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
+        f"count_if({null_key}) AS `null_keys` FROM {quoted(SOURCE_VIEW)}"
+    )
+    return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
+
+
+def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
+    name = build.model.name
+    keys = ", ".join(strategy.keys)
+    shown = _shown_key(strategy)
+    source = quoted(SOURCE_VIEW)
+    return (
+        Rule(
+            "copied",
+            "duplicate-keys",
+            f"{{count}} keys ({keys}) occur more than once in the query of {name!r} "
+            "(e.g. {samples})",
+            "aggregate or filter in the SELECT, or set on_duplicate='latest' with order_by",
+            f"SELECT concat({shown}, ' ×', max({quoted(_COPIES)})) FROM {source} "
+            f"WHERE {quoted(_COPIES)} > 1 GROUP BY {listed(strategy.keys)} ORDER BY 1 LIMIT 5",
+        ),
+        Rule(
+            "null_keys",
+            "null-key",
+            f"{{count}} rows in the query of {name!r} have NULL in their key ({keys}) "
+            "(e.g. {samples})",
+            "filter them out, or set null_keys='match'",
+            f"SELECT {shown} FROM {source} WHERE {_null_key(strategy)} ORDER BY 1 LIMIT 5",
+        ),
+    )
+
+
+def _stage(build: Build, strategy: Merge) -> Stage:
+    columns = listed(build.query.names, "s.")
+    on = _on(strategy, "s", "m")
+    matched = (
+        f"SELECT {listed(strategy.keys, 's.')}, {_differs(build, strategy)} AS `_ps_differs` "
+        f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 's', 't')}"
+    )
+    sql = (
+        f"SELECT {columns}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
+        f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m ON {on} "
+        "WHERE coalesce(m.`_ps_differs`, true)"
+    )
+    look = (
+        f"SELECT count_if({quoted(_IS_NEW)}) AS `new`, "
+        f"count_if(NOT {quoted(_IS_NEW)}) AS `changed` FROM {quoted(STAGE_VIEW)}"
+    )
+    return Stage(STAGE_VIEW, sql, look)
+
+
+def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
+    if not seen["new"] and not seen["changed"]:
+        return None
+    columns = build.query.names
+    rows = f"SELECT {listed(columns)} FROM {quoted(STAGE_VIEW)}"
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+    if not seen["changed"]:
+        return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}", once=True)
+    clauses = [f"WHEN MATCHED THEN UPDATE SET {_assignments(build)}"]
+    if seen["new"]:
+        values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
+        clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
+    return Commit(
+        f"MERGE {evolution}INTO {build.target} t USING ({rows}) s "
+        f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}"
+    )
+
+
+def _assignments(build: Build) -> str:
+    if build.evolves:
+        return "*"
+    return ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in build.query.names)
+
+
+def _differs(build: Build, strategy: Merge) -> str:
+    """Whether a row differs from the table's: exact, NULL equals NULL.
+
+    A column that the table does not have yet differs when it has a value.
+    """
+    keys = {key.lower() for key in strategy.keys}
+    terms = []
+    for column in build.query.columns:
+        if column.name.lower() in keys:
+            continue
+        known = build.table.find(column.name) if build.table else None
+        name = quoted(column.name)
+        terms.append(f"s.{name} IS NULL" if known is None else _same(column))
+    return f"NOT ({' AND '.join(terms)})" if terms else "false"
+
+
+def _same(column: Column) -> str:
+    name = quoted(column.name)
+    if "map<" in column.type or "variant" in column.type:  # Spark cannot compare these
+        return f"to_json(struct(s.{name})) <=> to_json(struct(t.{name}))"
+    return f"s.{name} <=> t.{name}"
+
+
+def _on(strategy: Merge, left: str, right: str) -> str:
+    equals = "<=>" if strategy.match_null_keys else "="
+    return " AND ".join(f"{left}.{quoted(k)} {equals} {right}.{quoted(k)}" for k in strategy.keys)
+
+
+def _null_key(strategy: Merge) -> str:
+    if strategy.match_null_keys:
+        return "false"
+    return " OR ".join(f"{quoted(key)} IS NULL" for key in strategy.keys)
+
+
+def _shown_key(strategy: Merge) -> str:
+    pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in strategy.keys]
+    return "concat(" + ", ', ', ".join(pairs) + ")"

@@ -1,0 +1,95 @@
+"""Binding a model's query to what its step reads: views inlined, windows put on the inputs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.model import Model
+from penstock.core.names import InputName, quoted
+from penstock.core.project import Project
+from penstock.core.query import at, bound
+from penstock.core.relation import QueryRead, Read, Relation
+from penstock.core.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A query whose tables are views of the step's session; relations come in reading order."""
+
+    relations: tuple[Relation, ...]
+    sql: str
+
+
+@dataclass(slots=True)
+class _Binder:
+    project: Project
+    reads: Mapping[InputName, Read]
+    moment: dt.datetime
+    relations: list[Relation] = field(default_factory=list)
+    views: dict[InputName, str] = field(default_factory=dict)
+
+    def view_of(self, name: InputName) -> str:
+        if name in self.views:
+            return self.views[name]
+        read = self.reads.get(name)
+        if read is None:  # a view model: its query stands for it
+            inner = self.project.models[name.name]
+            names = {each: self.view_of(each) for each in inner.query.inputs}
+            read = QueryRead(at(bound(inner.query.text, names), self.moment))
+        view = f"in_{len(self.views)}_{name.name.rpartition('.')[2]}"
+        self.views[name] = view
+        self.relations.append(Relation(name, view, read))
+        return view
+
+    def windowed(self, name: InputName, window: Window) -> str:
+        whole = self.view_of(name)
+        view = f"{whole}_window"
+        read = QueryRead(f"SELECT * FROM {quoted(whole)}")  # noqa: S608  # our own view name
+        self.relations.append(Relation(name, view, read, window))
+        return view
+
+
+def bind(  # noqa: PLR0913  # the sides of one step
+    project: Project,
+    model: Model,
+    reads: Mapping[InputName, Read],
+    windows: Mapping[str, Window],
+    *,
+    incremental: bool,
+    moment: dt.datetime,
+) -> Bound:
+    """Give the relations and the SQL of one step; `moment` is the run timestamp.
+
+    `reads` says how to read every input that is not a view model; `windows` which direct inputs
+    are read through which window. The same input read inside a view stays whole.
+    """
+    binder = _Binder(project, reads, moment)
+    names = {}
+    for name in model.query.inputs:
+        window = windows.get(name.name)
+        names[name] = binder.windowed(name, window) if window else binder.view_of(name)
+    text = model.query.incremental if incremental else model.query.text
+    return Bound(tuple(binder.relations), at(bound(text, names), moment))
+
+
+def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
+    """Give every input that a step of the model reads, views replaced by what they read.
+
+    Views stand in the result too, before their own inputs, because a view's re-creation is a
+    change of all its readers.
+    """
+    found: dict[InputName, None] = {}
+
+    def walk(names: tuple[InputName, ...]) -> None:
+        for name in names:
+            if name in found:
+                continue
+            found[name] = None
+            inner = project.models.get(name.name)
+            if inner is not None and name == inner.input_name and inner.is_view:
+                walk(inner.query.inputs)
+
+    walk(model.query.inputs)
+    return tuple(found)

@@ -1,0 +1,29 @@
+"""The strategy `table`."""
+
+from __future__ import annotations
+
+from penstock.core.model import Table
+from penstock.core.names import quoted
+from penstock.core.statement import QUERY_VIEW, Commit, Work
+from penstock.strategies.build import Build, create, listed
+
+_DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
+
+
+def table(build: Build, strategy: Table) -> Work:
+    """Replace the table by the query's rows.
+
+    With `overwrite: partitions` only the partitions that occur in the result are replaced; the
+    rows of all others stay.
+    """
+    if build.table is None or not strategy.overwrite_partitions:
+        return Work.just(create(build))
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+    columns = listed(build.query.names)
+    return Work.just(
+        Commit(
+            f"INSERT {evolution}OVERWRITE {build.target} BY NAME "
+            f"SELECT {columns} FROM {quoted(QUERY_VIEW)}",
+            _DYNAMIC,
+        )
+    )

@@ -1,0 +1,1 @@
+"""What users see and type: commands, text, JSON, the site."""

@@ -1,0 +1,47 @@
+"""What every test has: a clock that stands still, lanes by folder, and a guard against hidden JVMs.
+
+The session of Spark is in tests/spark/conftest.py.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from fakes.clock import FixedClock
+
+HERE = Path(__file__).parent
+LANES = ("spark", "faults", "laws", "cli")
+
+settings.register_profile("penstock", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("search", parent=settings.get_profile("penstock"), derandomize=False)
+settings.load_profile("penstock")
+
+
+@pytest.fixture
+def clock():
+    return FixedClock()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark each test with the lanes that its folders name: tests/laws/spark/ is laws and spark."""
+    for item in items:
+        if HERE in item.path.parents:
+            for lane in set(item.path.relative_to(HERE).parts[:-1]) & set(LANES):
+                item.add_marker(lane)
+
+
+@pytest.fixture(autouse=True)
+def _no_hidden_jvm(request):
+    """Fail a test that starts Spark in this process without being marked `spark`."""
+    before = _gateway()
+    yield
+    if before is None and _gateway() is not None and not request.node.get_closest_marker("spark"):
+        pytest.fail("this test started a JVM: mark it spark, or move it below tests/spark")
+
+
+def _gateway():
+    module = sys.modules.get("pyspark.core.context") or sys.modules.get("pyspark.context")
+    return module and module.SparkContext._gateway

@@ -1,0 +1,57 @@
+"""The stores that the suites run over; a new database joins by a param of `opened`."""
+
+import pytest
+
+from contracts.store_cases import HERE, LEASE, OURS, run
+from fakes.clock import FixedClock
+from penstock.state.identity import Identity
+from penstock.state.memory import MemoryStore
+from penstock.state.open import open_store
+
+
+class World:
+    """A clock, the processes that live on host-a, and a fault to set off."""
+
+    def __init__(self):
+        self.clock = FixedClock()
+        self.alive = {11, 22}
+        self.fault = ""
+
+    def pass_(self, seconds):
+        self.clock.advance(seconds=seconds)
+        return self.clock.now()
+
+    def strike(self, point: str):
+        if point == self.fault:
+            raise KeyboardInterrupt(point)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def opened(request, tmp_path, world):
+    stores = []
+
+    def open_one(identity: Identity = OURS, name: str = "state"):
+        outside = {"fault": world.strike, "pid_alive": world.alive.__contains__}
+        if request.param == "memory":
+            store = MemoryStore(world.clock, LEASE, identity=identity, **outside)
+        else:
+            url = f"sqlite:///{tmp_path}/{name}.db"
+            store = open_store(url, identity=identity, clock=world.clock, lease=LEASE, **outside)
+        stores.append(store)
+        return store
+
+    yield open_one
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(opened):
+    store = opened()
+    store.journal.start_run(run(HERE))
+    return store

@@ -1,0 +1,72 @@
+"""What the suites of the state store are made of: holders, runs, steps to begin."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+from fakes.clock import NOON
+from penstock.core.model import Fingerprint
+from penstock.core.names import TableName
+from penstock.core.pin import DeltaPin, InputPin
+from penstock.core.project import LeaseSettings
+from penstock.core.records import Holder, Run
+from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.typed import TypedValue
+from penstock.core.window import Watermark
+from penstock.state.identity import Identity
+
+OURS = Identity("shop", "dev", "0.1.0")
+LEASE = LeaseSettings(dt.timedelta(seconds=60), dt.timedelta(seconds=10))
+HERE = Holder("run-1", "host-a", 11, "ann")
+OTHER = Holder("run-2", "host-a", 22, "bob")
+ELSEWHERE = Holder("run-3", "host-b", 33, "eve")
+MARK = Fingerprint("sql-1", "canonical-1", "settings-1")
+BROKEN = StepFailure("null-key", "3 rows have no id", "models/orders.sql:4", "fill them")
+
+
+def run(holder: Holder = HERE, started: dt.datetime = NOON) -> Run:
+    return Run(holder.run, "run", "--threads 2", "dev", NOON, holder, started)
+
+
+def intent(step: str = "step-1", model: str = "orders", holder: Holder = HERE) -> Intent:
+    return Intent(
+        step=step,
+        run=holder.run,
+        model=model,
+        table=TableName("mart", model),
+        uri=f"/warehouse/mart/{model}",
+        kind=StepKind.BUILD,
+        strategy="append",
+        reason="never_run",
+        triggered_by="run",
+        run_timestamp=NOON,
+        fingerprint=MARK,
+        inputs=(InputPin("raw.orders", DeltaPin("table-raw", 4)),),
+        base_version=None,
+    )
+
+
+def with_mark(value: int, step: str = "step-1", holder: Holder = HERE) -> Intent:
+    return replace(intent(step, holder=holder), watermarks=(mark(value),))
+
+
+def mark(value: int, column: str = "n", name: str = "raw.orders") -> Watermark:
+    return Watermark(name, column, TypedValue("BIGINT", str(value)))
+
+
+def wrote(version: int | None, rows: int = 3) -> Outcome:
+    return Outcome(
+        version=version,
+        table_id="table-orders",
+        settled_version=version,
+        rows=RowCounts(inserted=rows),
+        bytes_written=rows * 10,
+        metrics={"numOutputRows": rows},
+        duration_ms=250,
+    )
+
+
+def succeed(store, step, version=0, holder=HERE):
+    store.journal.begin(step, {}, holder, None)
+    store.journal.finish(step.step, wrote(version))

@@ -1,0 +1,116 @@
+"""What every state store promises of documents and of rebuilding."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from contracts.store_cases import BROKEN, HERE, intent, succeed, with_mark, wrote
+from fakes.clock import NOON
+from penstock.core.errors import StateError
+from penstock.core.ports import RebuiltStep
+from penstock.core.records import Begun
+
+
+def busy(store, world):
+    """Leave something in every table: a success, a failure, a step that runs."""
+    store.journal.begin(with_mark(7), {"sql-1": "select 'é'\n"}, HERE, None)
+    world.pass_(1)
+    store.journal.finish("step-1", wrote(0))
+    store.journal.reject(intent("step-2", "lines"), BROKEN, HERE)
+    store.journal.begin(intent("step-3", "users"), {}, HERE, None)
+
+
+def test_what_was_exported_loads_into_an_equal_store(opened, store, world):
+    busy(store, world)
+    document = store.archive.export()
+    fresh = opened(name="fresh")
+    fresh.journal.reject(intent("other"), BROKEN, HERE)
+    fresh.archive.load(document)
+
+    assert fresh.archive.export() == document
+    assert fresh.archive.store_id() == store.archive.store_id()
+    assert fresh.records.models() == store.records.models()
+    assert fresh.records.history("orders", 9) == store.records.history("orders", 9)
+    assert fresh.records.text("sql-1") == "select 'é'\n"
+    assert fresh.journal.running() == store.journal.running()
+    assert fresh.journal.leases() == store.journal.leases()
+    fresh.journal.finish("step-3", wrote(0))
+    assert fresh.journal.begin(intent("step-4", "users"), {}, HERE, None) == Begun(4, 2)
+
+
+def test_an_exported_document_is_for_people(store, world):
+    busy(store, world)
+    document = store.archive.export()
+    read = json.loads(document)
+
+    assert document == json.dumps(read, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert (read["project"], read["target"]) == ("shop", "dev")
+    assert read["tables"]["contents"] == [{"hash": "sql-1", "text": "select 'é'\n"}]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda text: text[:-9], "it is not JSON: "),
+        (lambda _: "[]", "it has no 'penstock_state': it is no exported state"),
+        (lambda text: text.replace('"dev"', '"prod"'), "it belongs to target 'prod' of project"),
+        (lambda text: text.replace('"penstock_state": "', '"penstock_state": "x'), "its schema is"),
+        (lambda text: text.replace('"steps": [', '"steps": [1,'), "table 'steps' is no list of"),
+        (lambda text: text.replace('"kind": "build"', '"kind": "x"'), ""),
+        (lambda text: text.replace('"executed_by": "', '"other": "'), ""),
+    ],
+)
+def test_a_document_of_another_shape_changes_nothing(store, world, spoil, sentence):
+    busy(store, world)
+    before = store.archive.export()
+
+    with pytest.raises(StateError) as caught:
+        store.archive.load(spoil(before))
+
+    assert caught.value.code == "state-import-invalid"
+    assert caught.value.sentence.startswith(f"the document cannot be imported: {sentence}")
+    assert store.archive.export() == before
+
+
+def test_T7_a_rebuilt_store_has_the_records_watermarks_and_history_of_the_lost_one(
+    opened, store, world
+):
+    rebuilt = []
+    steps = [with_mark(5, "step-1"), intent("step-2", "users"), with_mark(8, "step-3")]
+    for version, step in enumerate(steps):
+        begun = store.journal.begin(step, {}, HERE, None)
+        ended = world.pass_(1)
+        store.journal.finish(step.step, wrote(version))
+        token = replace(step, step_seq=begun.step_seq)
+        rebuilt.append(RebuiltStep(token, wrote(version), ended))
+    fresh = opened(name="fresh")
+    fresh.archive.rebuild(rebuilt)
+    fresh.archive.rebuild(rebuilt)
+
+    assert fresh.records.models() == store.records.models()
+    assert fresh.records.watermark_history("orders") == store.records.watermark_history("orders")
+    lost = store.records.history("orders", 9)
+    assert fresh.records.history("orders", 9) == tuple(replace(e, executed_by="") for e in lost)
+    assert fresh.journal.begin(intent("next"), {}, HERE, 3).step_seq == 4
+
+
+def test_a_rebuilt_step_whose_number_is_taken_gets_the_next_one(store, world):
+    world.pass_(60)
+    succeed(store, with_mark(9, "newer"))
+    newer = store.records.models()["orders"]
+    old = replace(with_mark(5, "older"), step_seq=1)
+    lines = replace(intent("lines", "lines"), step_seq=7)
+    store.archive.rebuild([RebuiltStep(old, wrote(0), NOON), RebuiltStep(lines, wrote(0), NOON)])
+
+    assert store.records.models()["orders"] == replace(newer, last_step_seq=8)
+    assert [(row.step, row.step_seq) for row in store.records.history("orders", 9)] == [
+        ("older", 8),
+        ("newer", 1),
+    ]
+    assert store.records.models()["lines"].step_seq == 7
+    assert store.journal.begin(intent("next"), {}, HERE, 8).step_seq == 9
+
+
+def test_two_stores_have_two_ids(opened):
+    assert opened(name="a").archive.store_id() != opened(name="b").archive.store_id()

@@ -1,0 +1,80 @@
+"""What every state store promises of watermarks (how they move, and who may lower them)."""
+
+from dataclasses import replace
+
+from contracts.store_cases import intent, mark, succeed, with_mark
+from fakes.clock import NOON
+from penstock.core.records import WatermarkChange
+from penstock.core.typed import TypedValue
+from penstock.core.window import Watermark
+
+
+def test_a_watermark_moves_up_and_never_back(store):
+    succeed(store, with_mark(9, "step-1"))
+    succeed(store, with_mark(10, "step-2"))
+    succeed(store, with_mark(10, "step-3"))
+    succeed(store, with_mark(8, "step-4"))
+
+    assert values(store) == [("n", "BIGINT 10"), ("n", "BIGINT 9")]
+    assert store.records.models()["orders"].watermarks == (mark(10),)
+
+
+def test_a_step_without_watermarks_leaves_them(store):
+    succeed(store, with_mark(9, "step-1"))
+    succeed(store, intent("step-2"))
+
+    assert store.records.models()["orders"].watermarks == (mark(9),)
+
+
+def test_an_intent_that_lowers_replaces_the_whole_set(store, world):
+    both = (mark(9, "n"), mark(4, "old"))
+    succeed(store, replace(intent("step-1"), watermarks=both))
+    lower = replace(intent("step-2"), watermarks=(mark(2, "n"),), lowers_watermarks=True)
+    succeed(store, lower)
+
+    assert store.records.models()["orders"].watermarks == (mark(2, "n"),)
+    assert store.records.watermark_history("orders")[:2] == (
+        WatermarkChange("orders", "raw.orders", "old", None, NOON, step="step-2"),
+        WatermarkChange("orders", "raw.orders", "n", "BIGINT 2", NOON, step="step-2"),
+    )
+
+
+def test_a_watermark_may_change_its_type(store):
+    succeed(store, with_mark(9, "step-1"))
+    date = Watermark("raw.orders", "n", TypedValue("DATE", "2024-01-01"))
+    succeed(store, replace(intent("step-2"), watermarks=(date,)))
+
+    assert store.records.models()["orders"].watermarks == (date,)
+
+
+def test_a_person_may_lower_and_reset_a_watermark(store):
+    succeed(store, with_mark(9))
+    lowered = WatermarkChange(
+        "orders", "raw.orders", "n", "BIGINT 3", NOON, who="ann", why="late rows"
+    )
+    store.records.change_watermark(lowered)
+    after_set = store.records.models()["orders"].watermarks
+    store.records.change_watermark(replace(lowered, value=None))
+
+    assert after_set == (mark(3),)
+    assert store.records.models()["orders"].watermarks == ()
+    assert store.records.watermark_history("orders")[1] == lowered
+
+
+def test_after_a_reset_the_next_success_sets_any_value(store):
+    succeed(store, with_mark(9, "step-1"))
+    store.records.change_watermark(WatermarkChange("orders", "raw.orders", "n", None, NOON))
+    succeed(store, with_mark(1, "step-2"))
+
+    assert store.records.models()["orders"].watermarks == (mark(1),)
+
+
+def test_a_watermark_set_before_the_first_run_makes_no_record(store):
+    store.records.change_watermark(WatermarkChange("new", "raw.orders", "n", "BIGINT 3", NOON))
+
+    assert store.records.models() == {}
+    assert values(store, "new") == [("n", "BIGINT 3")]
+
+
+def values(store, model="orders"):
+    return [(change.column, change.value) for change in store.records.watermark_history(model)]

@@ -1,0 +1,121 @@
+"""The docs know the code: every error that can be printed, every file and contract they name."""
+
+import ast
+import re
+import tomllib
+
+import pytest
+
+from house.source import ROOT, SRC, files, found, place
+
+DOCS = ROOT / "docs"
+LEAST_EXAMPLES = 50
+WITH_CODE_SECOND = ("Finding",)  # Finding(where, code, …); errors and failures: (code, …)
+
+
+def test_every_error_code_is_explained_in_the_docs():
+    if not (DOCS / "errors.md").exists():
+        pytest.skip("docs/errors.md is not written yet")
+    text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(DOCS.rglob("*.md")))
+
+    assert [f"{where}: {code}" for code, where in codes().items() if f"`{code}`" not in text] == []
+
+
+def test_codes_are_kebab_case():
+    assert [
+        code for code in codes() if code != code.lower() or not code.replace("-", "").isalnum()
+    ] == []
+
+
+def test_codes_are_found_in_the_source():
+    assert {"bad-value", "lease-held", "project-findings"} <= codes().keys()
+
+
+def test_docstrings_show_examples():
+    shown = sum(path.read_text(encoding="utf-8").count(">>> ") for path in files())
+
+    assert shown >= LEAST_EXAMPLES, "doctests went missing; raise the number as they grow"
+
+
+def test_the_architecture_page_names_contracts_that_exist():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = {c["name"] for c in settings["tool"]["importlinter"]["contracts"]}
+
+    assert set(re.findall(r'contract "(.+?)"', architecture())) == contracts
+
+
+def test_the_architecture_page_names_files_that_exist():
+    named = re.findall(r"`([\w./]+/[\w./]*|\w+\.toml)`", architecture())
+
+    missing = [n for n in named if not (ROOT / n).exists() and not (SRC / n).exists()]
+
+    assert named
+    assert missing == []
+
+
+def architecture():
+    return (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def codes():
+    """Give every literal code with the first place that uses it."""
+    with_code_first = (*errors(), "StepFailure")
+    result = {}
+    for path in files():
+        for node in found(path, ast.Call):
+            code = code_of(node, with_code_first)
+            if code is not None:
+                result.setdefault(code, place(path, node))
+        for node in found(path, ast.ClassDef):
+            for code in codes_of_super(node, with_code_first):
+                result.setdefault(code, place(path, node))
+    return result
+
+
+def errors():
+    """Give the names of PenstockError and of every class below it."""
+    parents = {
+        node.name: {name_of(parent) for parent in node.bases}
+        for path in files()
+        for node in found(path, ast.ClassDef)
+    }
+    tree = {"PenstockError"}
+    while more := {name for name, above in parents.items() if above & tree} - tree:
+        tree |= more
+    return tree
+
+
+def code_of(call, with_code_first):
+    name = name_of(call.func)
+    if name in WITH_CODE_SECOND:
+        return literal(call, 1)
+    return literal(call, 0) if name in with_code_first else None
+
+
+def codes_of_super(node, with_code_first):
+    """Find `super().__init__("code", …)` in a class of the tree."""
+    if node.name not in with_code_first:
+        return
+    for call in ast.walk(node):
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")))):
+                code = literal(call, 0)
+                if code is not None:
+                    yield code
+
+
+def literal(call, position):
+    given = [k.value for k in call.keywords if k.arg == "code"] or call.args[
+        position : position + 1
+    ]
+    match given:
+        case [ast.Constant(value=str(code))]:
+            return code
+    return None
+
+
+def name_of(node):
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
