@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.app.commit import outcome_of
@@ -14,7 +12,6 @@ from penstock.core.facts import Commit
 from penstock.core.records import Lease, StepRecord
 from penstock.core.step import Intent, StepFailure, StepKind
 
-PidAlive = Callable[[int], bool]
 _RERUN_IS_SAFE = ("table", "view")
 
 
@@ -33,7 +30,7 @@ class Recovered:
         return f"step {self.step} of {self.model} had committed version {self.version}; recorded"
 
 
-def recover(shop: Shop, pid_alive: PidAlive) -> tuple[Recovered, ...]:
+def recover(shop: Shop) -> tuple[Recovered, ...]:
     """Settle every step that is written as RUNNING and whose run no longer lives.
 
     Raises `undecidable-step` for a step whose log is gone and whose rerun could double rows.
@@ -46,19 +43,19 @@ def recover(shop: Shop, pid_alive: PidAlive) -> tuple[Recovered, ...]:
     found = []
     for record in running:
         lease = leases.get(str(record.intent.table))
-        if lease is not None and _lives(lease, record, shop.clock.now(), pid_alive):
+        if lease is not None and _lives(shop, lease, record):
             continue
         found.append(_settle(shop, record))
     return tuple(found)
 
 
-def _lives(lease: Lease, record: StepRecord, now: dt.datetime, pid_alive: PidAlive) -> bool:
+def _lives(shop: Shop, lease: Lease, record: StepRecord) -> bool:
     """Whether the run that began the step may still finish it."""
     if lease.run != record.intent.run or lease.token != record.lease_token:
         return False
-    if lease.expires <= now:
+    if lease.expires <= shop.clock.now():
         return False
-    return lease.host != socket.gethostname() or pid_alive(lease.pid)
+    return lease.host != socket.gethostname() or shop.pid_alive(lease.pid)
 
 
 def _settle(shop: Shop, record: StepRecord) -> Recovered:

@@ -11,22 +11,15 @@ from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execute import execute
 from penstock.app.heartbeat import beating
-from penstock.app.observe import observe
 from penstock.app.planning import Planned, make_plan, replan
-from penstock.app.processes import process_exists
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.resume import resume_command
 from penstock.app.run_context import Context
-from penstock.app.schedule import Node, Work, scheduled
+from penstock.app.schedule import Node, Schedule, Work
 from penstock.app.shop import Shop
-from penstock.core.errors import (
-    ConcurrentWriterError,
-    InterruptedRunError,
-    PenstockError,
-    PlanOutdatedError,
-)
+from penstock.core.errors import ConcurrentWriterError, PenstockError, PlanOutdatedError
 from penstock.core.records import Run, Status
 from penstock.plan.drift import drift
 from penstock.plan.values import Options, Plan, State, Step
@@ -60,7 +53,7 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
     """
-    settled = recover(shop, process_exists) if shop.has_state else ()
+    settled = recover(shop) if shop.has_state() else ()
     for each in settled:
         listener(Said(str(each)))
     planned = make_plan(shop, request.select, request.exclude, request.options, request.as_of)
@@ -143,13 +136,13 @@ class _Runner:
         bad = {blocked.model for blocked in self._plan.blocked}
         work = Work(self._do, self._skip, lambda result: not result.ok)
         threads = self._request.threads or self._shop.project.threads
-        steps = scheduled(nodes, work, threads, fail_fast=self._request.fail_fast, bad=bad)
+        schedule = Schedule(nodes, work, threads, bad)
         try:
-            for result in steps:
+            for result in schedule.results(fail_fast=self._request.fail_fast):
                 self._end(results, result)
         except KeyboardInterrupt:
             self._shop.engine.cancel()
-            for result in steps.stop():
+            for result in schedule.stop():
                 self._end(results, result)
             raise
 
@@ -182,7 +175,7 @@ class _Runner:
                     raise
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                now = replan(self._shop, self._context, now, self._request.options)
+                now = replan(self._shop, self._context, now.model, self._request.options)
         return result
 
     def _is_current(self, step: Step) -> bool:
@@ -194,8 +187,7 @@ class _Runner:
     def _done(self, result: ModelResult, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
         before = self._context.records.get(intent.model)
-        now = self._shop.clock.now()
-        self._context.records[intent.model] = remembered(before, ended, now)
+        self._context.records[intent.model] = remembered(before, ended, self._shop.clock.now())
         made = outcome.version is not None or not intent.uri
         return replace(
             result,
@@ -230,6 +222,3 @@ class _Runner:
             holder=self._shop.holder(self._report.run_id),
             started=self._shop.clock.now(),
         )
-
-
-__all__ = ["InterruptedRunError", "RunRequest", "observe", "run"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -30,43 +30,59 @@ class Work(Generic[Result]):
     failed: Callable[[Result], bool]
 
 
-def scheduled(
-    nodes: Sequence[Node], work: Work[Result], threads: int, *, fail_fast: bool
-) -> Iterator[Result]:
-    """Yield results as they come; nodes are in topological order.
+class Schedule(Generic[Result]):
+    """Nodes in topological order, done on at most `threads` threads.
 
-    After a failure the nodes that hang on it are skipped, the others go on; with `fail_fast`
-    nothing new starts. An interrupt of the caller waits for nothing: see `app.run`.
+    After a failure the nodes that hang on it are skipped and the others go on; with `fail_fast`
+    nothing new starts. `bad` are names that failed before.
     """
-    waiting = {node.name: node for node in nodes}
-    bad: set[str] = set()
-    done: set[str] = set()
-    running: dict[Future[Result], str] = {}
-    stop = False
-    with ThreadPoolExecutor(max_workers=max(1, threads), thread_name_prefix="step") as pool:
-        while waiting or running:
-            for node in list(waiting.values()):
-                blocker = next((up for up in node.after if up in bad), "")
-                if blocker or stop:
-                    del waiting[node.name]
-                    bad.add(node.name)
-                    yield work.skip(node.name, blocker)
-                elif len(running) < threads and not _open(node, waiting, running):
-                    del waiting[node.name]
-                    running[pool.submit(work.do, node.name)] = node.name
-            if not running:
-                continue
-            ended, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in ended:
-                name = running.pop(future)
-                result = future.result()
-                if work.failed(result):
-                    bad.add(name)
-                    stop = stop or fail_fast
-                else:
-                    done.add(name)
-                yield result
 
+    def __init__(
+        self, nodes: Iterable[Node], work: Work[Result], threads: int, bad: Iterable[str] = ()
+    ) -> None:
+        """Start no thread yet."""
+        self._waiting = {node.name: node for node in nodes}
+        self._work = work
+        self._threads = max(1, threads)
+        self._bad = set(bad)
+        self._running: dict[Future[Result], str] = {}
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="step")
+        self._stopped = False
 
-def _open(node: Node, waiting: dict[str, Node], running: dict[Future[Result], str]) -> bool:
-    return any(up in waiting or up in running.values() for up in node.after)
+    def results(self, *, fail_fast: bool = False) -> Iterator[Result]:
+        """Yield results as they come."""
+        while self._waiting or self._running:
+            yield from self._start()
+            if self._running:
+                ended, _ = wait(self._running, return_when=FIRST_COMPLETED)
+                yield from self._take(ended, fail_fast=fail_fast)
+        self._pool.shutdown()
+
+    def stop(self) -> Iterator[Result]:
+        """Start nothing more; yield what was running, then what is left as skipped."""
+        self._stopped = True
+        yield from self.results()
+
+    def _start(self) -> Iterator[Result]:
+        for node in list(self._waiting.values()):
+            blocker = next((up for up in node.after if up in self._bad), "")
+            if blocker or self._stopped:
+                del self._waiting[node.name]
+                self._bad.add(node.name)
+                yield self._work.skip(node.name, blocker)
+            elif len(self._running) < self._threads and not self._is_held(node):
+                del self._waiting[node.name]
+                self._running[self._pool.submit(self._work.do, node.name)] = node.name
+
+    def _is_held(self, node: Node) -> bool:
+        under_way = set(self._running.values())
+        return any(up in self._waiting or up in under_way for up in node.after)
+
+    def _take(self, ended: Iterable[Future[Result]], *, fail_fast: bool) -> Iterator[Result]:
+        for future in ended:
+            name = self._running.pop(future)
+            result = future.result()
+            if self._work.failed(result):
+                self._bad.add(name)
+                self._stopped = self._stopped or fail_fast
+            yield result

@@ -30,6 +30,8 @@ class Shop:
     fault: Fault
     open_reading: OpenStore
     open_writing: OpenStore
+    has_state: Callable[[], bool]
+    pid_alive: Callable[[int], bool]
     environ: Mapping[str, str] = field(default_factory=dict)
     log_path: str = ""
     _reading: Store | None = None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.core.findings import Location
@@ -19,12 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What commits are signed with beside their step."""
-
-    penstock: str
-    store: str
+Signature = Callable[[], tuple[str, str]]
 
 
 class SparkEngine:
@@ -38,7 +32,10 @@ class SparkEngine:
         fault: Fault,
         spark: SparkSession | None = None,
     ) -> None:
-        """Remember how to start; a session that is handed in is used and never stopped."""
+        """Remember how to start; a session that is handed in is used and never stopped.
+
+        `signature` gives penstock's version and the store's id, with which commits are signed.
+        """
         self._settings = settings
         self._environ = environ
         self._signature = signature
@@ -57,8 +54,7 @@ class SparkEngine:
         root.sparkContext.setJobDescription(model)
         spark = root.newSession()
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        signature = (self._signature.penstock, self._signature.store)
-        session = SparkStepSession(spark, where, signature, self._fault)
+        session = SparkStepSession(spark, where, self._signature(), self._fault)
         self._open.append(session)
         try:
             yield session

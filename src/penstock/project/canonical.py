@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, SqlglotError
-from sqlglot.tokens import Token, TokenType
 
 _SIDES = ("kind", "start", "start_side", "end", "end_side")
 _STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
@@ -27,7 +26,7 @@ class NotAQueryError(Exception):
         self.line = line
 
 
-class _Generator(Spark.Generator):  # type: ignore[misc,name-defined]  a class attribute that is a class
+class _Generator(Spark.Generator):  # type: ignore[misc,valid-type]  # a class in an attribute
     """Spark's, but for types whose length it would drop."""
 
     TYPE_MAPPING = {  # noqa: RUF012  the parent's way
@@ -38,7 +37,7 @@ class _Generator(Spark.Generator):  # type: ignore[misc,name-defined]  a class a
 
 
 def canonical_sql(text: str) -> str | None:
-    """Give the canonical form of a query, None where it cannot be parsed or printed back.
+    r"""Give the canonical form of a query, None where it cannot be parsed or printed back.
 
     >>> canonical_sql("select a::INT x from `raw.t` -- note") == canonical_sql(
     ...     "SELECT CAST(`a` AS INT) AS x\\nFROM raw.t;"

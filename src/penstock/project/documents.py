@@ -65,7 +65,7 @@ class _Builder:
         if isinstance(node, yaml.SequenceNode):
             items = enumerate(node.value)
             return [self.build(item, (*path, i), (*above, id(node))) for i, item in items]
-        return self._scalar(node)
+        return self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
     def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[int, ...]) -> Plain:
         result: dict[str, Plain] = {}
@@ -97,7 +97,7 @@ class _Builder:
         where = Location(self._document.path, *_place(node))
         self._document.findings.append(Finding(where, "duplicate-key", sentence))
 
-    def _scalar(self, node: yaml.Node) -> Plain:
+    def _scalar(self, node: yaml.ScalarNode) -> Plain:
         kind = node.tag.rpartition(":")[2]
         value = node.value
         try:

@@ -80,7 +80,7 @@ def read_content(root: Path, path: str) -> Content | Finding:
 
 
 def decode(content: Content) -> str | Finding:
-    """Give the text with line ends as `\\n`, or say why it is no text."""
+    r"""Give the text with line ends as `\\n`, or say why it is no text."""
     try:
         text = content.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

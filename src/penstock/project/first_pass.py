@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Location
 from penstock.core.masking import is_secret_key, mask
 from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, versions
 from penstock.project.environment import fill_environment, walk
@@ -63,7 +63,11 @@ class FirstPass:
                 known[path] = cached
                 continue
             text = self._decoded(content)
-            if text is not None:
+            if text is not None and not text.strip():
+                hint = "write a query, or delete the file"
+                where = Location(path)
+                self.findings.append(Finding(where, "empty-file", "the file is empty", hint))
+            elif text is not None:
                 texts[path] = text
         for path, file in parse_sql_files(texts, macro_texts, surroundings).items():
             known[path] = file

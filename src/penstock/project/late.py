@@ -16,14 +16,14 @@ def parse_sql_files(
     """Render and read model files; imports Jinja, sqlglot and pydantic if there is any."""
     if not texts:
         return {}
-    from penstock.project import sql_file  # noqa: PLC0415  costs 0.2 s that a warm load saves
+    from penstock.project import sql_file  # costs 0.2 s that a warm load saves
 
     return sql_file.parse_sql_files(texts, macros, surroundings)
 
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
     """Read and check one YAML file; imports PyYAML and pydantic."""
-    from penstock.project import yaml_file  # noqa: PLC0415  costs 0.1 s that a warm load saves
+    from penstock.project import yaml_file  # costs 0.1 s that a warm load saves
 
     return yaml_file.parse_yaml_file(path, text, environ)
 
@@ -33,20 +33,20 @@ def parse_user_query(project: Project, sql: str) -> Query:
 
     Other tables are external. Raises `UsageError` `not-a-query` for any other statement.
     """
-    from penstock.project import user_query  # noqa: PLC0415  imports sqlglot
+    from penstock.project import user_query  # imports sqlglot
 
     return user_query.parse_user_query(project, sql)
 
 
 def canonical_sql(text: str) -> str | None:
     """Give the canonical form of a query (spec/drift.md §4), None where it cannot be parsed."""
-    from penstock.project import canonical  # noqa: PLC0415  imports sqlglot
+    from penstock.project import canonical  # imports sqlglot
 
     return canonical.canonical_sql(text)
 
 
 def json_schemas() -> Mapping[str, str]:
     """Give the JSON Schema of every YAML file by the name it is written under."""
-    from penstock.project import json_schema  # noqa: PLC0415  imports pydantic
+    from penstock.project import json_schema  # imports pydantic
 
     return json_schema.json_schemas()

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _MARK = re.compile("\0(\\d+)\0")
 _BEGINS = ("variable_begin", "block_begin", "comment_begin")
@@ -30,7 +32,7 @@ def keep_lines(environment: Environment, source: str) -> str:
 
 
 def settle_lines(rendered: str) -> str:
-    """Replace every mark by the newlines that are missing up to its line.
+    r"""Replace every mark by the newlines that are missing up to its line.
 
     >>> settle_lines("select 1\\0003\\000\\nfrom t")
     'select 1\\n\\n\\nfrom t'

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import exp
+from sqlglot import Token, exp
 from sqlglot.errors import ParseError, SqlglotError
-from sqlglot.tokens import Token
 
 from penstock.project.canonical import (
     NotAQueryError,
@@ -29,10 +28,10 @@ _MARKS = re.compile(r"`penstock:(\d+|this)`")
 _PRINTED = re.compile(r"`penstock:hole:(\d+)`")
 _NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
 _FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
-_NO_ALIAS = frozenset(
-    "on where join inner left right full cross semi anti natural group order sort cluster "
-    "distribute limit offset union except minus intersect having lateral tablesample pivot unpivot "
-    "window qualify using version timestamp for".split()
+_NO_ALIAS = re.compile(
+    "on|where|join|inner|left|right|full|cross|semi|anti|natural|group|order|sort|cluster|"
+    "distribute|limit|offset|union|except|minus|intersect|having|lateral|tablesample|pivot|"
+    "unpivot|window|qualify|using|version|timestamp|for"
 )
 
 
@@ -89,11 +88,10 @@ def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Prob
 
 
 def _cut_tables(cut: _Cut, tree: exp.Query) -> None:
-    for node in list(tree.find_all(exp.Table, exp.Column)):
-        if isinstance(node, exp.Table):
-            _cut_table(cut, node)
-        else:
-            _cut_column(cut, node)
+    for table in list(tree.find_all(exp.Table)):
+        _cut_table(cut, table)
+    for column in list(tree.find_all(exp.Column)):
+        _cut_column(cut, column)
 
 
 def _cut_table(cut: _Cut, table: exp.Table) -> None:
@@ -107,9 +105,7 @@ def _cut_table(cut: _Cut, table: exp.Table) -> None:
     if mark:
         found = _called(cut, mark[1], line, bare=bare)
         parts = parts[-1:]
-    elif len(parts) == 1 and parts[0].name.lower() in _ctes_in_scope(table):
-        return
-    elif _is_file(cut, names, line):
+    elif _is_cte(table, parts) or _is_unfollowed(cut, names, line):
         return
     else:
         found = Hole(HoleKind.PLAIN, names, line, bare=bare)
@@ -155,7 +151,7 @@ def _called(cut: _Cut, mark: str, line: int, *, bare: bool) -> Hole:
     return Hole(call.kind, call.names, call.line, bare=bare)
 
 
-def _is_file(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
+def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
     path = ".".join(names[1:])
     if len(names) > 1 and names[0].lower() in _FILES and "/" in path:
         sentence = f"reads files by path: {names[0]}.`{path}`; their versions are not followed"
@@ -165,13 +161,17 @@ def _is_file(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
     return any(set(name) & set(":`\0") for name in names)
 
 
+def _is_cte(table: exp.Table, parts: Sequence[exp.Identifier]) -> bool:
+    return len(parts) == 1 and parts[0].name.lower() in _ctes_in_scope(table)
+
+
 def _ctes_in_scope(table: exp.Table) -> set[str]:
     names: set[str] = set()
     inside: exp.CTE | None = None
-    child: exp.Expression = table
+    child: exp.Expr = table
     node = table.parent
     while node is not None:
-        clause = node.args.get("with_")
+        clause = node.args.get("with_") or node.args.get("with")  # the older parsers' key
         if isinstance(clause, exp.With):
             for cte in clause.expressions:
                 if child is clause and cte is inside and not clause.args.get("recursive"):
@@ -196,7 +196,7 @@ def _cut_marks(cut: _Cut) -> None:
 def _has_alias(text: str, end: int) -> bool:
     following = _NEXT.match(text, end)
     word = (following[1] or "").lower() if following else ""
-    return text[end : end + 1] == "." or bool(word) and word not in _NO_ALIAS
+    return text[end : end + 1] == "." or bool(word and not _NO_ALIAS.fullmatch(word))
 
 
 def _with_holes(cut: _Cut) -> str:

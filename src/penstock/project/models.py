@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
-from penstock.core.model import Model, View
+from penstock.core.model import Append, Merge, Model, View
 from penstock.core.names import InputKind, InputName
 from penstock.project.book import Book, Named
 from penstock.project.config import layout_of, on_schema_change_of, shown_config, strategy_of
@@ -34,7 +35,9 @@ def model_of(item: Draft, book: Book) -> Built:
     built = Built(findings=config.findings)
     if not item.file.branches:
         return built
-    linked = link(item.file.branches, book, Reader(item.file.path, item.named))
+    incremental = isinstance(strategy, Append | Merge)
+    branches = item.file.branches if incremental else item.file.branches[:1]
+    linked = link(branches, book, Reader(item.file.path, item.named))
     built.findings = [*config.findings, *linked.findings]
     inputs = dict(linked.inputs)
     for name in config.texts("depends_on"):
@@ -66,16 +69,15 @@ def model_of(item: Draft, book: Book) -> Built:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report one cycle, if there is any, with the place of every arrow."""
+    """Report one cycle, if there is any, with the place of every reference.
+
+    Arrows point from a model to the one that reads it, as `penstock graph` draws them.
+    """
     cycle = find_cycle(edges)
     if not cycle:
         return []
-    # find_cycle gives each node before the one that reads it or after it: look which
-    steps = list(zip(cycle, cycle[1:], strict=False))
-    if any(parent not in edges[node] for node, parent in steps):
-        cycle = cycle[::-1]
-        steps = list(zip(cycle, cycle[1:], strict=False))
-    places = [Location(paths[node], edges[node][parent]) for node, parent in steps]
+    lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
+    places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
     sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
     hint = "a model cannot read what is built from it; take one of these references out"
     return [Finding(places[0], "dependency-cycle", sentence, hint)]

@@ -39,7 +39,7 @@ def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[
         shape.model_validate(tree)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
-        found = {}
+        found: dict[Path, Finding] = {}
         for detail in details:
             path = _existing(tree, detail["loc"])
             if detail["type"] == "missing":

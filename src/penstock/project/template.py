@@ -71,6 +71,7 @@ class Token:
         self._text = text
 
     def __str__(self) -> str:
+        """Print."""
         return self._text
 
 

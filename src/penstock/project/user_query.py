@@ -28,11 +28,12 @@ def book_of(project: Project) -> Book:
     """Give the names of a loaded project."""
     book = Book(catalog=project.target.catalog)
     prefix = project.target.schema_prefix
-    for owner in (*project.models.values(), *project.seeds.values()):
-        book.add_model(owner.name, owner.table)
-    for owner in (*project.models.values(), *project.seeds.values()):
-        written = TableName(owner.table.schema.removeprefix(prefix), owner.table.table)
-        book.add_table(written, owner.name)
+    tables = {m.name: m.table for m in project.models.values()}
+    tables |= {s.name: s.table for s in project.seeds.values()}
+    for name, table in tables.items():
+        book.add_model(name, table)
+    for name, table in tables.items():
+        book.add_table(TableName(table.schema.removeprefix(prefix), table.table), name)
     for source in project.sources.values():
         book.add_source(source.table)
     return book

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.documents import Document, read_document
@@ -14,6 +13,9 @@ from penstock.project.shape_findings import shape_findings
 from penstock.project.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
 from penstock.project.surroundings import Surroundings
 from penstock.project.values import Path, Plain
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 PROJECT_FILE = "penstock.yml"
 _KEPT_DEPTH = 5

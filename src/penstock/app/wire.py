@@ -1,0 +1,120 @@
+"""Choosing implementations: the one place that knows which store, log and engine are real."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.app.clock import SystemClock
+from penstock.app.faults import fault_from
+from penstock.app.shop import Shop
+from penstock.core.ports import Clock, Store
+from penstock.core.project import Project
+from penstock.engine.delta_log import DeltaLog
+from penstock.engine.launch import LaunchSettings
+from penstock.engine.spark_engine import SparkEngine
+from penstock.project.load import load_project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession  # only a name here: importing it stays with the engine
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which project, for which target, with which variables."""
+
+    root: Path
+    target: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def open_project(where: Where) -> Project:
+    """Load the project; raise `ProjectError` with all findings."""
+    return load_project(
+        where.root, target=where.target, vars=where.variables, environ=dict(os.environ)
+    )
+
+
+def open_shop(where: Where, spark: SparkSession | None = None) -> Shop:
+    """Load the project and wire it; nothing is opened or started yet."""
+    return wired(open_project(where), SystemClock(), spark)
+
+
+def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Shop:
+    """Wire a loaded project with real parts."""
+    environ = dict(os.environ)
+    fault = fault_from(environ)
+    log_path = Path(project.root, ".penstock", "logs", f"{clock.new_id()}.log")
+    stores = Stores(project, clock, environ)
+    settings = LaunchSettings(project.target.spark, project.target.warehouse, log_path)
+    engine = SparkEngine(settings, environ, stores.signature, fault, spark)
+    return Shop(
+        project=project,
+        log=DeltaLog(),
+        engine=engine,
+        clock=clock,
+        fault=fault,
+        open_reading=stores.open_reading,
+        open_writing=stores.open_writing,
+        has_state=stores.exists,
+        pid_alive=stores.pid_alive,
+        environ=environ,
+        log_path=str(log_path),
+    )
+
+
+@dataclass(slots=True)
+class Stores:
+    """Opening the state store: for reading an empty memory where no database is yet."""
+
+    project: Project
+    clock: Clock
+    environ: Mapping[str, str]
+    _opened: Store | None = None
+
+    def exists(self) -> bool:
+        """Whether there is a database."""
+        from penstock.state.open import store_exists
+
+        return store_exists(self.project.target.state)
+
+    def open_reading(self) -> Store:
+        """Open the database, or an empty memory if there is none."""
+        from penstock.state.memory import MemoryStore
+
+        if self.exists():
+            return self.open_writing()
+        return MemoryStore(self.clock, self.project.lease)
+
+    def open_writing(self) -> Store:
+        """Open the database; make it if there is none."""
+        from penstock.state.open import Identity, open_store
+
+        if self._opened is None:
+            self._opened = open_store(
+                self.project.target.state,
+                identity=Identity(self.project.name, self.project.target.name, version()),
+                clock=self.clock,
+                lease=self.project.lease,
+                fault=fault_from(self.environ),
+            )
+        return self._opened
+
+    def pid_alive(self, pid: int) -> bool:
+        """Whether a process of this host lives."""
+        from penstock.state.identity import process_exists
+
+        return process_exists(pid)
+
+    def signature(self) -> tuple[str, str]:
+        """Give what commits are signed with: penstock's version and the store's id."""
+        return version(), self.open_writing().archive.store_id()
+
+
+def version() -> str:
+    """Give the version of the installed penstock."""
+    return metadata.version("penstock")

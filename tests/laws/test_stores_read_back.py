@@ -1,0 +1,238 @@
+"""Law 9: every store reads back what was written, and all stores say the same."""
+
+import datetime as dt
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.store_cases import ELSEWHERE, HERE, LEASE, OTHER, OURS
+from fakes.clock import FixedClock
+from penstock.core.errors import PenstockError
+from penstock.core.model import Fingerprint
+from penstock.core.names import TableName
+from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.records import Status, WatermarkChange
+from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.typed import TypedValue
+from penstock.core.window import Bound, InputWindow, Watermark, Window
+from penstock.state.memory import MemoryStore
+from penstock.state.open import open_store
+
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
+COUNT = st.integers(0, 2**62)
+TIME = st.datetimes(
+    dt.datetime(1970, 1, 1),
+    dt.datetime(2999, 1, 1),
+    timezones=st.just(dt.UTC),
+)
+VALUE = st.one_of(
+    st.builds(TypedValue.parse, st.just("BIGINT"), st.integers(-9, 9).map(str)),
+    st.builds(TypedValue.parse, st.just("DATE"), st.dates().map(str)),
+    st.builds(TypedValue.parse, st.just("TIMESTAMP"), TIME.map(str)),
+    st.builds(TypedValue.parse, st.just("STRING"), TEXT),
+)
+BOUND = st.none() | st.builds(Bound, VALUE, inclusive=st.booleans())
+PIN = st.one_of(
+    st.builds(DeltaPin, TEXT, COUNT),
+    st.builds(FilesPin, TEXT, COUNT),
+    st.builds(ViewPin, COUNT),
+    st.just(NoPin()),
+)
+MARK = st.builds(Watermark, st.sampled_from(["a", "b"]), st.sampled_from(["x", "y"]), VALUE)
+MODEL = st.sampled_from(["orders", "lines", "mart.é"])
+INTENT = st.builds(
+    Intent,
+    step=st.just(""),
+    run=st.just(""),
+    model=MODEL,
+    table=st.just(TableName("", "")),
+    uri=TEXT,
+    kind=st.sampled_from(StepKind),
+    strategy=TEXT,
+    reason=TEXT,
+    triggered_by=TEXT,
+    run_timestamp=TIME,
+    fingerprint=st.builds(Fingerprint, TEXT, TEXT, TEXT),
+    partitions=st.sampled_from([("*",), ("2024-01-01..2024-01-31", "2024-03-01")]),
+    inputs=st.lists(st.builds(InputPin, TEXT, PIN), max_size=3, unique_by=lambda p: p.input).map(
+        tuple
+    ),
+    windows=st.lists(
+        st.builds(InputWindow, TEXT, st.builds(Window, TEXT, BOUND, BOUND, st.booleans())),
+        max_size=2,
+    ).map(tuple),
+    watermarks=st.lists(MARK, max_size=3, unique_by=lambda m: m.key).map(tuple),
+    lowers_watermarks=st.booleans(),
+    base_version=st.none() | COUNT,
+)
+OUTCOME = st.builds(
+    Outcome,
+    version=st.none() | COUNT,
+    table_id=TEXT,
+    settled_version=st.none() | COUNT,
+    rows=st.builds(RowCounts, *(st.integers(0, 2**40),) * 3, st.none() | COUNT, COUNT),
+    bytes_written=COUNT,
+    metrics=st.dictionaries(TEXT, COUNT, max_size=2),
+    duration_ms=COUNT,
+)
+FAILURE = st.builds(StepFailure, TEXT, TEXT, TEXT, TEXT)
+HOLDER = st.sampled_from([HERE, OTHER, ELSEWHERE])
+STEP = st.integers(0, 5)
+RUNS = [holder.run for holder in (HERE, OTHER, ELSEWHERE)]
+DEED = st.one_of(
+    st.tuples(st.just("begin"), INTENT, HOLDER, st.none() | st.integers(0, 3)),
+    st.tuples(st.just("begin"), INTENT, HOLDER, st.none()),
+    st.tuples(st.just("finish"), STEP, OUTCOME, st.booleans()),
+    st.tuples(st.just("finish"), STEP, OUTCOME, st.just(False)),
+    st.tuples(st.just("fail"), STEP, FAILURE, st.booleans()),
+    st.tuples(st.just("reject"), INTENT, FAILURE, HOLDER),
+    st.tuples(st.just("renew"), st.sampled_from(RUNS)),
+    st.tuples(st.just("end_run"), st.sampled_from(RUNS)),
+    st.tuples(st.just("unlock"), MODEL),
+    st.tuples(st.just("wait"), st.integers(1, 100)),
+    st.tuples(st.just("mark"), MODEL, MARK, st.booleans(), TEXT),
+)
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """Make an SQLite store once; examples copy it."""
+    file = tmp_path_factory.mktemp("empty") / "state.db"
+    open_store(f"sqlite:///{file}", identity=OURS, clock=FixedClock(), lease=LEASE).close()
+    return file
+
+
+@given(intent=INTENT, outcome=OUTCOME, texts=st.dictionaries(TEXT, TEXT, max_size=2))
+def test_a_step_reads_back_as_it_was_written(empty, intent, outcome, texts):
+    for store, clock in stores(empty):
+        given_step = placed(intent, "step-1", HERE)
+        begun = store.journal.begin(given_step, texts, HERE, None)
+        running = store.journal.running()
+        clock.advance(seconds=0.000001)
+        store.journal.finish("step-1", outcome)
+        record = store.records.models()[intent.model]
+
+        assert [repr(step.intent) for step in running] == [
+            repr(replace(given_step, step_seq=begun.step_seq))
+        ]
+        assert {checksum: store.records.text(checksum) for checksum in texts} == texts
+        assert record.pins == {pin.input: pin.pin for pin in intent.inputs}
+        assert record.fingerprint == intent.fingerprint
+        assert {m.key: str(m.value) for m in record.watermarks} == {
+            m.key: str(m.value) for m in intent.watermarks
+        }
+        assert (record.table_id, record.commit_version, record.settled_version) == (
+            outcome.table_id,
+            outcome.version,
+            outcome.settled_version,
+        )
+        assert (record.executed_at, record.duration_ms) == (clock.now(), outcome.duration_ms)
+        assert (record.rows_written, record.bytes_written) == (
+            outcome.rows.written,
+            outcome.bytes_written,
+        )
+
+
+@given(deeds=st.lists(DEED, max_size=14))
+def test_whatever_is_done_all_stores_say_the_same(empty, deeds):
+    memory, sqlite = (story(store, clock, deeds) for store, clock in stores(empty))
+
+    assert memory == sqlite
+
+
+@given(deeds=st.lists(DEED, max_size=10))
+def test_what_is_exported_loads_and_exports_equal(empty, deeds):
+    for (store, clock), (fresh, _) in zip(stores(empty), stores(empty), strict=True):
+        told = story(store, clock, deeds)
+        document = store.archive.export()
+        fresh.archive.load(document)
+
+        assert fresh.archive.export() == document
+        assert remembered(fresh) == told[-1]
+
+
+def stores(empty):
+    """Give a store of each kind, each with a clock of its own; they end with the loop's turn."""
+    clock = FixedClock()
+    alive = {HERE.pid, ELSEWHERE.pid}.__contains__
+    yield MemoryStore(clock, LEASE, identity=OURS, pid_alive=alive), clock
+    clock = FixedClock()
+    with tempfile.TemporaryDirectory() as folder:
+        file = shutil.copy(empty, Path(folder) / "state.db")
+        store = open_store(
+            f"sqlite:///{file}", identity=OURS, clock=clock, lease=LEASE, pid_alive=alive
+        )
+        try:
+            yield store, clock
+        finally:
+            store.close()
+
+
+def placed(intent, step, holder):
+    return replace(intent, step=step, run=holder.run, table=TableName("mart", intent.model))
+
+
+def story(store, clock, deeds):
+    """Do everything in order; give every answer and what is remembered at the end."""
+    answers = [answer(store, clock, number, deed) for number, deed in enumerate(deeds)]
+    return [*answers, remembered(store)]
+
+
+def answer(store, clock, number, deed):
+    try:
+        return repr(do(store, clock, f"step-{number}", deed))
+    except PenstockError as error:
+        return error.render()
+
+
+def do(store, clock, name, deed):
+    journal = store.journal
+    match deed:
+        case ("begin", intent, holder, planned_on):
+            step = placed(intent, name, holder)
+            return journal.begin(step, {"text": name}, holder, planned_on)
+        case ("finish", number, outcome, recovered):
+            return journal.finish(f"step-{number}", outcome, recovered=recovered)
+        case ("fail", number, failure, recovered):
+            return journal.fail(f"step-{number}", failure, recovered=recovered)
+        case ("reject", intent, failure, holder):
+            return journal.reject(placed(intent, name, holder), failure, holder)
+        case ("renew", run):
+            return journal.renew(run)
+        case ("end_run", run):
+            return journal.end_run(run, Status.FAILED)
+        case ("unlock", model):
+            return journal.unlock(f"mart.{model}")
+        case ("wait", seconds):
+            return clock.advance(seconds=seconds)
+        case ("mark", model, mark, is_reset, who):
+            value = None if is_reset else str(mark.value)
+            change = WatermarkChange(
+                model, mark.input, mark.column, value, clock.now(), who=who, why="law"
+            )
+            return store.records.change_watermark(change)
+
+
+def remembered(store):
+    """Give all that the ports tell; as text, because INT 1 equals BIGINT 1 otherwise."""
+    known = ("orders", "lines", "mart.é")
+    records = {name: replace(r, pins={}) for name, r in store.records.models().items()}
+    pins = {name: dict(sorted(r.pins.items())) for name, r in store.records.models().items()}
+    return repr(
+        (
+            sorted(records.items()),
+            sorted(pins.items()),
+            [store.records.history(model, 99) for model in known],
+            [store.records.watermark_history(model) for model in known],
+            sorted(store.records.last_results().items()),
+            store.records.text("text"),
+            store.journal.running(),
+            store.journal.leases(),
+            [store.journal.holds(s.intent.step) for s in store.journal.running()],
+        )
+    )

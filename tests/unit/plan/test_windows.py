@@ -1,0 +1,154 @@
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core.errors import PenstockError
+from penstock.core.model import Append, Merge, NullWatermark, WindowSettings
+from penstock.core.schema import Column, Schema
+from penstock.core.typed import TypedValue
+from penstock.core.window import Watermark
+from penstock.plan.windows import Measured, WindowedInput, is_ahead, opened, windowed_inputs
+from tests.fakes.builders import NOON, a_model
+
+EVENTS = WindowedInput("raw.events", "n", "int")
+FORWARD = WindowSettings("n")
+APPEND = a_model("log", "raw.events", strategy=Append(FORWARD))
+
+
+def integer(value: int) -> TypedValue:
+    return TypedValue("INT", str(value))
+
+
+def mark(value: int, column: str = "n", name: str = "raw.events") -> Watermark:
+    return Watermark(name, column, integer(value))
+
+
+def shown(settings: WindowSettings, high: int | None, *marks: Watermark, **more: object) -> str:
+    top = integer(high) if high is not None else None
+    measured = [Measured(EVENTS, top, int(str(more.get("nulls", 0))))]
+    found = opened(APPEND, settings, measured, marks, initial=bool(more.get("initial")))
+    return str(found.windows[0].window)
+
+
+def test_the_first_window_is_open_below_and_ends_at_the_pinned_maximum() -> None:
+    assert shown(FORWARD, 7) == "(-∞, 7]"
+
+
+def test_the_next_window_starts_above_the_watermark() -> None:
+    assert shown(FORWARD, 9, mark(7)) == "(7, 9]"
+
+
+def test_a_lookback_takes_rows_below_the_watermark_in_again() -> None:
+    assert shown(WindowSettings("n", lookback=3), 9, mark(7)) == "[4, 9]"
+
+
+def test_a_full_refresh_reads_everything_whatever_the_watermark() -> None:
+    assert shown(FORWARD, 9, mark(7), initial=True) == "(-∞, 9]"
+
+
+def test_nothing_above_the_watermark_is_an_empty_window_that_keeps_the_watermark() -> None:
+    measured = [Measured(EVENTS, None, 0)]
+
+    found = opened(APPEND, FORWARD, measured, [mark(7)], initial=False)
+
+    assert found.all_empty
+    assert found.watermarks == (mark(7),)
+
+
+def test_T12_nulls_in_the_watermark_column_are_an_error_with_column_and_count() -> None:
+    with pytest.raises(PenstockError) as caught:
+        shown(FORWARD, None, nulls=4)
+
+    assert caught.value.code == "null-watermark"
+    assert caught.value.sentence == (
+        "column 'n' of raw.events is NULL in 4 rows that 'log' would read"
+    )
+
+
+def test_include_first_reads_nulls_on_the_first_load_only() -> None:
+    settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
+
+    measured = [Measured(EVENTS, integer(7), 2)]
+    first = opened(APPEND, settings, measured, [], initial=True)
+    later = opened(APPEND, settings, measured, [mark(6)], initial=False)
+
+    assert first.windows[0].window.condition == "(`n` <= CAST('7' AS INT) OR `n` IS NULL)"
+    assert not later.windows[0].window.nulls
+    assert (first.null_rows, later.null_rows) == (2, 2)
+
+
+def test_a_new_input_of_an_append_is_refused_and_of_a_merge_read_from_the_start() -> None:
+    merged = a_model("m", strategy=Merge(("id",), FORWARD))
+    measured = [Measured(EVENTS, integer(7), 0)]
+    other = [mark(3, name="raw.other")]
+
+    with pytest.raises(PenstockError, match="raw.events has no watermark"):
+        opened(APPEND, FORWARD, measured, other, initial=False)
+    found = opened(merged, FORWARD, measured, other, initial=False)
+
+    assert str(found.windows[0].window) == "(-∞, 7]"
+
+
+def test_a_watermark_on_another_column_asks_for_a_full_refresh() -> None:
+    with pytest.raises(PenstockError, match="the watermark of raw.events is on 'old'"):
+        shown(FORWARD, 7, mark(3, column="old"))
+
+
+@given(st.lists(st.lists(st.integers(-50, 50), max_size=5), max_size=8))
+def test_forward_windows_read_every_row_above_the_first_watermark_exactly_once(
+    batches: list[list[int]],
+) -> None:
+    read: list[int] = []
+    seen: list[int] = []
+    marks: tuple[Watermark, ...] = ()
+    for batch in batches:
+        above = [value for value in batch if not seen or value > max(seen)]
+        seen.extend(above)
+        rows = seen
+        top = max((v for v in rows if not marks or integer(v) > marks[0].value), default=None)
+        measured = [Measured(EVENTS, None if top is None else integer(top), 0)]
+        found = opened(APPEND, FORWARD, measured, marks, initial=not marks)
+        window = found.windows[0].window
+        low = int(window.lower.value.text) if window.lower else None
+        high = int(window.upper.value.text) if window.upper else None
+        if high is not None:
+            read += [v for v in rows if (low is None or v > low) and v <= high]
+        marks = found.watermarks
+
+    assert sorted(read) == sorted(seen)
+
+
+def test_inputs_with_the_time_column_are_windowed_and_others_are_read_whole() -> None:
+    inputs = {
+        "raw.events": Schema((Column("N", "int"),)),
+        "raw.users": Schema((Column("id", "int"),)),
+    }
+
+    assert windowed_inputs(APPEND, FORWARD, inputs) == (WindowedInput("raw.events", "N", "int"),)
+
+
+def test_no_windowed_input_says_how_to_name_one() -> None:
+    with pytest.raises(PenstockError) as caught:
+        windowed_inputs(APPEND, FORWARD, {"raw.users": Schema((Column("id", "int"),))})
+
+    assert caught.value.code == "no-windowed-input"
+    assert caught.value.hint == "name the inputs' columns: window_on={'raw.users': 'COLUMN'}"
+
+
+def test_text_columns_carry_a_watermark_only_when_asked() -> None:
+    inputs = {"raw.events": Schema((Column("n", "string"),))}
+
+    with pytest.raises(PenstockError, match="is STRING"):
+        windowed_inputs(APPEND, FORWARD, inputs)
+    allowed = WindowSettings("n", string_watermark=True)
+    assert windowed_inputs(APPEND, allowed, inputs)[0].type == "string"
+
+
+def test_a_watermark_more_than_a_day_ahead_is_noticed() -> None:
+    def at(moment: dt.datetime) -> Watermark:
+        return Watermark("raw.e", "ts", TypedValue.parse("TIMESTAMP", moment.isoformat()))
+
+    assert not is_ahead(at(NOON + dt.timedelta(hours=23)), NOON)
+    assert is_ahead(at(NOON + dt.timedelta(hours=25)), NOON)

@@ -1,0 +1,48 @@
+"""Projects as dictionaries of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from penstock.core.errors import ProjectError
+from penstock.core.project import Project
+from penstock.project import load_project
+
+Files = Mapping[str, str | bytes]
+NAMED = "name: shop\n"
+
+
+def write(root: Path, files: Files) -> None:
+    """Write the files; penstock.yml is there unless it is given."""
+    for name, content in {"penstock.yml": NAMED, **files}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., Project]:
+    """Write files and load them."""
+
+    def loaded(files: Files, **how: object) -> Project:
+        write(tmp_path, files)
+        return load_project(tmp_path, **{"environ": {}, "use_cache": False, **how})
+
+    return loaded
+
+
+@pytest.fixture
+def findings(load: Callable[..., Project]) -> Callable[..., list[str]]:
+    """Write files and give every finding, without its hint unless asked for."""
+
+    def found(files: Files, *, hints: bool = False, **how: object) -> list[str]:
+        try:
+            said = load(files, **how).findings
+        except ProjectError as error:
+            said = error.findings
+        return [f.render() if hints else f.render().partition("\n")[0] for f in said]
+
+    return found

@@ -1,0 +1,113 @@
+"""Migrations: they end at the schema of tables.py, and an old database survives them."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
+
+from contracts.store_cases import LEASE, OURS, succeed, with_mark
+from penstock.state import migrate
+from penstock.state import open as opening
+from penstock.state.open import open_store
+from penstock.state.tables import REVISION, metadata
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = depends_on = None
+
+
+def upgrade():
+    op.add_column("runs", sa.Column("mood", sa.Text()))
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+def reopened(file, clock):
+    stores = []
+
+    def open_one():
+        stores.append(open_store(f"sqlite:///{file}", identity=OURS, clock=clock, lease=LEASE))
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def next_schema(tmp_path, monkeypatch):
+    """Play the penstock that knows one revision more; gives the place of its last script."""
+    scripts = tmp_path / "migrations"
+    shutil.copytree(migrate.SCRIPTS, scripts)
+    monkeypatch.setattr(migrate.require_known, "__defaults__", (scripts,))
+    monkeypatch.setattr(migrate.upgrade, "__defaults__", (scripts,))
+    monkeypatch.setattr(opening, "REVISION", "0002")
+    script = scripts / "versions" / "0002_next.py"
+    script.write_text(NEXT)
+    return script
+
+
+def columns(file):
+    with closing(sqlite3.connect(file)) as database:
+        return [row[1] for row in database.execute("PRAGMA table_info(runs)")]
+
+
+def test_the_newest_script_is_the_revision_that_opening_expects():
+    assert migrate.newest() == REVISION
+
+
+def test_migrations_reach_the_schema_of_the_tables(file, reopened):
+    reopened()
+    engine = create_engine(f"sqlite:///{file}")
+    with engine.connect() as connection:
+        differs = compare_metadata(MigrationContext.configure(connection), metadata)
+    engine.dispose()
+
+    assert differs == []
+
+
+def test_a_migration_keeps_what_was_written_and_a_copy_of_the_old_file(file, reopened, next_schema):
+    old = write_with_first_schema(file, reopened, next_schema)
+    new = reopened()
+
+    assert new.records.models() == old
+    assert "mood" in columns(file)
+    assert "mood" not in columns(file.with_name("state.db.0001.bak"))
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, next_schema):
+    write_with_first_schema(file, reopened, next_schema)
+    next_schema.write_text(NEXT + "    raise ZeroDivisionError\n")
+
+    with pytest.raises(ZeroDivisionError):
+        reopened()
+
+    assert "mood" not in columns(file)
+    next_schema.write_text(NEXT)
+    reopened()
+    assert "mood" in columns(file)
+
+
+def write_with_first_schema(file, reopened, next_schema):
+    opening.REVISION = "0001"
+    next_schema.rename(next_schema.with_suffix(".later"))
+    store = reopened()
+    succeed(store, with_mark(7))
+    records = store.records.models()
+    store.close()
+    next_schema.with_suffix(".later").rename(next_schema)
+    opening.REVISION = "0002"
+    return records
