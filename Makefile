@@ -23,7 +23,7 @@ check: lint ## everything that needs no Java: format, lint, types, imports, unit
 
 .PHONY: test
 test: setup lint ## the gate: what check does and every other test, in one run
-	$(WITH_JAVA) $(PYTEST) -q
+	$(WITH_JAVA) $(PYTEST) -q -m "not matrix"
 
 .PHONY: lint
 lint: $(INSTALLED) ## format, lint, types and imports alone

@@ -3,6 +3,7 @@
 python bench/generate.py DIR MODELS
 """
 
+# ruff: noqa: INP001  a script, no package
 from __future__ import annotations
 
 import sys
@@ -21,7 +22,9 @@ STRATEGIES = (
 def main(folder: Path, models: int) -> None:
     """Write penstock.yml, sources, models in four layers of folders, and YAML beside each tenth."""
     _write(folder / "penstock.yml", _PROJECT)
-    tables = "".join(f"      - {{name: events_{n}, description: Events {n}}}\n" for n in range(SOURCES))
+    tables = "".join(
+        f"      - {{name: events_{n}, description: Events {n}}}\n" for n in range(SOURCES)
+    )
     _write(folder / "models/sources.yml", f"sources:\n  - name: raw\n    tables:\n{tables}")
     per_layer = max(1, -(-models // len(LAYERS)))
     for number in range(models):

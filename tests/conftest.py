@@ -1,6 +1,6 @@
 """What every test has: a clock that stands still, lanes by folder, and a guard against hidden JVMs.
 
-The session of Spark is in tests/spark/conftest.py.
+The session of Spark is in tests/fakes/spark_session.py.
 """
 
 import sys
@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 
 from fakes.clock import FixedClock
+
+pytest_plugins = ["fakes.spark_session"]
 
 HERE = Path(__file__).parent
 LANES = ("spark", "faults", "laws", "cli")

@@ -21,7 +21,7 @@ LEASE = LeaseSettings(dt.timedelta(seconds=60), dt.timedelta(seconds=10))
 HERE = Holder("run-1", "host-a", 11, "ann")
 OTHER = Holder("run-2", "host-a", 22, "bob")
 ELSEWHERE = Holder("run-3", "host-b", 33, "eve")
-MARK = Fingerprint("sql-1", "canonical-1", "settings-1")
+MARK = Fingerprint("sql-1", "canonical-1", "settings-1", "layout-1")
 BROKEN = StepFailure("null-key", "3 rows have no id", "models/orders.sql:4", "fill them")
 
 

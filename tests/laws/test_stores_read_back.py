@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.store_cases import ELSEWHERE, HERE, LEASE, OTHER, OURS
@@ -23,12 +23,13 @@ from penstock.core.window import Bound, InputWindow, Watermark, Window
 from penstock.state.memory import MemoryStore
 from penstock.state.open import open_store
 
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 COUNT = st.integers(0, 2**62)
-TIME = st.datetimes(
-    dt.datetime(1970, 1, 1),
-    dt.datetime(2999, 1, 1),
-    timezones=st.just(dt.UTC),
+TIME = st.builds(
+    lambda seconds, micros: EPOCH + dt.timedelta(seconds=seconds, microseconds=micros),
+    st.integers(0, 32_000_000_000),
+    st.integers(0, 999_999),
 )
 VALUE = st.one_of(
     st.builds(TypedValue.parse, st.just("BIGINT"), st.integers(-9, 9).map(str)),
@@ -57,7 +58,7 @@ INTENT = st.builds(
     reason=TEXT,
     triggered_by=TEXT,
     run_timestamp=TIME,
-    fingerprint=st.builds(Fingerprint, TEXT, TEXT, TEXT),
+    fingerprint=st.builds(Fingerprint, TEXT, TEXT, TEXT, TEXT),
     partitions=st.sampled_from([("*",), ("2024-01-01..2024-01-31", "2024-03-01")]),
     inputs=st.lists(st.builds(InputPin, TEXT, PIN), max_size=3, unique_by=lambda p: p.input).map(
         tuple
@@ -145,6 +146,7 @@ def test_whatever_is_done_all_stores_say_the_same(empty, deeds):
     assert memory == sqlite
 
 
+@settings(max_examples=40)  # each makes four stores
 @given(deeds=st.lists(DEED, max_size=10))
 def test_what_is_exported_loads_and_exports_equal(empty, deeds):
     for (store, clock), (fresh, _) in zip(stores(empty), stores(empty), strict=True):

@@ -83,9 +83,7 @@ class Committer:
         self._planned_on = ended.intent.step_seq
         return ended.outcome.version
 
-    def build(
-        self, session: StepSession, intent: Intent, work: Work, late: int | None
-    ) -> Ended:
+    def build(self, session: StepSession, intent: Intent, work: Work, late: int | None) -> Ended:
         """Run the stages, then the one commit; then write down what that commit did."""
         begun = self._begin(intent)
         self._shop.fault("after-begin")
@@ -198,7 +196,9 @@ def outcome_of(commit: LogCommit, table_id: str, late: int | None = None) -> Out
         )
     else:
         copied = told.get("numCopiedRows", 0)
-        rows = RowCounts(told.get("numOutputRows", 0) - copied, 0, told.get("numDeletedRows", 0), late)
+        rows = RowCounts(
+            told.get("numOutputRows", 0) - copied, 0, told.get("numDeletedRows", 0), late
+        )
     size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
     return Outcome(commit.version, table_id, commit.version, rows, size, told)
 

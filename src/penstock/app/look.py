@@ -68,9 +68,7 @@ class Looking:
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         return Looked(written, evolution, facts, opened, late)
 
-    def _windows(
-        self, session: StepSession, settings: WindowSettings
-    ) -> tuple[Opened, int | None]:
+    def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
         whole = self._bind({})
         schemas = session.bind(whole.relations)
         views = views_of(whole)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from penstock.app.shop import Shop
 from penstock.core.model import Model, WindowSettings
-from penstock.core.names import quoted
+from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.pin import DeltaPin, Pin
 from penstock.core.ports import StepSession
 from penstock.core.records import ModelRecord
+from penstock.core.relation import DeltaRead, Relation
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
 from penstock.plan.windows import Measured, Opened, WindowedInput, low_bound, opened
@@ -43,18 +44,14 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     statistics.
     """
     parts = [
-        part
-        for number, each in enumerate(what.inputs)
-        for part in _aggregates(number, each, what)
+        part for number, each in enumerate(what.inputs) for part in _aggregates(number, each, what)
     ]
     seen = session.look(f"SELECT {', '.join(parts)}")
     measured = [
         Measured(each, _value(each, seen[f"high_{n}"]), int(seen[f"nulls_{n}"] or 0))
         for n, each in enumerate(what.inputs)
     ]
-    return opened(
-        what.model, what.settings, measured, what.watermarks, initial=what.initial
-    )
+    return opened(what.model, what.settings, measured, what.watermarks, initial=what.initial)
 
 
 def _aggregates(number: int, each: WindowedInput, what: Measuring) -> list[str]:
@@ -127,16 +124,14 @@ def _late_in(
     low = low_bound(what.settings, known)
     if low is None:
         return None
-    suspects = [f.path for f in files if not _is_above(f.minimum.get(each.column), each, low.value)]
-    if not suspects:
+    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in files):
         return 0
-    names = ", ".join("'" + path.rpartition("/")[2].replace("'", "\\'") + "'" for path in suspects)
-    sign = "<" if low.inclusive else "<="
-    view = quoted(what.views[each.input])
+    before = f"{what.views[each.input]}_before"
+    session.bind([Relation(InputName(InputKind.SOURCE, each.input), before, DeltaRead(uri, after))])
+    below = f"WHERE {quoted(each.column)} {'<' if low.inclusive else '<='} {low.value.sql}"
     seen = session.look(
-        f"SELECT count(*) AS late FROM {view} "  # noqa: S608  # names are quoted
-        f"WHERE {quoted(each.column)} {sign} {low.value.sql} "
-        f"AND _metadata.file_name IN ({names})"
+        f"SELECT (SELECT count(*) FROM {quoted(what.views[each.input])} {below}) - "
+        f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
     )
     return int(seen["late"] or 0)
 

@@ -17,9 +17,13 @@ from penstock.plan.values import Options, Plan, Step
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with what it was made from, so that a run executes exactly it."""
+    """A plan with what it was made from, so that a run executes exactly it.
+
+    `names` are the selected models in topological order.
+    """
 
     plan: Plan
+    names: tuple[str, ...]
     view: View
     records: Mapping[str, ModelRecord]
     notes: tuple[str, ...] = ()
@@ -39,7 +43,7 @@ def make_plan(
     check_adopt(names, options)
     view = observe(shop, names, records, moment)
     made = plan(shop.project, names, records, view.now, options)
-    return Planned(made, view, records, _warnings(shop))
+    return Planned(made, names, view, records, _warnings(shop))
 
 
 def replan(shop: Shop, context: Context, name: str, options: Options) -> Step | None:

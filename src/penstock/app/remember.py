@@ -11,7 +11,9 @@ from penstock.core.records import ModelRecord, Status
 def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:
     """Give the record that the store now holds of a model whose step has just ended well."""
     intent, outcome = ended.intent, ended.outcome
-    kept = {} if before is None or intent.lowers_watermarks else {m.key: m for m in before.watermarks}
+    kept = (
+        {} if before is None or intent.lowers_watermarks else {m.key: m for m in before.watermarks}
+    )
     for mark in intent.watermarks:
         known = kept.get(mark.key)
         if known is None or known.value < mark.value:

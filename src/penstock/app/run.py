@@ -95,6 +95,7 @@ class _Runner:
         self._request = request
         self._tell = listener
         self._plan = planned.plan
+        self._order = planned.names
         self._report = report
         self._steps = {step.model: step for step in planned.plan.steps}
         self._context = Context(
@@ -209,8 +210,7 @@ class _Runner:
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
         by_name = {result.name: result for result in results}
         by_name |= {result.name: result for result in _unchanged(self._shop, self._plan)}
-        order = list(self._shop.project.models)
-        return tuple(sorted(by_name.values(), key=lambda result: order.index(result.name)))
+        return tuple(by_name[name] for name in self._order if name in by_name)
 
     def _run_record(self) -> Run:
         return Run(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib import metadata, util
 from pathlib import Path
 
 from penstock.core.errors import EnvironmentMissingError
 
 _COORDINATE = "io.delta:delta-spark_4.2_2.13:{version}"
-_WANTED = ("io.delta_", "io.unitycatalog_")
+_NUMBER = re.compile(r"\d+")
 # Spark ships these in newer versions; fetching them again only costs time.
 _EXCLUDED = (
     "org.apache.hadoop:hadoop-client-runtime",
@@ -44,10 +46,19 @@ def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
     """Give the jars of this delta-spark that lie in Ivy's cache, () unless all of them do."""
     _, delta = spark_versions()
     folder = (ivy or ivy_home()) / "jars"
-    jars = sorted(str(jar) for jar in folder.glob("*.jar") if jar.name.startswith(_WANTED))
+    ours = folder.glob(f"io.delta_*-{delta}.jar")
+    jars = sorted(map(str, (*ours, *_newest(folder.glob("io.unitycatalog_*.jar")))))
     needed = (f"delta-spark_4.2_2.13-{delta}.jar", f"delta-storage-{delta}.jar")
     whole = all(any(jar.endswith(name) for jar in jars) for name in needed)
     return tuple(jars) if whole else ()
+
+
+def _newest(jars: Iterable[Path]) -> Iterable[Path]:
+    """Leave one jar of each name: other versions of Delta may have left theirs in the cache."""
+    best: dict[str, Path] = {}
+    for jar in sorted(jars, key=lambda jar: [int(n) for n in _NUMBER.findall(jar.stem)]):
+        best[jar.stem.rpartition("-")[0]] = jar
+    return best.values()
 
 
 def ivy_home() -> Path:
@@ -55,21 +66,22 @@ def ivy_home() -> Path:
     return Path.home() / ".ivy2.5.2"
 
 
-def ensure_jars() -> tuple[str, ...]:
+def ensure_jars(ivy: Path | None = None) -> tuple[str, ...]:
     """Give the Delta jars, fetching them from Maven Central if this is the first time.
 
     Raises `jars-unreachable` when they can be neither found nor fetched.
     """
-    jars = cached_jars()
+    home = ivy or ivy_home()
+    jars = cached_jars(home)
     if jars:
         return jars
     told = subprocess.run(
-        [sys.executable, "-c", _RESOLVE, coordinate(), ",".join(_EXCLUDED)],
+        [sys.executable, "-c", _RESOLVE, coordinate(), ",".join(_EXCLUDED), str(home)],
         capture_output=True,
         text=True,
         check=False,
     )
-    jars = cached_jars()
+    jars = cached_jars(home)
     if told.returncode or not jars:
         last = next((line for line in reversed(told.stderr.splitlines()) if line.strip()), "")
         raise EnvironmentMissingError(
@@ -92,6 +104,6 @@ from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 conf = SparkConf(loadDefaults=False)
 conf.set("spark.jars.packages", sys.argv[1]).set("spark.jars.excludes", sys.argv[2])
-conf.set("spark.ui.enabled", "false")
+conf.set("spark.jars.ivy", sys.argv[3])
 launch_gateway(conf)
 """

@@ -25,21 +25,36 @@ _INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was found; `version` is its feature number, for example 17."""
+    """A Java that was found; `version` is its feature number, for example 17.
+
+    `told` is all that `java -version` says: another build of the same version says something else.
+    """
 
     executable: str
     version: int
+    told: str = ""
 
 
 def find_java(environ: Mapping[str, str]) -> Java | None:
     """Give the Java that Spark will use: JAVA_HOME first, then PATH; None if there is none."""
     home = environ.get("JAVA_HOME")
-    found = str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
+    found = (
+        str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
+    )
     if not found or not os.access(found, os.X_OK):
         return None
     told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
-    version = _VERSION.search(told.stderr + told.stdout)
-    return Java(found, int(version[1])) if version else None
+    text = told.stderr + told.stdout
+    version = _VERSION.search(text)
+    return Java(found, int(version[1]), text) if version else None
+
+
+def is_whole(java: Java) -> bool:
+    """Whether it has the module that Spark needs and that reduced builds leave out."""
+    told = subprocess.run(
+        [java.executable, "--list-modules"], capture_output=True, text=True, check=False
+    )
+    return "jdk.incubator.vector" in told.stdout
 
 
 def how_to_install() -> str:
@@ -56,7 +71,9 @@ def require_java(environ: Mapping[str, str]) -> Java:
     java = find_java(environ)
     if java is None:
         raise EnvironmentMissingError(
-            "java-missing", f"Spark needs Java {NEEDED} or newer and none was found", hint=how_to_install()
+            "java-missing",
+            f"Spark needs Java {NEEDED} or newer and none was found",
+            hint=how_to_install(),
         )
     if java.version < NEEDED:
         raise EnvironmentMissingError(

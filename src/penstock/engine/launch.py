@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.core.errors import EnvironmentMissingError
 from penstock.core.project import SparkSettings
+from penstock.engine.archive import archive_path
 from penstock.engine.jars import ensure_jars
 from penstock.engine.java import require_java
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 _LOG4J = """\
@@ -44,6 +49,13 @@ _DEFAULTS = {
 }
 
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_CLASS_PATH = "spark.driver.extraClassPath"
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+_ARCHIVE = re.compile(r"-XX:(SharedArchiveFile|ArchiveClassesAtExit)=")
+_FEW_CORES = 2
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
     """Where the JVM of one run writes, and what it is given."""
@@ -55,43 +67,83 @@ class LaunchSettings:
 
 def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
     """Start the JVM with its output in the run's log; raise what is missing before it starts."""
-    require_java(environ)
+    java = require_java(environ)
     jars = ensure_jars()
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # takes a second: only now
-    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark import SparkConf, SparkContext  # takes a second: only now
+    from pyspark.sql import SparkSession
 
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     log4j = settings.log.with_suffix(".log4j2.properties")
     log4j.write_text(_LOG4J.format(log=settings.log), encoding="utf-8")
-    conf = SparkConf(loadDefaults=False).setAll(list(spark_confs(settings, jars, log4j).items()))
+    parts = Parts(jars, log4j, archive_path(java, jars, environ))
+    conf = SparkConf(loadDefaults=False).setAll(list(spark_confs(settings, parts).items()))
     gateway = None
     if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
-        with settings.log.open("ab") as output:
-            gateway = launch_gateway(conf=conf, popen_kwargs={"stdout": output, "stderr": output})
+        gateway = _gateway(conf, settings.log)
     log4j.unlink()
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
 
 
-def spark_confs(settings: LaunchSettings, jars: tuple[str, ...], log4j: Path) -> dict[str, str]:
+def _gateway(conf: SparkConf, log: Path) -> JavaGateway:
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    with log.open("ab") as output:
+        try:
+            return launch_gateway(conf=conf, popen_kwargs={"stdout": output, "stderr": output})
+        except PySparkRuntimeError as error:
+            raise EnvironmentMissingError(
+                "spark-did-not-start",
+                f"Spark's JVM ended before it was ready; what it said is in {log}",
+                hint="penstock doctor",
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Files that the JVM starts with; the archive need not exist."""
+
+    jars: tuple[str, ...]
+    log4j: Path
+    archive: Path
+
+
+def spark_confs(settings: LaunchSettings, parts: Parts) -> dict[str, str]:
     """Give every setting the JVM starts with; what the user configured wins over our defaults."""
     user = dict(settings.spark.conf)
-    classpath = os.pathsep.join(jars)
-    java = f"-Dlog4j2.configurationFile=file:{log4j} -XX:+UseSerialGC -Xshare:auto"
-    if settings.spark.master.startswith("local"):
-        java += " -Djava.net.preferIPv4Stack=true"
+    is_local = settings.spark.master.startswith("local")
+    if is_local:
         user = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"} | user
         user = {"spark.sql.shuffle.partitions": str(2 * cores(settings.spark.master))} | user
     confs = _DEFAULTS | {"spark.sql.warehouse.dir": settings.warehouse} | user | _ALWAYS
     confs["spark.master"] = settings.spark.master
     confs["spark.driver.memory"] = settings.spark.driver_memory
-    extra = user.get("spark.driver.extraJavaOptions", "")
-    confs["spark.driver.extraJavaOptions"] = f"{java} {extra}".strip()
-    if settings.spark.master.startswith("local"):
-        confs["spark.driver.extraClassPath"] = classpath
+    confs[_JAVA_OPTIONS] = java_options(settings, parts)
+    if is_local:
+        more = user.get(_CLASS_PATH)
+        confs[_CLASS_PATH] = os.pathsep.join((*parts.jars, *([more] if more else [])))
     else:
-        confs["spark.jars"] = ",".join(jars)
+        theirs = user.get("spark.jars")
+        confs["spark.jars"] = ",".join((*parts.jars, *([theirs] if theirs else [])))
     return confs
+
+
+def java_options(settings: LaunchSettings, parts: Parts) -> str:
+    """Give the JVM's options; the user's come last, so that they win.
+
+    One or two cores gain from the serial collector; with more the JVM chooses. The archive fits
+    only the class path that it was made with.
+    """
+    spark = settings.spark
+    theirs = spark.conf.get(_JAVA_OPTIONS, "")
+    ours = [f"-Dlog4j2.configurationFile=file:{parts.log4j}"]
+    if spark.master.startswith("local"):
+        ours.append("-Djava.net.preferIPv4Stack=true")
+        if cores(spark.master) <= _FEW_CORES and not _COLLECTOR.search(theirs):
+            ours.append("-XX:+UseSerialGC")
+        if parts.archive.is_file() and not (_ARCHIVE.search(theirs) or _CLASS_PATH in spark.conf):
+            ours.append(f"-XX:SharedArchiveFile={parts.archive}")
+    return " ".join((*ours, theirs)).strip()
 
 
 def cores(master: str) -> int:

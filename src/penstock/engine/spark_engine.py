@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -92,4 +93,6 @@ class SparkEngine:
         with self._starting:
             if self._root is None:
                 self._root = launch(self._settings, self._environ)
+            # PySpark repeats every error with its stack on stderr; ours name the model's line.
+            logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
             return self._root

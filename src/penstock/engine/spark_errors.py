@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]\s*")
 _CONTEXT_LINE = re.compile(r"== SQL[^=]*\(line (\d+), position \d+\) ==")
-_PARSE_LINE = re.compile(r"\(?line (\d+), pos(?:ition)? \d+\)?")
+_PARSE_LINE = re.compile(r"line (\d+),? pos(?:ition)? \d+")
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)")
 _CONFLICTS = (
     "ConcurrentAppendException",

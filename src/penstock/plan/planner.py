@@ -28,7 +28,7 @@ def plan(
     current: list[str] = []
     cosmetic: list[str] = []
     blocked: list[Blocked] = []
-    stopped: set[str] = set()
+    waiting_on: dict[str, tuple[str, ...]] = {}
     for name in _in_order(project, selected):
         model = project.models[name]
         error = _obstacle(project, model, selected, records, now)
@@ -36,19 +36,21 @@ def plan(
         error = error or _refusal(model, reason, options)
         if error is not None:
             blocked.append(Blocked(name, error))
-            stopped.add(name)
+            waiting_on[name] = (name,)
             continue
-        waits = tuple(up for up in upstream_models(model) if up in steps or up in stopped)
+        waits = _waits(model, waiting_on)
         if reason.state is State.CURRENT and options.full_refresh:
             reason = Reason(State.CURRENT, "full refresh asked for")
-        elif reason.state is State.CURRENT and waits:
+        elif reason.state is State.CURRENT and waits and not model.is_view:
             reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
         elif reason.state is State.CURRENT:
             current.append(name)
+            waiting_on[name] = waits
             if _is_cosmetic(model, records[name]):
                 cosmetic.append(name)
             continue
         steps[name] = _step(model, reason, waits, records.get(name), options)
+        waiting_on[name] = (name,)
     return Plan(
         now.run_timestamp, tuple(steps.values()), tuple(current), tuple(cosmetic), tuple(blocked)
     )
@@ -58,6 +60,12 @@ def upstream_models(model: Model) -> tuple[str, ...]:
     """Give the models and seeds that a model reads or declares to depend on, sorted."""
     read = {name.name for name in model.query.inputs if name.kind is InputKind.MODEL}
     return tuple(sorted(read | set(model.depends_on)))
+
+
+def _waits(model: Model, waiting_on: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Give the steps a model comes after; a view that needs none hands its own upstreams on."""
+    found = [step for up in upstream_models(model) for step in waiting_on.get(up, ())]
+    return tuple(sorted(set(found)))
 
 
 def _in_order(project: Project, selected: Sequence[str]) -> list[str]:

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
+# A query that Spark reads must load even where the parser stumbles over it.
+PARSER_BUGS = (RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
 _SIDES = ("kind", "start", "start_side", "end", "end_side")
 _STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
 
@@ -26,21 +28,11 @@ class NotAQueryError(Exception):
         self.line = line
 
 
-class _Generator(Spark.Generator):  # type: ignore[misc,valid-type]  # a class in an attribute
-    """Spark's, but for types whose length it would drop."""
-
-    TYPE_MAPPING = {  # noqa: RUF012  the parent's way
-        **Spark.Generator.TYPE_MAPPING,
-        exp.DataType.Type.VARCHAR: "VARCHAR",
-        exp.DataType.Type.CHAR: "CHAR",
-    }
-
-
 def canonical_sql(text: str) -> str | None:
     r"""Give the canonical form of a query, None where it cannot be parsed or printed back.
 
     >>> canonical_sql("select a::INT x from `raw.t` -- note") == canonical_sql(
-    ...     "SELECT CAST(`a` AS INT) AS x\\nFROM raw.t;"
+    ...     "SELECT CAST(`a` AS INT) AS x\nFROM raw.t;"
     ... )
     True
     """
@@ -73,11 +65,16 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
     second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), None)
     if second is not None:
         raise NotAQueryError("a model is one query; another statement follows", second.line)
-    trees = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(list(tokens), text)
+    try:
+        trees = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(list(tokens), text)
+    except PARSER_BUGS as error:
+        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, exp.DML | exp.DDL | exp.Command) and not isinstance(tree, exp.Query):
         raise NotAQueryError(f"a model is one query; this is {tree.key.upper()}", first.line)
-    return tree if isinstance(tree, exp.Query) else None
+    if not isinstance(tree, exp.Query) or (isinstance(tree, exp.Select) and not tree.expressions):
+        return None
+    return tree
 
 
 def print_canonical(tree: exp.Query) -> str | None:
@@ -93,11 +90,10 @@ def print_canonical(tree: exp.Query) -> str | None:
         elif isinstance(node, exp.Column):
             _split(node, "table", "db")
     try:
-        generator = _Generator(
-            dialect=Spark(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
+        return tree.sql(
+            Spark, copy=False, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
         )
-        return str(generator.generate(tree, copy=False))
-    except SqlglotError:
+    except (SqlglotError, *PARSER_BUGS):
         return None
 
 

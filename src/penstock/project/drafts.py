@@ -80,7 +80,8 @@ def draft(file: SqlFile, entry: Entry | None, settings: Settings) -> Draft:
     )
     for what, word in (("model", name), ("schema", schema), ("table", table)):
         bad = check_name(what, word, header_at if word != name else result.where)
-        if bad and not (what == "table" and word == name):
+        said_elsewhere = (what == "table" and word == name) or word == settings.name
+        if bad and not said_elsewhere:
             result.findings.append(bad)
     return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -37,13 +37,13 @@ class Content:
     digest: str
 
 
-def discover(root: Path, folders: Sequence[str]) -> Discovery:
+def discover(root: Path, folders: Mapping[str, Location]) -> Discovery:
     """Walk the model folders, macros/ and seeds/; hidden files and folders do not count.
 
-    A folder outside of the project is not read.
+    A folder outside of the project is not read; `folders` tells where each is named.
     """
     findings: list[Finding] = []
-    inside = [folder for folder in folders if _is_inside(root, folder, findings)]
+    inside = [folder for folder in folders if _is_inside(root, folder, folders[folder], findings)]
     found = sorted({path for folder in inside for path in _walk(root, folder)})
     kinds: dict[str, list[str]] = {"sql": [], "yaml": []}
     for path in found:
@@ -80,7 +80,7 @@ def read_content(root: Path, path: str) -> Content | Finding:
 
 
 def decode(content: Content) -> str | Finding:
-    r"""Give the text with line ends as `\\n`, or say why it is no text."""
+    r"""Give the text with line ends as `\n`, or say why it is no text."""
     try:
         text = content.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -117,9 +117,8 @@ def _walk(root: Path, folder: str) -> Iterable[str]:
         yield from (f"{shown}/{name}" for name in sorted(names) if not name.startswith("."))
 
 
-def _is_inside(root: Path, folder: str, findings: list[Finding]) -> bool:
+def _is_inside(root: Path, folder: str, where: Location, findings: list[Finding]) -> bool:
     pure = PurePosixPath(folder)
-    where = Location("penstock.yml")
     if pure.is_absolute() or ".." in pure.parts:
         sentence = f"models: {folder!r} lies outside of the project"
         findings.append(Finding(where, "path-outside-project", sentence))

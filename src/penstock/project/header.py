@@ -15,8 +15,8 @@ _PIECE = re.compile(
 def blank_comments(source: str) -> str:
     r"""Replace the comments of every config header by spaces: nothing moves.
 
-    >>> blank_comments("{{ config(a=1, -- or '2'\\n b=2) }}")
-    "{{ config(a=1,           \\n b=2) }}"
+    >>> blank_comments("{{ config(a=1, -- or '2'\n b=2) }}")
+    '{{ config(a=1,          \n b=2) }}'
     """
     out: list[str] = []
     done = 0

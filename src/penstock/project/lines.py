@@ -34,8 +34,8 @@ def keep_lines(environment: Environment, source: str) -> str:
 def settle_lines(rendered: str) -> str:
     r"""Replace every mark by the newlines that are missing up to its line.
 
-    >>> settle_lines("select 1\\0003\\000\\nfrom t")
-    'select 1\\n\\n\\nfrom t'
+    >>> settle_lines("select 1\0003\000\nfrom t")
+    'select 1\n\n\nfrom t'
     """
     out: list[str] = []
     line = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -61,17 +62,17 @@ def _fill(
     findings: list[Finding],
 ) -> _Texts:
     named = [_named(hole, book, reader) for hole in branch.holes]
-    folded = {n.table.folded for h, n in zip(branch.holes, named, strict=True) if not h.qualifies}
+    aliases = _aliases(branch.holes, named)
     tokens: list[tuple[str, str, str]] = []
     for hole, found in zip(branch.holes, named, strict=True):
-        if hole.kind is HoleKind.QUALIFIER:
-            tokens.append(_qualifier(hole, found, folded, book))
-        elif hole.qualifies:
-            tokens.append((quoted(found.table.table),) * 3)
+        alias = aliases.get(found.table.folded, found.table.table)
+        if hole.qualifies:
+            is_read = found.table.folded in aliases or hole.kind is not HoleKind.QUALIFIER
+            tokens.append((quoted(alias),) * 3 if is_read else _as_written(hole))
         else:
             inputs.setdefault(found.input, hole.line)
             findings += _finding(hole, found, book, reader)
-            alias = found.table.table if hole.bare else ""
+            alias = alias if hole.bare else ""
             shown = shown_name(str(found.table))
             tokens.append((mention(found.input, alias), shown, _canonical(found.table)))
     text = fill(branch.text, lambda number: tokens[number][0])
@@ -111,10 +112,25 @@ def _unknown(table: TableName) -> Named:
     return Named(InputName(InputKind.EXTERNAL, str(table)), table)
 
 
-def _qualifier(hole: Hole, found: Named, read: set[str], book: Book) -> tuple[str, str, str]:
-    del book
-    if found.table.folded in read:
-        return (quoted(found.table.table),) * 3
+def _aliases(holes: Sequence[Hole], named: Sequence[Named]) -> dict[str, str]:
+    """Give each table that is read the name by which its columns are qualified.
+
+    It is the table's own name. Where columns are written `schema.table.column` because two schemas
+    have a table of that name, the schema goes into the alias.
+    """
+    pairs = list(zip(holes, named, strict=True))
+    read = {found.table.folded: found.table for hole, found in pairs if not hole.qualifies}
+    qualified = {f.table.folded for hole, f in pairs if hole.kind is HoleKind.QUALIFIER}
+    counts = Counter(table.table.lower() for table in read.values())
+    return {
+        folded: f"{table.schema}__{table.table}"
+        if folded in qualified and counts[table.table.lower()] > 1
+        else table.table
+        for folded, table in read.items()
+    }
+
+
+def _as_written(hole: Hole) -> tuple[str, str, str]:
     written = ".".join(hole.names)
     return shown_name(written), shown_name(written), ".".join(quoted(n) for n in hole.names)
 

@@ -10,7 +10,7 @@ from penstock.core.errors import ProjectError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.project.assemble import assemble
-from penstock.project.files import Discovery, discover
+from penstock.project.files import Discovery, check_name, discover
 from penstock.project.first_pass import FirstPass, open_first_pass
 from penstock.project.settings import Settings, settings_of
 from penstock.project.surroundings import Surroundings, TargetView
@@ -56,10 +56,15 @@ def load(request: LoadRequest) -> Project:
     first = open_first_pass(request.root, request.environ, use_cache=request.use_cache)
     tree = first.yaml_tree(PROJECT_FILE)
     settings = _settings(request, tree, first)
-    found = discover(request.root, settings.folders)
+    document = first.yaml_file(PROJECT_FILE)
+    places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
+    found = discover(request.root, places)
     project, findings = _read(request, settings, found, first)
     first.save()
+    findings += filter(None, [check_name("project", settings.name, document.place("name"))])
     everything = sorted({*first.findings, *found.findings, *findings})
+    if document.tree is None:
+        everything = [finding for finding in everything if finding.code != "missing-var"]
     if any(finding.is_error for finding in everything):
         raise ProjectError(tuple(everything))
     return replace(project, findings=tuple(everything))

@@ -43,9 +43,11 @@ def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[
         for detail in details:
             path = _existing(tree, detail["loc"])
             if detail["type"] == "missing":
-                path = detail["loc"]
+                path = (*path, detail["loc"][-1])
             found.setdefault(path, _finding(shape, tree, path, detail, places))
-        return list(found.values())
+        # where a value may have two shapes, the deeper complaint is the one about what was meant
+        outer = {path[:depth] for path in found for depth in range(len(path))}
+        return [finding for path, finding in found.items() if path not in outer]
     return []
 
 
@@ -107,7 +109,7 @@ def _existing(tree: Plain, loc: Path) -> Path:
         elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):
             tree = tree[part]
         else:
-            break
+            continue  # pydantic's name of one of several shapes
         path.append(part)
     return tuple(path)
 

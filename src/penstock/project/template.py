@@ -25,6 +25,7 @@ from penstock.project.surroundings import Surroundings
 from penstock.project.values import Plain
 
 _SHOWN = 300
+_PRINTABLE = "penstock.project.template.Token object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +252,7 @@ def _template_finding(path: str, error: Exception, known: Mapping[str, object]) 
         case UndefinedError():
             name = message.partition("'")[2].partition("'")[0]
             hint = did_you_mean(name, known)
+            message = message.replace(_PRINTABLE, "a table or time in a template")
             return Finding(Location(path, line), "unknown-name", message, hint)
         case OutsideProjectError():
             hint = "templates include files of macros/ only"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 from sqlalchemy import (
@@ -24,6 +25,7 @@ from sqlalchemy.exc import (
 )
 
 from penstock.core.errors import EnvironmentMissingError, StateError
+from penstock.core.masking import mask
 from penstock.core.ports import Clock, Fault, Store
 from penstock.core.project import LeaseSettings
 from penstock.state import sqlite
@@ -112,7 +114,7 @@ def _engine(place: URL) -> Engine:
 def _translate(error: DBAPIError, place: str) -> StateError | None:
     if not isinstance(error, OperationalError | InterfaceError):
         return None
-    reason = str(error.orig).strip().splitlines()
+    reason = mask(str(error.orig)).strip().splitlines()
     return StateError(
         "state-unreachable",
         f"{place} cannot be reached: {reason[0] if reason else 'no reason given'}"[:1000],
@@ -164,8 +166,7 @@ def _migrate(database: Database, file: Path | None, identity: Identity, clock: C
             return
         if old:
             migrate.require_known(old, database.place)
-        if file is not None:
-            sqlite.keep_copy(file, file.with_name(f"{file.name}.{old or 'base'}.bak"))
+            _keep_old(file, old)
         migrate.upgrade(connection)
         if connection.scalar(select(project.c.store_id)) is None:
             connection.execute(
@@ -177,6 +178,19 @@ def _migrate(database: Database, file: Path | None, identity: Identity, clock: C
                     penstock=identity.penstock,
                 )
             )
+
+
+def _keep_old(file: Path | None, revision: str) -> None:
+    if file is None:
+        return
+    try:
+        sqlite.keep_copy(file, file.with_name(f"{file.name}.{revision}.bak"))
+    except (sqlite3.Error, OSError) as error:
+        raise StateError(
+            "state-unreachable",
+            f"{file} cannot be copied, so it is not migrated: {error}",
+            hint="look at the folder's free space; penstock state restore mends a damaged file",
+        ) from error
 
 
 def _require_ours(database: Database, identity: Identity) -> None:

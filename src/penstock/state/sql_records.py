@@ -33,6 +33,7 @@ MARK_COLUMNS = (
     fingerprints.c.sql_checksum,
     fingerprints.c.canonical_checksum,
     fingerprints.c.settings_checksum,
+    fingerprints.c.layout_checksum,
 )
 FAILURE_COLUMNS = ("error_code", "error_message", "error_where", "error_hint")
 
@@ -111,7 +112,11 @@ class SqlRecords:
 def _models() -> Select[Any]:
     state = partition_state.c
     done, last = steps.alias("done"), steps.alias("last")
-    failed = and_(last.c.step_seq == state.last_step_seq, state.status == str(Status.FAILED))
+    failed = and_(
+        last.c.step_seq == state.last_step_seq,
+        state.status == str(Status.FAILED),
+        last.c.status == str(Status.FAILED),
+    )
     return (
         select(
             partition_state,
@@ -171,7 +176,7 @@ def _model_record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, .
         duration_ms=row.execution_time_ms,
         rows_written=row.rows_written,
         bytes_written=row.bytes_written,
-        failure=None if not row.error_code else _failure(row),
+        failure=None if row.error_code is None else _failure(row),
     )
 
 
@@ -195,7 +200,9 @@ def _execution(row: Found) -> Execution:
 
 
 def _fingerprint(row: Found) -> Fingerprint:
-    return Fingerprint(row.sql_checksum, row.canonical_checksum, row.settings_checksum)
+    return Fingerprint(
+        row.sql_checksum, row.canonical_checksum, row.settings_checksum, row.layout_checksum
+    )
 
 
 def _failure(row: Found) -> StepFailure:

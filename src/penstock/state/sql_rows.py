@@ -42,6 +42,7 @@ def fingerprint_id(connection: Connection, model: int, mark: Fingerprint) -> int
             fingerprints.c.sql_checksum == mark.sql,
             fingerprints.c.canonical_checksum == mark.canonical,
             fingerprints.c.settings_checksum == mark.settings,
+            fingerprints.c.layout_checksum == mark.layout,
         )
     )
     if found is not None:
@@ -54,6 +55,7 @@ def fingerprint_id(connection: Connection, model: int, mark: Fingerprint) -> int
             sql_checksum=mark.sql,
             canonical_checksum=mark.canonical,
             settings_checksum=mark.settings,
+            layout_checksum=mark.layout,
         )
     )
     return number

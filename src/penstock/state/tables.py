@@ -140,6 +140,7 @@ fingerprints = Table(
     Column("sql_checksum", Text, nullable=False),
     Column("canonical_checksum", Text, nullable=False),
     Column("settings_checksum", Text, nullable=False),
+    Column("layout_checksum", Text, nullable=False),
     _text("schema_checksum"),
     _text("yaml_checksum"),
     _text("schema_json"),

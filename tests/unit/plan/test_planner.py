@@ -8,7 +8,7 @@ from penstock.core.records import Status
 from penstock.core.step import StepFailure
 from penstock.plan.planner import plan
 from penstock.plan.values import Now, Observed, Options, Plan, State
-from tests.fakes.builders import NOON, a_model, a_project, a_source, a_success
+from fakes.builders import NOON, a_model, a_project, a_source, a_success
 
 SOURCE = DeltaPin("id-events", 3)
 RAW = a_source("events")
@@ -190,3 +190,23 @@ def test_full_refresh_plans_what_is_current_and_replaces_it() -> None:
     )
 
     assert [(s.model, s.initial) for s in made.steps] == [("base", True)]
+
+
+def test_a_view_is_not_stale_when_its_source_changes_but_what_reads_it_is() -> None:
+    staging = a_model("staging", "base", strategy=View())
+    reader = a_model("reader", "staging")
+    records = [
+        a_success(BASE, raw__events=DeltaPin("id-events", 2)),
+        a_success(staging, 2, base=DeltaPin("id-base", 0)),
+        a_success(reader, 3, staging=ViewPin(2), base=DeltaPin("id-base", 0)),
+    ]
+
+    made = planned(
+        a_project(BASE, staging, reader, RAW), records, world(base=seen(), reader=seen())
+    )
+
+    assert reasons(made) == [
+        ("base", "source_changed: raw.events v2 -> v3"),
+        ("reader", "upstream_changed: after base"),
+    ]
+    assert made.current == ("staging",)

@@ -10,7 +10,7 @@ from penstock.core.schema import Column, Schema
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
 from penstock.plan.windows import Measured, WindowedInput, is_ahead, opened, windowed_inputs
-from tests.fakes.builders import NOON, a_model
+from fakes.builders import NOON, a_model
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")

@@ -9,7 +9,7 @@ from penstock.project import load_project
 def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(load, tmp_path):
     files = {
         "models/a/unknown_key.sql": "{{ config(materialised='table') }}\nselect 1 as id",
-        "models/a/unknown_ref.sql": "select *\nfrom {{ ref('nothing_like_it') }}",
+        "models/a/unknown_ref.sql": "select *\nfrom {{ ref('nothing_such') }}",
         "models/a/one.sql": "select * from {{ ref('two') }}",
         "models/a/two.sql": "select * from {{ ref('one') }}",
         "models/a/bad_jinja.sql": "select 1\n{% if %}",
@@ -20,16 +20,22 @@ def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(loa
         load(files, use_cache=True)
 
     assert caught.value.render().splitlines() == [
-        "models/a/bad_jinja.sql:2: error: template-syntax: "
-        "Expected an expression, got 'end of statement block'",
-        "models/a/one.sql:1: error: dependency-cycle: "
-        "one → two → one (models/a/one.sql:1, models/a/two.sql:1)",
+        (
+            "models/a/bad_jinja.sql:2: error: template-syntax: "
+            "Expected an expression, got 'end of statement block'"
+        ),
+        (
+            "models/a/one.sql:1: error: dependency-cycle: "
+            "one → two → one (models/a/one.sql:1, models/a/two.sql:1)"
+        ),
         "  hint: a model cannot read what is built from it; take one of these references out",
         "models/a/unknown_key.sql:1: error: unknown-key: unknown key 'materialised'",
         "  hint: did you mean 'materialized'?",
-        "models/a/unknown_ref.sql:2: error: unknown-reference: no model is called 'nothing_like_it'",
-        "models/b/one.sql:1: error: duplicate-model: "
-        "'one' is defined in models/a/one.sql and models/b/one.sql",
+        "models/a/unknown_ref.sql:2: error: unknown-reference: no model is called 'nothing_such'",
+        (
+            "models/b/one.sql:1: error: duplicate-model: "
+            "'one' is defined in models/a/one.sql and models/b/one.sql"
+        ),
         "  hint: model names are unique in the project, whatever the folder; rename one",
     ]
     assert caught.value.exit_code == 1
@@ -44,7 +50,10 @@ def test_J2_a_misspelt_key_of_the_project_file_hides_no_other_finding(findings):
 
     assert findings(files, hints=True) == [
         "models/a.sql:1: error: unknown-reference: no model is called 'b'",
-        "penstock.yml:2:1: error: unknown-key: unknown key 'taget'\n  hint: did you mean 'targets'?",
+        (
+            "penstock.yml:2:1: error: unknown-key: unknown key 'taget'\n"
+            "  hint: did you mean 'targets'?"
+        ),
     ]
 
 
@@ -56,8 +65,10 @@ def test_J3_a_cycle_names_its_path_and_every_place(findings):
     }
 
     assert findings(files) == [
-        "models/a.sql:2: error: dependency-cycle: "
-        "a → b → c → a (models/a.sql:2, models/b.sql:1, models/c.sql:1)"
+        (
+            "models/a.sql:2: error: dependency-cycle: "
+            "a → b → c → a (models/a.sql:2, models/b.sql:1, models/c.sql:1)"
+        )
     ]
 
 
@@ -68,8 +79,10 @@ def test_J4_an_unknown_reference_names_the_nearest_model(findings):
     }
 
     assert findings(files, hints=True) == [
-        "models/daily.sql:3: error: unknown-reference: no model is called 'user_clean'\n"
-        "  hint: did you mean 'users_clean'?"
+        (
+            "models/daily.sql:3: error: unknown-reference: no model is called 'user_clean'\n"
+            "  hint: did you mean 'users_clean'?"
+        )
     ]
 
 
@@ -86,8 +99,10 @@ def test_J22_every_odd_file_is_a_finding_of_its_own(findings):
     }
 
     assert findings(files) == [
-        "models/big.sql:1: error: file-too-large: "
-        "the file has 5,000,000 bytes; at most 1,000,000 are read",
+        (
+            "models/big.sql:1: error: file-too-large: "
+            "the file has 5,000,000 bytes; at most 1,000,000 are read"
+        ),
         "models/empty.sql:1: error: empty-file: the file is empty",
         "models/gone.sql:2: error: include-not-found: no macro file is called 'gone.sql'",
         "models/latin.sql:2: error: not-utf8: byte 0xe9 is not UTF-8",
@@ -115,7 +130,10 @@ def test_a_folder_without_project_file_is_a_usage_error(tmp_path):
         ("insert into a select 1", "a model is one query; this begins with INSERT"),
         ("select 1; select 2", "a model is one query; another statement follows"),
         ("-- nothing", "there is no query"),
-        ("with a as (select 1) insert into b select * from a", "a model is one query; this is INSERT"),
+        (
+            "with a as (select 1) insert into b select * from a",
+            "a model is one query; this is INSERT",
+        ),
     ],
 )
 def test_anything_but_one_query_is_refused(findings, text, said):
@@ -129,7 +147,10 @@ def test_a_semicolon_at_the_end_is_fine(load):
 
 
 def test_unparsed_sql_is_a_warning_and_keeps_its_references(load):
-    files = {"models/a.sql": "select 1 as x", "models/b.sql": "select x:y.z from {{ ref('a') }} where 1=1"}
+    files = {
+        "models/a.sql": "select 1 as x",
+        "models/b.sql": "select x:y.z from {{ ref('a') }} where 1=1",
+    }
 
     project = load(files)
 
@@ -141,7 +162,12 @@ def test_unparsed_sql_is_a_warning_and_keeps_its_references(load):
 
 
 def test_stray_files_and_python_files_are_warnings(findings):
-    files = {"models/notes.docx": b"x", "models/p.py": "", "models/README.md": "", "models/_f.sql": ""}
+    files = {
+        "models/notes.docx": b"x",
+        "models/p.py": "",
+        "models/README.md": "",
+        "models/_f.sql": "",
+    }
 
     assert findings(files) == [
         "models/notes.docx:1: warning: stray-file: this is no model",
@@ -156,8 +182,10 @@ def test_two_models_may_not_write_one_table(findings):
     }
 
     assert findings(files) == [
-        "models/b.sql:1: error: duplicate-destination: "
-        "model b and model a (models/a.sql:1) are both the table S.T"
+        (
+            "models/b.sql:1: error: duplicate-destination: "
+            "model b and model a (models/a.sql:1) are both the table S.T"
+        )
     ]
 
 
@@ -168,9 +196,11 @@ def test_an_unknown_table_in_a_schema_of_the_project_is_a_warning(findings):
     }
 
     assert findings(files, hints=True) == [
-        "models/mart/a.sql:1: warning: external-table: "
-        "table staging.user is no model or source, though the project builds its schema\n"
-        "  hint: did you mean 'users'?"
+        (
+            "models/mart/a.sql:1: warning: external-table: "
+            "table staging.user is no model or source, though the project builds its schema\n"
+            "  hint: did you mean 'users'?"
+        )
     ]
 
 
@@ -181,8 +211,10 @@ def test_a_disabled_model_is_no_model(findings):
     }
 
     assert findings(files, hints=True) == [
-        "models/b.sql:1: error: unknown-reference: no model is called 'a'\n"
-        "  hint: that model has enabled=false"
+        (
+            "models/b.sql:1: error: unknown-reference: no model is called 'a'\n"
+            "  hint: that model has enabled=false"
+        )
     ]
 
 
@@ -197,12 +229,16 @@ def test_yaml_mistakes_have_line_and_column(findings):
 
     assert findings(files) == [
         "models/m.yml:3:5: error: unknown-key: unknown key 'descripton'",
-        "models/m.yml:4:5: error: duplicate-key: key 'name' is written twice; the first is on line 2",
+        (
+            "models/m.yml:4:5: error: duplicate-key: "
+            "key 'name' is written twice; the first is on line 2"
+        ),
         "models/n.yml:3:13: error: bad-value: sources.tables is 4; it must be a list",
-        "models/o.yml:2:1: error: yaml-syntax: "
-        "expected the node content, but found '<stream end>'",
-        "models/p.yml:1:1: error: not-supported-yet: "
-        "'destination': versioned models come with a later release",
+        "models/o.yml:2:1: error: yaml-syntax: expected the node content, but found '<stream end>'",
+        (
+            "models/p.yml:1:1: error: not-supported-yet: "
+            "'destination': versioned models come with a later release"
+        ),
     ]
 
 
@@ -210,8 +246,10 @@ def test_yaml_beside_a_model_that_is_not_there_is_a_finding(findings):
     files = {"models/a.yml": "models:\n  - name: orders_\n", "models/orders.sql": "select 1"}
 
     assert findings(files, hints=True) == [
-        "models/a.yml:2:5: error: unknown-model: no model is called 'orders_'\n"
-        "  hint: did you mean 'orders'?"
+        (
+            "models/a.yml:2:5: error: unknown-model: no model is called 'orders_'\n"
+            "  hint: did you mean 'orders'?"
+        )
     ]
 
 

@@ -10,6 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 from contracts.store_cases import LEASE, OURS, succeed, with_mark
+from penstock.core.errors import StateError
 from penstock.state import migrate
 from penstock.state import open as opening
 from penstock.state.open import open_store
@@ -99,6 +100,17 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, ne
     next_schema.write_text(NEXT)
     reopened()
     assert "mood" in columns(file)
+
+
+def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_schema):
+    write_with_first_schema(file, reopened, next_schema)
+    file.with_name("state.db.0001.bak").mkdir()
+
+    with pytest.raises(StateError) as caught:
+        reopened()
+
+    assert caught.value.code == "state-unreachable"
+    assert "mood" not in columns(file)
 
 
 def write_with_first_schema(file, reopened, next_schema):

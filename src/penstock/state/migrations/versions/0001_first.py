@@ -117,6 +117,7 @@ def _fingerprints() -> None:
         sa.Column("sql_checksum", sa.Text(), nullable=False),
         sa.Column("canonical_checksum", sa.Text(), nullable=False),
         sa.Column("settings_checksum", sa.Text(), nullable=False),
+        sa.Column("layout_checksum", sa.Text(), nullable=False),
         sa.Column("schema_checksum", sa.Text(), server_default="", nullable=False),
         sa.Column("yaml_checksum", sa.Text(), server_default="", nullable=False),
         sa.Column("schema_json", sa.Text(), server_default="", nullable=False),
@@ -285,7 +286,8 @@ PARTITION_STATE_FULL = """
 CREATE VIEW partition_state_full AS
 SELECT
     m.name AS "model", p."partition", f.version, f.revision AS sql_revision, f.effective_from,
-    f.sql_checksum, f.canonical_checksum, f.settings_checksum, f.schema_checksum, f.yaml_checksum,
+    f.sql_checksum, f.canonical_checksum, f.settings_checksum, f.layout_checksum,
+    f.schema_checksum, f.yaml_checksum,
     p.executed_at, p.execution_time_ms, p.rows_written, p.bytes_written, p.status,
     p.step_seq, p.last_step_seq, p.commit_version, p.settled_version
 FROM partition_state p
@@ -297,7 +299,8 @@ EXECUTION_HISTORY_FULL = """
 CREATE VIEW execution_history_full AS
 SELECT
     h.id, m.name AS "model", h."partition", f.version, f.revision AS sql_revision,
-    f.sql_checksum, f.canonical_checksum, f.settings_checksum, f.schema_checksum,
+    f.sql_checksum, f.canonical_checksum, f.settings_checksum, f.layout_checksum,
+    f.schema_checksum,
     h.executed_at, h.execution_time_ms, h.rows_written, h.bytes_written, h.status,
     h.error_code, h.error_message, h.triggered_by, h.executed_by, h.step_seq
 FROM execution_history h

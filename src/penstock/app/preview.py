@@ -1,0 +1,65 @@
+"""The use case `plan`, which is `run --dry-run`: the report of a run that did nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.app.diffs import SqlChange, executed_sql
+from penstock.app.planning import make_plan
+from penstock.app.reports import ModelResult, Plan, RunReport
+from penstock.app.run import RunRequest
+from penstock.app.shop import Shop
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A run's report before the run, and what changed in the SQL of its steps."""
+
+    report: RunReport
+    changes: tuple[SqlChange, ...] = ()
+
+
+def preview(shop: Shop, request: RunRequest) -> Preview:
+    """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
+    planned = make_plan(shop, request.select, request.exclude, request.options, request.as_of)
+    report = RunReport(
+        run_id="",
+        run_timestamp=planned.plan.run_timestamp,
+        plan=planned.plan,
+        results=_results(shop, planned.plan),
+        dry_run=True,
+        notes=planned.notes,
+    )
+    changes = [executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps]
+    return Preview(report, tuple(change for change in changes if change is not None))
+
+
+def _results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
+    found: dict[str, ModelResult] = {}
+    for name in plan.current:
+        found[name] = _result(shop, name, "unchanged", "current")
+    for blocked in plan.blocked:
+        model = shop.project.models[blocked.model]
+        found[blocked.model] = ModelResult(
+            model.name,
+            model.table,
+            model.strategy_name,
+            "failed",
+            blocked.error.code,
+            error=blocked.error,
+        )
+    for step in plan.steps:
+        stopped = [up for up in step.upstream if up in found and not found[up].ok]
+        found[step.model] = (
+            _result(shop, step.model, "skipped", f"upstream {stopped[0]} failed")
+            if stopped
+            else _result(shop, step.model, "planned", str(step.reason), step.notes)
+        )
+    return tuple(found[name] for name in shop.project.models if name in found)
+
+
+def _result(
+    shop: Shop, name: str, status: str, reason: str, notes: tuple[str, ...] = ()
+) -> ModelResult:
+    model = shop.project.models[name]
+    return ModelResult(name, model.table, model.strategy_name, status, reason, notes=notes)

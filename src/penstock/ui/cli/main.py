@@ -1,0 +1,113 @@
+"""The command `penstock`: finds the file of a command, and words whatever stops it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+COMMANDS = {
+    "init": "Make a project that runs at once.",
+    "validate": "Report every finding of every file.",
+    "list": "List the models.",
+    "show": "Show all that is known of one model.",
+    "graph": "Draw what reads what.",
+    "plan": "Show what a run would do, and why.",
+    "run": "Bring tables and views up to date.",
+    "seed": "Load the files under seeds/ as tables.",
+    "query": "Run a query over the project's tables.",
+    "status": "Show which tables are no longer current.",
+    "watermark": "Show, set or reset watermarks.",
+    "recover": "Settle what a crash left open.",
+    "state": "Export, import, restore or rebuild the state.",
+    "unlock": "Take a target's lease from a run that is gone.",
+    "doctor": "Check this machine, and say what to do.",
+    "schema": "Print JSON Schemas of the YAML files, for editors.",
+    "completion": "Print a shell's completion script.",
+}
+INTERRUPTED = 130
+_BUG = 1
+
+
+class Commands(click.Group):
+    """Commands by name; a command's file is imported when it is called.
+
+    Its help needs none of them, so that it answers at once.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click asks so
+        """Give the names in the order in which a project is worked on."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's file and give its `command`."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"penstock.ui.cli.{cmd_name}")
+        found: click.Command = module.command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the literal table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  click calls it so
+    if not asked or ctx.resilient_parsing:
+        return
+    from importlib import metadata
+
+    click.echo(f"penstock {metadata.version('penstock')}")
+    ctx.exit()
+
+
+@click.command(
+    cls=Commands,
+    invoke_without_command=True,
+    epilog="'penstock COMMAND --help' explains a command with an example.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Build Delta tables on Spark from SQL files, and know which are no longer current."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = commands.main(given, "penstock", standalone_mode=False, obj=given)
+        sys.stdout.flush()
+    except click.Abort:
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _close_stdout()
+        return _BUG
+    except Exception as error:
+        from penstock.ui.cli import failing
+
+        code = failing.worded(error, given)
+        if code is None:
+            raise
+    return int(code or 0)
+
+
+def _close_stdout() -> None:
+    """Point stdout nowhere, so that the interpreter's last flush finds no broken pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,102 @@
+"""`penstock run`."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.ui.cli.options import Scope, Selection, example, project_options, selection_options
+from penstock.ui.cli.run_options import RunFlags, run_options
+
+if TYPE_CHECKING:
+    from penstock.app.events import Listener
+    from penstock.app.reports import RunReport
+    from penstock.app.shop import Shop
+
+_INTERRUPTED = 130
+
+
+@click.command(
+    epilog=example("penstock run --select +daily_user_stats", "penstock run shop --target prod")
+)
+@click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
+@selection_options
+@project_options
+@run_options
+def command(
+    scope: Scope,
+    selection: Selection,
+    flags: RunFlags,
+    dry_run: bool,  # noqa: FBT001  click passes by name
+) -> int:
+    """Bring tables and views up to date.
+
+    Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current
+    is left alone; after a failure the last line is the command that resumes.
+    """
+    if dry_run:
+        from penstock.ui.cli.plan import show_plan
+
+        return show_plan(scope, selection, flags)
+    from penstock.app.run import run
+    from penstock.ui.json_run import run_document
+    from penstock.ui.text_run import run_text
+
+    with scope.opened() as shop, _listener(scope, shop) as listener:
+        report = run(shop, flags.request(selection), listener)
+    report = resumable(report, scope)
+    for note in report.notes:
+        scope.output.warn(note)
+    output = scope.output
+    if report.succeeded:
+        output.tell(report, run_text, run_document)
+    else:
+        output.give(report, run_text, run_document)
+    return exit_code(report)
+
+
+def exit_code(report: RunReport) -> int:
+    """Give what the shell is told."""
+    if report.interrupted:
+        return _INTERRUPTED
+    return 0 if report.succeeded else 1
+
+
+def resumable(report: RunReport, scope: Scope) -> RunReport:
+    """Let the command that resumes lead to the same project and target."""
+    import shlex
+
+    from penstock.core.masking import mask
+
+    if not report.resume:
+        return report
+    return replace(
+        report, resume=mask(" ".join([report.resume, shlex.join(scope.words())]).strip())
+    )
+
+
+def _listener(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
+    """Choose how progress is shown: a live table, lines, or nothing."""
+    output = scope.output
+    if output.is_live:
+        from rich.console import Console
+
+        from penstock.ui.live import LiveTable
+
+        return LiveTable(Console(), time.monotonic)
+    from penstock.app.events import silent
+    from penstock.ui.progress import JsonLines, TextLines
+
+    if output.json_log:
+        return nullcontext(JsonLines(_log, shop.clock.now))
+    if output.quiet:
+        return nullcontext(silent)
+    return nullcontext(TextLines(_log if output.as_json else click.echo, verbose=output.verbose))
+
+
+def _log(text: str) -> None:
+    click.echo(text, err=True)

@@ -1,0 +1,103 @@
+"""The options of `run` and `plan`, given to both as one value."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.ui.cli.options import Command, Scope, Selection
+
+if TYPE_CHECKING:
+    from penstock.app.run import RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RunFlags:
+    """What the command line says about a run."""
+
+    full_refresh: bool = False
+    adopt: bool = False
+    threads: int | None = None
+    fail_fast: bool = False
+    as_of: str | None = None
+    wait: float = 0.0
+    yes: bool = False
+
+    def request(self, selection: Selection) -> RunRequest:
+        """Give the request of the use case; `bad-value` for a time that cannot be read."""
+        from penstock.app.run import RunRequest
+        from penstock.core.masking import mask
+
+        given = click.get_current_context().obj or []
+        return RunRequest(
+            select=selection.select,
+            exclude=selection.exclude,
+            full_refresh=self.full_refresh,
+            adopt=self.adopt,
+            threads=self.threads,
+            fail_fast=self.fail_fast,
+            as_of=_moment(self.as_of),
+            wait_seconds=self.wait,
+            arguments=mask(shlex.join(given)),
+        )
+
+
+def run_options(call: Command) -> Command:
+    """Give the command `flags`, and the project's folder as its argument, too."""
+
+    @functools.wraps(call)
+    def with_flags(scope: Scope, **values: Any) -> int | None:  # noqa: ANN401  click gives them
+        taken = {field.name: values.pop(field.name) for field in fields(RunFlags)}
+        project = values.pop("project")
+        return call(_placed(scope, project), flags=RunFlags(**taken), **values)
+
+    for option in reversed(_OPTIONS):
+        with_flags = option(with_flags)
+    return with_flags
+
+
+def _placed(scope: Scope, project: str | None) -> Scope:
+    if project is None:
+        return scope
+    if scope.root not in (Path(), Path(project)):
+        raise click.UsageError(f"the project is {project!r} and --project-dir {str(scope.root)!r}")
+    return Scope(Path(project), scope.target, scope.variables, scope.output)
+
+
+def _moment(text: str | None) -> Any:  # noqa: ANN401  a datetime, whose import help can do without
+    if text is None:
+        return None
+    from penstock.app.shop import parse_moment
+    from penstock.core.errors import UsageError
+
+    try:
+        return parse_moment(text)
+    except ValueError as error:
+        raise UsageError(
+            "bad-value", f"--as-of: {text!r} is no time", hint="for example 2024-03-01T12:00:00"
+        ) from error
+
+
+_OPTIONS = [
+    click.argument("project", required=False, type=click.Path(file_okay=False)),
+    click.option("--full-refresh", is_flag=True, help="Build the tables anew, history included."),
+    click.option(
+        "--adopt", is_flag=True, help="Take over a table that penstock did not make; one model."
+    ),
+    click.option("--threads", type=click.IntRange(min=1), help="Steps at a time."),
+    click.option("--fail-fast", is_flag=True, help="Start nothing new after a failure."),
+    click.option("--as-of", metavar="TIME", help="Run as if it were this time; UTC."),
+    click.option(
+        "--wait",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        help="Wait for a target that another run writes.",
+    ),
+    click.option("--yes", is_flag=True, help="Answer yes to every question."),
+]

@@ -1,0 +1,23 @@
+"""`penstock show`."""
+
+from __future__ import annotations
+
+import click
+
+from penstock.ui.cli.options import Scope, example, project_options
+
+
+@click.command(epilog=example("penstock show users_clean"))
+@click.argument("model")
+@project_options
+def command(scope: Scope, model: str) -> None:
+    """Show all that is known of one model.
+
+    Its columns, inputs, settings, resolved SQL, state, watermarks and last runs.
+    """
+    from penstock.app.showing import show
+    from penstock.ui.json_models import show_document
+    from penstock.ui.text_show import show_text
+
+    with scope.opened() as shop:
+        scope.output.give(show(shop, model), show_text, show_document)

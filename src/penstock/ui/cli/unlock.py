@@ -1,0 +1,34 @@
+"""`penstock unlock`."""
+
+from __future__ import annotations
+
+import click
+
+from penstock.ui.cli.options import Scope, example, project_options
+from penstock.ui.cli.output import confirm
+
+
+@click.command(epilog=example("penstock unlock staging.users_clean"))
+@click.argument("table")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@project_options
+def command(scope: Scope, table: str, yes: bool) -> int:  # noqa: FBT001  click passes by name
+    """Take a target's lease from a run that is gone.
+
+    Leases of dead processes of this host lapse at once, others by themselves after a while. A run
+    that still lives aborts before its next commit.
+    """
+    from penstock.app.unlocking import lease_of, unlock
+    from penstock.ui.json_state import done_document
+    from penstock.ui.text_state import lease_text
+
+    with scope.opened() as shop:
+        lease = lease_of(shop, table)
+        if lease is None:
+            scope.output.tell(f"{table} is not locked", str, done_document)
+            return 0
+        if not confirm(lease_text(lease), yes=yes):
+            return 1
+        unlock(shop, lease)
+    scope.output.tell(f"unlocked {lease.target}", str, done_document)
+    return 0

@@ -1,0 +1,123 @@
+"""The document of every RunReport."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.app.diffs import SqlChange
+from penstock.app.preview import Preview
+from penstock.app.reports import Estimate, ModelResult, RunReport, Step
+from penstock.core.window import Bound, InputWindow, Watermark
+from penstock.ui.json_document import Json, instant
+from penstock.ui.json_errors import error_document
+from penstock.ui.text_diff import changed_lines
+
+
+def run_document(report: RunReport) -> Json:
+    """Give what a run did, model by model in topological order."""
+    return _document(report, [result_document(result) for result in report.results])
+
+
+def preview_document(preview: Preview) -> Json:
+    """Give the same document for a run that was only planned, each step with its plan."""
+    report = preview.report
+    steps = {step.model: step for step in report.plan.steps}
+    changes = {change.model: change for change in preview.changes}
+    cosmetic = set(report.plan.cosmetic)
+    models: list[Json] = []
+    for result in report.results:
+        step = steps.get(result.name)
+        planned = _step(step, changes.get(result.name)) if step else None
+        more = {"plan": planned, "cosmetic": result.name in cosmetic}
+        models.append({**result_document(result), **more})
+    return _document(report, models)
+
+
+def result_document(result: ModelResult) -> dict[str, Json]:
+    """Give what became of one model."""
+    return {
+        "model": result.name,
+        "status": result.status,
+        "reason": result.reason,
+        "version": result.version,
+        "metrics": dict(result.metrics),
+        "schema_changes": result.schema_changes,
+        "error": error_document(result.error) if result.error else None,
+        "table": str(result.table),
+        "strategy": result.strategy,
+        "step": result.step or None,
+        "rows": {
+            "inserted": result.rows.inserted,
+            "updated": result.rows.updated,
+            "deleted": result.rows.deleted,
+            "late": result.rows.late,
+            "null_time": result.rows.null_time,
+        },
+        "windows": [_window(window) for window in result.windows],
+        "watermarks": [_watermark(mark) for mark in result.watermarks],
+        "inputs": [{"input": pin.input, "version": str(pin.pin)} for pin in result.inputs],
+        "started": instant(result.started),
+        "duration": result.duration,
+        "notes": result.notes,
+    }
+
+
+def _document(report: RunReport, models: list[Json]) -> Json:
+    return {
+        "command": report.command,
+        "run": report.run_id or None,
+        "run_timestamp": instant(report.run_timestamp),
+        "dry_run": report.dry_run,
+        "succeeded": report.succeeded,
+        "interrupted": report.interrupted,
+        "models": models,
+        "not_run": [],
+        "recovered": report.recovered,
+        "notes": report.notes,
+        "resume": report.resume or None,
+        "log": report.log_path or None,
+    }
+
+
+def _step(step: Step, change: SqlChange | None) -> Mapping[str, Json]:
+    return {
+        "state": str(step.reason.state),
+        "also": [str(state) for state in step.reason.also],
+        "pending": step.reason.pending,
+        "initial": step.initial,
+        "upstream": step.upstream,
+        "estimate": _estimate(step.estimate),
+        "diff": changed_lines(change.executed, change.resolved) if change else [],
+        "cosmetic": change.cosmetic if change else False,
+    }
+
+
+def _estimate(found: Estimate | None) -> Json:
+    if found is None:
+        return None
+    return {"rows": found.rows, "bytes": found.size_bytes, "seconds": found.seconds}
+
+
+def _window(window: InputWindow) -> Json:
+    return {
+        "input": window.input,
+        "column": window.window.column,
+        "lower": _bound(window.window.lower),
+        "upper": _bound(window.window.upper),
+        "nulls": window.window.nulls,
+    }
+
+
+def _bound(bound: Bound | None) -> Json:
+    if bound is None:
+        return None
+    return {"type": bound.value.type, "value": bound.value.text, "inclusive": bound.inclusive}
+
+
+def _watermark(mark: Watermark) -> Json:
+    return {
+        "input": mark.input,
+        "column": mark.column,
+        "type": mark.value.type,
+        "value": mark.value.text,
+    }

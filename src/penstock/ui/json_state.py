@@ -1,0 +1,94 @@
+"""What the state holds, and the machine, as JSON: `watermark`, `query`, `recover`, `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.app.rebuild import RebuildReport
+from penstock.app.recover import Recovered
+from penstock.app.watermarks import WatermarkReport
+from penstock.core.ports import QueryResult
+from penstock.core.records import WatermarkChange
+from penstock.ui.json_document import Json, instant
+
+if TYPE_CHECKING:
+    from penstock.app.doctor import DoctorReport
+
+
+def watermarks_document(report: WatermarkReport) -> Json:
+    """Give the watermarks that are set; with their history where it was asked for."""
+    document = {"watermarks": [_change(change) for change in report.current]}
+    if report.history is not None:
+        document["history"] = [_change(change) for change in report.history]
+    return document
+
+
+def changes_document(changes: Sequence[WatermarkChange]) -> Json:
+    """Give what was changed by hand."""
+    return {"changed": [_change(change) for change in changes]}
+
+
+def query_document(result: QueryResult) -> Json:
+    """Give every value as text, null for NULL."""
+    return {
+        "columns": result.columns,
+        "rows": result.rows,
+        "truncated": result.truncated,
+    }
+
+
+def recovered_document(found: Sequence[Recovered]) -> Json:
+    """Give what became of each step that a crash had left open."""
+    return {
+        "recovered": [
+            {"step": one.step, "model": one.model, "version": one.version} for one in found
+        ]
+    }
+
+
+def rebuild_document(report: RebuildReport) -> Json:
+    """Give what was written anew from the tables' logs."""
+    return {"steps": report.steps, "models": report.models, "untold": report.untold}
+
+
+def doctor_document(report: DoctorReport) -> Json:
+    """Give every check."""
+    return {
+        "ok": all(check.ok for check in report.checks),
+        "checks": [
+            {"name": c.name, "ok": c.ok, "says": c.says, "hint": c.hint or None}
+            for c in report.checks
+        ],
+    }
+
+
+def done_document(said: str) -> Json:
+    """Give the sentence of a command that did one thing."""
+    return {"done": said}
+
+
+def files_document(made: tuple[str, Sequence[str]]) -> Json:
+    """Give the files that were made in a folder."""
+    folder, files = made
+    return {"folder": folder, "files": files}
+
+
+def script_document(text: str) -> Json:
+    """Give a shell's script as text."""
+    return {"script": text}
+
+
+def _change(change: WatermarkChange) -> Json:
+    type_, _, value = (change.value or "").partition(" ")
+    return {
+        "model": change.model,
+        "input": change.input,
+        "column": change.column,
+        "type": type_ or None,
+        "value": None if change.value is None else value,
+        "set_at": instant(change.set_at),
+        "step": change.step or None,
+        "who": change.who or None,
+        "why": change.why or None,
+    }

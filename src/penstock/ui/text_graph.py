@@ -1,0 +1,70 @@
+"""What `graph` prints: a tree, Mermaid or Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from penstock.app.graphing import Graph
+from penstock.core.graph import reach
+
+
+def tree_text(graph: Graph) -> str:
+    """Draw a tree per root, a blank line between; a node met again stands without its children.
+
+    Roots are tables that read none of the others. Of two children the one with more below it
+    comes first, then the name decides.
+    """
+    read_by: dict[str, list[str]] = {node.table: [] for node in graph.nodes}
+    for read, reader in graph.edges:
+        read_by[read].append(reader)
+    weight = {table: len(reach([table], read_by)) for table in read_by}
+    for readers in read_by.values():
+        readers.sort(key=lambda table: (-weight[table], table))
+    readers_of_any = {reader for _, reader in graph.edges}
+    seen: set[str] = set()
+    roots = [node.table for node in graph.nodes if node.table not in readers_of_any]
+    return "\n\n".join("\n".join([root, *_children(root, "    ", read_by, seen)]) for root in roots)
+
+
+def _children(
+    table: str, indent: str, read_by: Mapping[str, list[str]], seen: set[str]
+) -> Iterator[str]:
+    if table in seen:
+        return
+    seen.add(table)
+    for child in read_by[table]:
+        is_last = child == read_by[table][-1]
+        yield f"{indent}│"
+        yield f"{indent}{'└' if is_last else '├'}── {child}"
+        below = indent + ("    " if is_last else "│   ") + "    "
+        yield from _children(child, below, read_by, seen)
+
+
+def mermaid_text(graph: Graph) -> str:
+    """Give a Mermaid flowchart."""
+    ids = {node.table: f"n{number}" for number, node in enumerate(graph.nodes)}
+    lines = ["graph LR"]
+    for node in graph.nodes:
+        shape = '["{}"]' if node.kind == "model" else '[("{}")]'
+        lines.append(f"    {ids[node.table]}{shape.format(_escaped(node.table, '#quot;'))}")
+    lines += [f"    {ids[read]} --> {ids[reader]}" for read, reader in graph.edges]
+    return "\n".join(lines)
+
+
+def dot_text(graph: Graph) -> str:
+    """Give a Graphviz digraph."""
+    lines = ["digraph penstock {", "    rankdir=LR;"]
+    for node in graph.nodes:
+        shape = "box" if node.kind == "model" else "cylinder"
+        lines.append(f"    {_dot(node.table)} [shape={shape}];")
+    lines += [f"    {_dot(read)} -> {_dot(reader)};" for read, reader in graph.edges]
+    return "\n".join([*lines, "}"])
+
+
+def _dot(text: str) -> str:
+    escaped = text.replace("\\", "\\\\")
+    return f'"{_escaped(escaped, chr(92) + chr(34))}"'
+
+
+def _escaped(text: str, quote: str) -> str:
+    return text.replace('"', quote)

@@ -1,0 +1,102 @@
+"""What `plan` prints: the steps of a run before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from penstock.app.diffs import SqlChange
+from penstock.app.preview import Preview
+from penstock.app.reports import Estimate, Plan, RunReport, Step
+from penstock.core.masking import mask
+from penstock.ui.text_diff import diff_text
+from penstock.ui.text_errors import error_text
+from penstock.ui.text_table import count
+from penstock.ui.text_values import seconds, size
+
+COSMETIC = "SQL text changed, meaning unchanged."
+
+
+def plan_text(preview: Preview) -> str:
+    """Give the numbered steps, what cannot be planned, changes of SQL, and a total."""
+    plan = preview.report.plan
+    if plan.is_empty:
+        return "\n".join(nothing_to_do(plan))
+    blocks = [
+        _steps(preview.report),
+        *(_change(change) for change in preview.changes if not change.cosmetic),
+        _blocked(plan),
+        "\n".join(_cosmetic(plan, preview.changes)),
+        _total(plan),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def nothing_to_do(plan: Plan) -> Iterator[str]:
+    """Say that everything is up to date, and which changes mean nothing."""
+    yield f"nothing to do ({count(len(plan.current), 'model')} up to date)"
+    yield from _cosmetic(plan, ())
+
+
+def _steps(report: RunReport) -> str:
+    steps = report.plan.steps
+    if not steps:
+        return ""
+    names = max(len(step.model) for step in steps)
+    strategies = max(len(report[step.model].strategy) for step in steps)
+    lines = ["Execution plan (topological order):"]
+    for number, step in enumerate(steps, start=1):
+        head = f"{number:>3}. {step.model:<{names}}"
+        what = f"{report[step.model].strategy:<{strategies}}"
+        lines.append("  ".join([head, what, *_why(report, step)]))
+        lines += [f"     {mask(note)}" for note in step.notes]
+    return "\n".join(lines)
+
+
+def _why(report: RunReport, step: Step) -> Iterator[str]:
+    result = report[step.model]
+    if result.status == "skipped":
+        yield f"will be skipped: {result.reason}"
+        return
+    yield mask(str(step.reason))
+    if step.reason.pending:
+        yield "pending"
+    if step.reason.also:
+        yield f"also {', '.join(step.reason.also)}"
+    if step.initial and result.strategy in ("append", "merge"):
+        yield "reads its inputs whole"
+    if step.estimate is not None:
+        yield _about(step.estimate)
+
+
+def _about(estimate: Estimate) -> str:
+    parts = [count(estimate.rows, "row"), size(estimate.size_bytes), seconds(estimate.seconds)]
+    return f"about {', '.join(parts)}"
+
+
+def _change(change: SqlChange) -> str:
+    head = f"{change.model} will be re-run\n\nSQL changes detected:\n"
+    return head + diff_text(change.executed, change.resolved)
+
+
+def _blocked(plan: Plan) -> str:
+    if not plan.blocked:
+        return ""
+    lines = ["Cannot be run:"]
+    for blocked in plan.blocked:
+        lines += [f"  {line}" for line in error_text(blocked.error).splitlines()]
+    return "\n".join(lines)
+
+
+def _cosmetic(plan: Plan, changes: Sequence[SqlChange]) -> Iterator[str]:
+    names = [*plan.cosmetic, *(change.model for change in changes if change.cosmetic)]
+    if names:
+        yield f"{COSMETIC} ({', '.join(sorted(names))})"
+
+
+def _total(plan: Plan) -> str:
+    pending = sum(1 for step in plan.steps if step.reason.pending)
+    parts = [f"Total: {count(len(plan.steps), 'step')}"]
+    parts += [f"{pending} pending"] * bool(pending)
+    parts += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
+    parts += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
+    return f"{', '.join(parts)}. Nothing was run."

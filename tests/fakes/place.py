@@ -1,0 +1,99 @@
+"""A project in a folder of its own, for tests that run it in this process."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.app.reports import RunReport
+from penstock.app.run import RunRequest, run
+from penstock.app.shop import Shop
+from penstock.app.wire import Where, open_shop
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROJECT = """\
+name: shop
+version: 1
+targets:
+  dev: {warehouse: warehouse, spark: {master: "local[1]"}}
+"""
+
+
+class Place:
+    """Writes files of a project, runs it, and reads its tables back."""
+
+    def __init__(self, root: Path, spark: SparkSession | None = None) -> None:
+        self.root = root
+        self.spark = spark
+        self.write("penstock.yml", PROJECT)
+
+    def write(self, path: str, text: str) -> Path:
+        """Write a file below the project, dedented."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+        return file
+
+    def model(self, name: str, sql: str, **config: object) -> None:
+        """Write a model in the folder `m`, so that its schema is `m`."""
+        settings = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        self.write(f"models/m/{name}.sql", f"{{{{ config({settings}) }}}}\n{sql}\n")
+
+    def source(self, name: str, columns: str) -> None:
+        """Declare the Delta source `raw.NAME` in landing/ and create it empty."""
+        self.write(
+            f"models/{name}.yml",
+            f"""\
+            sources:
+              - name: raw
+                tables:
+                  - {{name: {name}, path: ../landing/{name}}}
+            """,
+        )
+        self.sql(f"CREATE TABLE {self.landing(name)} ({columns}) USING delta")
+
+    def insert(self, name: str, values: str) -> None:
+        """Append rows to a source."""
+        self.sql(f"INSERT INTO {self.landing(name)} VALUES {values}")
+
+    def landing(self, name: str) -> str:
+        """Give SQL for a source's table."""
+        return f"delta.`{self.root}/landing/{name}`"
+
+    def table(self, name: str) -> str:
+        """Give SQL for the table of a model in `m`."""
+        return f"delta.`{self.root}/warehouse/m/{name}`"
+
+    def sql(self, text: str) -> list[tuple[object, ...]]:
+        """Run SQL as somebody else would: without a step's token."""
+        assert self.spark is not None
+        return [tuple(row) for row in self.spark.newSession().sql(text).collect()]
+
+    def rows(self, name: str, order: str = "1, 2") -> list[tuple[object, ...]]:
+        """Give a model's rows in order."""
+        return self.sql(f"SELECT * FROM {self.table(name)} ORDER BY {order}")
+
+    def shop(self) -> Shop:
+        """Load and wire the project anew, as the next command would."""
+        return open_shop(Where(self.root), self.spark)
+
+    def run(self, *select: str, **asked: object) -> RunReport:
+        """Run what is selected and let go of the state."""
+        shop = self.shop()
+        try:
+            return run(shop, RunRequest(select=select, **asked))  # type: ignore[arg-type]
+        finally:
+            shop.close()
+
+    def version(self, name: str) -> int:
+        """Give the newest Delta version of a model's table, -1 without one."""
+        log = self.root / "warehouse" / "m" / name / "_delta_log"
+        return max((int(file.stem) for file in log.glob("*.json")), default=-1)
+
+
+def statuses(report: RunReport) -> dict[str, str]:
+    """Give what became of each model."""
+    return {name: result.status for name, result in report.items()}

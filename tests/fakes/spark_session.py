@@ -1,0 +1,33 @@
+"""One Spark for the whole suite, tuned for tables of a few rows."""
+
+import os
+
+import pytest
+
+from fakes.place import Place
+
+SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    from penstock.core.project import SparkSettings
+    from penstock.engine.launch import LaunchSettings, launch
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = LaunchSettings(
+        SparkSettings("local[2]", "2g", SMALL), str(folder / "warehouse"), folder / "spark.log"
+    )
+    session = launch(settings, os.environ)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def place(tmp_path, spark):
+    return Place(tmp_path, spark)

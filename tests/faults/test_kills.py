@@ -1,0 +1,95 @@
+"""Law 3: kill -9 at any point of any strategy, run again: rows and records as undisturbed."""
+
+import datetime as dt
+
+import pytest
+
+from fakes.faulted import POINTS, UNDISTURBED, VERSIONS
+from penstock.core.records import Status
+
+SAMPLE = {
+    ("log", "after-commit"): "test_T1",
+    ("users", "before-commit"): "test_T2",
+    ("totals", "during-finish"): "test_T3",
+}
+MATRIX = [
+    pytest.param(
+        model, point, marks=() if (model, point) in SAMPLE else (pytest.mark.matrix,)
+    )
+    for model in UNDISTURBED
+    for point in POINTS
+    if not (point == "during-staging" and model != "users")
+]
+
+pytestmark = pytest.mark.spark
+
+
+def settled(crash, model):
+    """Run again and give what a newcomer would look at: rows, version, record."""
+    report = crash.place.run(model)
+    assert report.succeeded
+    shop = crash.place.shop()
+    record = shop.reading.records.models()[model]
+    leases = shop.writing.journal.leases()
+    running = shop.writing.journal.running()
+    history = shop.reading.records.history(model, 10)
+    shop.close()
+    assert (leases, running) == ((), ())
+    return report, record, history
+
+
+@pytest.mark.parametrize(("model", "point"), MATRIX)
+def test_a_killed_step_is_settled_by_the_next_run(crash, model, point) -> None:
+    crash.kill(model, point)
+
+    report, record, history = settled(crash, model)
+
+    assert crash.place.rows(model) == UNDISTURBED[model]
+    assert crash.place.version(model) == VERSIONS[model]
+    assert record.status is Status.SUCCESS
+    assert record.settled_version == VERSIONS[model]
+    committed = point in ("after-commit", "during-finish")
+    if point == "after-finish":
+        assert report.recovered == ()
+    elif committed:
+        assert len(report.recovered) == 1
+        assert report.recovered[0].endswith(f"had committed version {VERSIONS[model]}; recorded")
+        assert history[0].triggered_by == "recover"
+    else:
+        assert report.recovered[0].endswith("had not committed; marked failed (crashed)")
+        assert [each.status for each in history][:2] == [Status.SUCCESS, Status.FAILED]
+    assert crash.place.run(model).plan.is_empty
+    assert not [p for p in crash.place.root.rglob("*") if "staged" in p.name]
+
+
+def test_T1_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -> None:
+    crash.kill("log", "after-commit")
+    assert len(crash.place.rows("log")) == 3
+
+    report, record, _ = settled(crash, "log")
+
+    assert report["log"].status == "unchanged"
+    assert len(crash.place.rows("log")) == 3
+    assert (record.commit_version, record.rows_written) == (1, 1)
+    assert str(record.watermarks[0].value) == "TIMESTAMP 2024-01-03T00:00:00.000000Z"
+
+
+def test_T2_a_crash_before_the_commit_is_failed_and_the_next_run_writes_once(crash) -> None:
+    crash.kill("users", "before-commit")
+    assert crash.place.version("users") == 0
+
+    _, record, history = settled(crash, "users")
+
+    assert [each.failure and each.failure.code for each in history] == [None, "crashed", None]
+    assert crash.place.rows("users") == UNDISTURBED["users"]
+    assert record.commit_version == 1
+
+
+def test_T3_a_crash_inside_the_finish_transaction_leaves_nothing_half_written(crash) -> None:
+    crash.kill("totals", "during-finish")
+
+    _, record, history = settled(crash, "totals")
+
+    assert crash.place.rows("totals") == [(3, 24)]
+    assert len(history) == 2
+    assert record.executed_at <= dt.datetime.now(dt.UTC)

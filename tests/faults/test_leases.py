@@ -1,0 +1,73 @@
+"""Two runs on one target: cases T4 to T6."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fakes.faulted import UNDISTURBED
+from fakes.place import statuses
+
+pytestmark = pytest.mark.spark
+
+
+def stopped(crash, model):
+    """Start a run that stops itself just before its commit; wait until it has."""
+    process = crash.start(model, "stop:before-commit:1")
+    until = time.monotonic() + 90
+    while _state_of(process.pid) != "T":
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return process
+
+
+def _state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+
+
+def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_do(crash) -> None:
+    crash.place.write("penstock.yml", (crash.place.root / "penstock.yml").read_text()
+                      .replace("length: 4s", "length: 60s"))
+    first = stopped(crash, "log")
+
+    refused = crash.place.run("log")
+    threading.Timer(1, os.kill, (first.pid, signal.SIGCONT)).start()
+    waited = crash.place.run("log", wait_seconds=60)
+
+    told, _ = first.communicate(timeout=60)
+    assert first.returncode == 0, told
+    assert refused["log"].error.code == "lease-held"
+    assert f"pid {first.pid}" in refused["log"].error.sentence
+    assert statuses(waited) == {"log": "unchanged"}
+    assert crash.place.rows("log") == UNDISTURBED["log"]
+
+
+def test_T5_a_killed_holder_on_this_host_is_taken_over_at_once(crash) -> None:
+    crash.place.write("penstock.yml", (crash.place.root / "penstock.yml").read_text()
+                      .replace("length: 4s", "length: 1h"))
+    crash.kill("log", "after-begin")
+
+    report = crash.place.run("log")
+
+    assert report.succeeded
+    assert crash.place.rows("log") == UNDISTURBED["log"]
+
+
+def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash) -> None:
+    zombie = stopped(crash, "log")
+    time.sleep(4.5)  # past its lease
+
+    taken = crash.place.run("log")
+    os.kill(zombie.pid, signal.SIGCONT)
+    told, _ = zombie.communicate(timeout=60)
+
+    assert taken.succeeded
+    assert zombie.returncode == 1
+    assert "lease-lost" in told
+    assert crash.place.version("log") == 1
+    assert crash.place.rows("log") == UNDISTURBED["log"]
+    assert crash.place.run("log").plan.is_empty

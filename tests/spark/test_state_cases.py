@@ -1,0 +1,198 @@
+"""Data and records agree: cases T7, T10 to T13 and J6 to J8 of the acceptance lists."""
+
+import pytest
+
+from fakes.place import Place, statuses
+from penstock.app.rebuild import rebuild
+from penstock.app.status import status
+
+EVENTS = "{{ source('raw', 'events') }}"
+
+
+@pytest.fixture
+def events(place: Place) -> Place:
+    place.source("events", "id INT, ts TIMESTAMP, amount INT")
+    place.insert("events", "(1, '2024-01-01', 1), (2, '2024-01-02', 2)")
+    return place
+
+
+def states(place: Place) -> dict[str, str]:
+    shop = place.shop()
+    try:
+        return {each.name: str(each.state) for each in status(shop, (), ()).models}
+    finally:
+        shop.close()
+
+
+def records(place: Place) -> dict[str, object]:
+    shop = place.shop()
+    try:
+        return dict(shop.reading.records.models())
+    finally:
+        shop.close()
+
+
+def build_three(place: Place) -> None:
+    place.model("log", f"select id, ts, amount from {EVENTS}", materialized="append",
+                time_column="ts")
+    place.model("users", "select id, amount from {{ ref('log') }}", materialized="merge",
+                unique_key="id")
+    place.model("totals", "select sum(amount) as total from {{ ref('users') }}",
+                materialized="table")
+    assert statuses(place.run()) == {"log": "success", "users": "success", "totals": "success"}
+
+
+def test_T7_a_lost_store_is_rebuilt_from_the_logs(events) -> None:
+    build_three(events)
+    events.insert("events", "(3, '2024-01-03', 3)")
+    events.run()
+    before = records(events)
+    for file in (events.root / ".penstock").glob("state.db*"):
+        file.unlink()
+
+    lost = states(events)
+    shop = events.shop()
+    report = rebuild(shop)
+    shop.close()
+
+    assert lost == {"log": "unrecorded", "totals": "unrecorded", "users": "unrecorded"}
+    assert report.steps == 6
+    after = records(events)
+    for name, record in before.items():
+        same = ("table_id", "commit_version", "fingerprint", "watermarks", "pins", "step_seq")
+        for field in same:
+            assert getattr(after[name], field) == getattr(record, field), (name, field)
+    assert states(events) == {"log": "current", "totals": "current", "users": "current"}
+    assert events.run().plan.is_empty
+
+
+def test_T10_a_foreign_update_is_tampered_and_optimize_is_not(events) -> None:
+    build_three(events)
+    events.sql(f"OPTIMIZE {events.table('users')}")
+    events.sql(f"ALTER TABLE {events.table('users')} SET TBLPROPERTIES ('a' = 'b')")
+    optimized = states(events)
+    events.sql(f"UPDATE {events.table('users')} SET amount = 99 WHERE id = 1")
+
+    assert optimized == {"log": "current", "totals": "current", "users": "current"}
+    assert states(events)["users"] == "tampered"
+    assert statuses(events.run()) == {"log": "unchanged", "users": "success", "totals": "success"}
+    assert events.rows("users") == [(1, 1), (2, 2)]
+    assert states(events)["users"] == "current"
+
+
+def test_T11_a_dropped_target_is_missing_and_rebuilt_in_full(events) -> None:
+    build_three(events)
+    first = events.rows("log")
+    events.insert("events", "(3, '2024-01-03', 3)")
+    events.run()
+    for file in sorted((events.root / "warehouse" / "m" / "log").rglob("*"), reverse=True):
+        file.unlink() if file.is_file() else file.rmdir()
+
+    missing = states(events)
+    report = events.run()
+
+    assert missing["log"] == "missing"
+    assert report["log"].notes == ("the table is gone: full rebuild from all inputs",)
+    assert [row[0] for row in events.rows("log")] == [1, 2, 3]
+    assert events.rows("log")[:2] == first
+    assert states(events) == {"log": "current", "totals": "current", "users": "current"}
+
+
+def test_T12_a_watermark_column_that_is_all_null_writes_nothing(events) -> None:
+    events.sql(f"UPDATE {events.landing('events')} SET ts = NULL")
+    events.model("log", f"select id, ts from {EVENTS}", materialized="append", time_column="ts")
+
+    report = events.run()
+
+    assert report["log"].error.sentence == (
+        "column 'ts' of raw.events is NULL in 2 rows that 'log' would read"
+    )
+    assert events.version("log") == -1
+    assert states(events) == {"log": "failed"}
+
+
+def test_T13_every_commit_of_many_threads_carries_its_own_step(events) -> None:
+    for number in range(40):
+        events.model(f"t{number}", f"select {number} as n, id from {EVENTS}",
+                     materialized="table")
+
+    report = events.run(threads=8)
+
+    assert report.succeeded
+    shop = events.shop()
+    carried = {
+        name: shop.log.head(f"{events.root}/warehouse/m/{name}").step for name in report
+    }
+    shop.close()
+    assert carried == {name: result.step for name, result in report.items()}
+    assert len(set(carried.values())) == 40
+
+
+def test_J7_a_change_of_comments_is_cosmetic_and_plans_nothing(events) -> None:
+    events.model("t", f"select id from {EVENTS}", materialized="table")
+    events.run()
+    events.model("t", f"SELECT id  -- the key\nFROM {EVENTS}", materialized="table")
+
+    report = events.run()
+
+    assert report.plan.is_empty
+    assert report.plan.cosmetic == ("t",)
+
+
+def test_J8_a_failure_skips_what_hangs_on_it_and_the_resume_does_only_what_is_left(
+    events,
+) -> None:
+    events.model("top", f"select id from {EVENTS}", materialized="table")
+    events.model("left", "select id from {{ ref('top') }}", materialized="table")
+    events.model("right", "select id, raise_error('no') as x from {{ ref('top') }}",
+                 materialized="table")
+    events.model("bottom", "select l.id from {{ ref('left') }} l join {{ ref('right') }} r "
+                 "on l.id = r.id", materialized="table")
+    report = events.run()
+    events.model("right", "select id from {{ ref('top') }}", materialized="table")
+    again = events.run("right bottom")
+
+    assert statuses(report) == {
+        "top": "success", "left": "success", "right": "failed", "bottom": "skipped",
+    }
+    assert report["bottom"].reason == "upstream right failed"
+    assert report.resume == "penstock run --select 'bottom right'"
+    assert statuses(again) == {"right": "success", "bottom": "success"}
+    assert events.run().plan.is_empty
+
+
+def test_law_1_planning_again_after_a_run_finds_nothing(events) -> None:
+    build_three(events)
+    events.model("v", "select id from {{ ref('log') }}", materialized="view")
+    events.model("w", "select count(*) as n from {{ ref('v') }}", materialized="table")
+    events.run()
+    assert events.run().plan.is_empty
+
+    events.insert("events", "(3, '2024-01-03', 3)")
+    events.run()
+
+    assert events.run().plan.is_empty
+    assert events.rows("w", "1") == [(3,)]
+
+
+def test_law_2_a_full_refresh_leaves_the_same_rows(events) -> None:
+    build_three(events)
+    before = (events.rows("log"), events.rows("users"), events.rows("totals", "1"))
+
+    events.run(full_refresh=True)
+
+    assert (events.rows("log"), events.rows("users"), events.rows("totals", "1")) == before
+    assert events.run().plan.is_empty
+
+
+def test_a_table_that_penstock_did_not_make_is_refused_and_adopted_when_asked(events) -> None:
+    events.sql(f"CREATE TABLE {events.table('users')} USING delta AS SELECT 9 AS id, 9 AS amount")
+    events.model("users", f"select id, amount from {EVENTS}", materialized="merge",
+                 unique_key="id")
+
+    refused = events.run()
+    adopted = events.run("users", adopt=True)
+
+    assert refused["users"].error.code == "foreign-table"
+    assert adopted["users"].rows.inserted == 2
+    assert events.rows("users") == [(1, 1), (2, 2), (9, 9)]

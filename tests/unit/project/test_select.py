@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core.errors import SelectorError
+from penstock.core.findings import Location
+from penstock.core.model import Fingerprint, Model, Source, Table, View
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.project import Project, Target
+from penstock.core.query import Query
+from penstock.project import Known, select
+
+EVENTS = InputName(InputKind.SOURCE, "raw.events")
+NOTHING = Known()
+
+
+def model(path, *parents, tags=(), sources=(), config=None, strategy=None):
+    pure = PurePosixPath(path)
+    inputs = tuple(InputName(InputKind.MODEL, p) for p in parents) + tuple(sources)
+    return Model(
+        name=pure.name,
+        table=TableName(pure.parent.name, pure.name),
+        where=Location(f"models/{path}.sql"),
+        strategy=strategy or View(),
+        query=Query("", "", "", inputs),
+        fingerprint=Fingerprint("", ""),
+        depends_on=parents,
+        tags=tags,
+        config=config or {},
+    )
+
+
+def project_of(*models):
+    table = TableName("raw", "events")
+    source = Source(table, Location("models/s.yml"), "/x")
+    return Project(
+        "shop",
+        "/shop",
+        Target("dev", "/w", "sqlite://"),
+        {m.name: m for m in models},
+        {"raw.events": source},
+    )
+
+
+SHOP = project_of(
+    model("staging/users", sources=(EVENTS,), tags=("daily", "pii")),
+    model("staging/orders", tags=("daily",), strategy=Table()),
+    model("mart/joined", "users", "orders", config={"materialized": "view", "tags": "a,b"}),
+    model("mart/deep/report", "joined", tags=("weekly",)),
+    model("mart/deep/other", "orders"),
+)
+KNOWN = Known(
+    {
+        "users": frozenset({"current"}),
+        "orders": frozenset({"sql_changed", "failed"}),
+        "joined": frozenset({"pending"}),
+    },
+    {"users": "success", "report": "failed", "gone": "failed"},
+)
+
+
+def chosen(*include, exclude=()):
+    return sorted(select(SHOP, include, exclude, KNOWN))
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("users", ["users"]),
+        ("USERS", ["users"]),
+        ("staging.users", ["users"]),
+        ("users orders", ["orders", "users"]),
+        ("tag:daily,tag:pii", ["users"]),
+        ("o*", ["orders", "other"]),
+        ("?sers", ["users"]),
+        ("[uo]*ers", ["orders", "users"]),
+        ("staging", ["orders", "users"]),
+        ("staging.*", ["orders", "users"]),
+        ("shop.mart", ["joined", "other", "report"]),
+        ("mart.deep", ["other", "report"]),
+        ("+joined", ["joined", "orders", "users"]),
+        ("users+", ["joined", "report", "users"]),
+        ("1+report", ["joined", "report"]),
+        ("users+1", ["joined", "users"]),
+        ("1+joined+1", ["joined", "orders", "report", "users"]),
+        ("0+joined", ["joined"]),
+        ("@users", ["joined", "orders", "report", "users"]),
+        ("tag:d*", ["orders", "users"]),
+        ("tag:weekly+", ["report"]),
+        ("path:models/staging", ["orders", "users"]),
+        ("path:models/mart/deep/*.sql", ["other", "report"]),
+        ("models/staging/users.sql", ["users"]),
+        ("name:joined", ["joined"]),
+        ("kind:sql", ["joined", "orders", "other", "report", "users"]),
+        ("strategy:table", ["orders"]),
+        ("source:raw.events", ["users"]),
+        ("source:raw", ["users"]),
+        ("source:raw.events+", ["joined", "report", "users"]),
+        ("source:raw.events+1", ["users"]),
+        ("source:raw.events+2", ["joined", "users"]),
+        ("config.materialized:view", ["joined"]),
+        ("config.tags:b", ["joined"]),
+        ("state:drifted", ["joined", "orders"]),
+        ("state:sql_changed", ["orders"]),
+        ("result:failed", ["report"]),
+        ("result:failed+ tag:pii,+joined", ["report", "users"]),
+    ],
+)
+def test_the_grammar(value, names):
+    assert chosen(value) == names
+
+
+def test_nothing_asked_is_everything_in_the_order_of_building():
+    assert select(SHOP, [], [], NOTHING) == ("orders", "users", "joined", "other", "report")
+
+
+def test_a_repeated_select_narrows_and_a_repeated_exclude_excludes_more():
+    assert chosen("+joined", "tag:daily") == ["orders", "users"]
+    assert chosen("+joined", exclude=("users", "tag:pii orders")) == ["joined"]
+
+
+def test_an_empty_intersection_says_how_to_unite():
+    with pytest.raises(SelectorError) as caught:
+        select(SHOP, ["users", "orders"], [], NOTHING)
+
+    assert caught.value.render() == (
+        "error: empty-selection: no model is in all of the given --select\n"
+        "  hint: put the names into one --select: --select 'users orders'"
+    )
+
+
+def test_J5_an_unmatched_tag_says_which_tags_there_are():
+    with pytest.raises(SelectorError) as caught:
+        select(SHOP, ["tag:nothing"], [], NOTHING)
+
+    assert caught.value.exit_code == 2
+    assert caught.value.sentence == "no model has tag 'nothing'; there are: daily, pii, weekly"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("user", "'user' matches no model\n  hint: did you mean 'users'?"),
+        (
+            "nothing+",
+            "'nothing+' matches no model\n  hint: there are: joined, orders, other, report, users",
+        ),
+        ("tags:daily", "'tags' is no selector method\n  hint: did you mean 'tag'?"),
+        ("group:x", "'group:x': no model of this project has one"),
+        ("entity:*", "'entity:*': no model of this project has one"),
+        ("connection:x", "'connection:x': no model of this project has one"),
+        ("kind:python", "no model has kind 'python'; there are: sql\n  hint: penstock list"),
+        (
+            "source:raw.event",
+            "'source:raw.event' matches no source\n  hint: did you mean 'raw.events'?",
+        ),
+        ("config.nope:1", "'config.nope:1' matches no model with config nope"),
+        ("tag:weekly,tag:pii", "no model matches all of 'tag:weekly,tag:pii'"),
+        ("path:models/none", "'path:models/none' matches no model file"),
+        ("++", "'++' is no selector"),
+        ("a++b", "'a++b' is no selector"),
+        ("users,", "'' is no selector"),
+        (" ", "the selector is empty"),
+        ("state:tampered", "no model has state 'tampered'; there are: "),
+    ],
+)
+def test_what_matches_nothing_is_an_error(value, said):
+    with pytest.raises(SelectorError) as caught:
+        select(SHOP, [value], [], KNOWN)
+
+    assert said in caught.value.render()
+
+
+def test_an_unmatched_exclude_is_an_error_too():
+    with pytest.raises(SelectorError, match="matches no model"):
+        select(SHOP, [], ["usres"], NOTHING)
+
+
+def test_excluding_everything_is_an_error():
+    with pytest.raises(SelectorError, match="everything that was selected is excluded"):
+        select(SHOP, ["users"], ["users"], NOTHING)
+
+
+def test_a_project_without_models_selects_none():
+    assert select(project_of(), [], [], NOTHING) == ()
+
+
+atoms = st.sampled_from(
+    [
+        "users",
+        "orders",
+        "o*",
+        "nope",
+        "tag:daily",
+        "tag:x",
+        "kind:sql",
+        "staging",
+        "state:drifted",
+        "result:success",
+        "source:raw",
+        "é",
+        "+",
+        "@",
+        ":",
+        "*",
+        "",
+    ]
+)
+terms = st.tuples(
+    st.sampled_from(["", "+", "2+", "@"]), atoms, st.sampled_from(["", "+", "+1"])
+).map("".join)
+values = st.lists(
+    st.lists(terms, min_size=1, max_size=3).map(",".join), min_size=1, max_size=3
+).map(" ".join)
+
+
+@pytest.mark.laws
+@given(st.lists(values, max_size=3), st.lists(values, max_size=2))
+def test_law_10_selectors_return_known_models_or_say_what_is_wrong(include, exclude):
+    found, said = outcome(include, exclude)
+
+    order = select(SHOP, [], [], NOTHING)
+    assert bool(found) is not bool(said)
+    assert list(found) == [name for name in order if name in found]
+
+
+def outcome(include, exclude):
+    try:
+        return select(SHOP, include, exclude, KNOWN), ""
+    except SelectorError as error:
+        return (), error.sentence
