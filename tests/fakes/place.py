@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.reports import RunReport
-from penstock.app.run import RunRequest, run
+from penstock.app.request import RunRequest
+from penstock.app.run import run
 from penstock.app.shop import Shop
 from penstock.app.wire import Where, open_shop
 

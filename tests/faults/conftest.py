@@ -61,8 +61,7 @@ def loaded(tmp_path_factory, spark):
     query = f"select id, ts, amount from {EVENTS}"
     place.model("log", query, materialized="append", time_column="ts")
     place.model("users", query, materialized="merge", unique_key="id")
-    place.model("totals", f"select count(*) n, sum(amount) s from {EVENTS}",
-                materialized="table")
+    place.model("totals", f"select count(*) n, sum(amount) s from {EVENTS}", materialized="table")
     assert place.run().succeeded
     place.insert("events", "(3, '2024-01-03', 3)")
     place.sql(f"UPDATE {place.landing('events')} SET amount = 20 WHERE id = 2")

@@ -13,9 +13,7 @@ SAMPLE = {
     ("totals", "during-finish"): "test_T3",
 }
 MATRIX = [
-    pytest.param(
-        model, point, marks=() if (model, point) in SAMPLE else (pytest.mark.matrix,)
-    )
+    pytest.param(model, point, marks=() if (model, point) in SAMPLE else (pytest.mark.matrix,))
     for model in UNDISTURBED
     for point in POINTS
     if not (point == "during-staging" and model != "users")

@@ -30,8 +30,10 @@ def _state_of(pid: int) -> str:
 
 
 def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_do(crash) -> None:
-    crash.place.write("penstock.yml", (crash.place.root / "penstock.yml").read_text()
-                      .replace("length: 4s", "length: 60s"))
+    crash.place.write(
+        "penstock.yml",
+        (crash.place.root / "penstock.yml").read_text().replace("length: 4s", "length: 60s"),
+    )
     first = stopped(crash, "log")
 
     refused = crash.place.run("log")
@@ -47,8 +49,10 @@ def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_d
 
 
 def test_T5_a_killed_holder_on_this_host_is_taken_over_at_once(crash) -> None:
-    crash.place.write("penstock.yml", (crash.place.root / "penstock.yml").read_text()
-                      .replace("length: 4s", "length: 1h"))
+    crash.place.write(
+        "penstock.yml",
+        (crash.place.root / "penstock.yml").read_text().replace("length: 4s", "length: 1h"),
+    )
     crash.kill("log", "after-begin")
 
     report = crash.place.run("log")

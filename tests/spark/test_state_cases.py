@@ -19,7 +19,7 @@ def events(place: Place) -> Place:
 def states(place: Place) -> dict[str, str]:
     shop = place.shop()
     try:
-        return {each.name: str(each.state) for each in status(shop, (), ()).models}
+        return {each.model: str(each.state) for each in status(shop, (), ()).models}
     finally:
         shop.close()
 
@@ -33,12 +33,15 @@ def records(place: Place) -> dict[str, object]:
 
 
 def build_three(place: Place) -> None:
-    place.model("log", f"select id, ts, amount from {EVENTS}", materialized="append",
-                time_column="ts")
-    place.model("users", "select id, amount from {{ ref('log') }}", materialized="merge",
-                unique_key="id")
-    place.model("totals", "select sum(amount) as total from {{ ref('users') }}",
-                materialized="table")
+    place.model(
+        "log", f"select id, ts, amount from {EVENTS}", materialized="append", time_column="ts"
+    )
+    place.model(
+        "users", "select id, amount from {{ ref('log') }}", materialized="merge", unique_key="id"
+    )
+    place.model(
+        "totals", "select sum(amount) as total from {{ ref('users') }}", materialized="table"
+    )
     assert statuses(place.run()) == {"log": "success", "users": "success", "totals": "success"}
 
 
@@ -113,16 +116,13 @@ def test_T12_a_watermark_column_that_is_all_null_writes_nothing(events) -> None:
 
 def test_T13_every_commit_of_many_threads_carries_its_own_step(events) -> None:
     for number in range(40):
-        events.model(f"t{number}", f"select {number} as n, id from {EVENTS}",
-                     materialized="table")
+        events.model(f"t{number}", f"select {number} as n, id from {EVENTS}", materialized="table")
 
     report = events.run(threads=8)
 
     assert report.succeeded
     shop = events.shop()
-    carried = {
-        name: shop.log.head(f"{events.root}/warehouse/m/{name}").step for name in report
-    }
+    carried = {name: shop.log.head(f"{events.root}/warehouse/m/{name}").step for name in report}
     shop.close()
     assert carried == {name: result.step for name, result in report.items()}
     assert len(set(carried.values())) == 40
@@ -144,19 +144,26 @@ def test_J8_a_failure_skips_what_hangs_on_it_and_the_resume_does_only_what_is_le
 ) -> None:
     events.model("top", f"select id from {EVENTS}", materialized="table")
     events.model("left", "select id from {{ ref('top') }}", materialized="table")
-    events.model("right", "select id, raise_error('no') as x from {{ ref('top') }}",
-                 materialized="table")
-    events.model("bottom", "select l.id from {{ ref('left') }} l join {{ ref('right') }} r "
-                 "on l.id = r.id", materialized="table")
+    events.model(
+        "right", "select id, raise_error('no') as x from {{ ref('top') }}", materialized="table"
+    )
+    events.model(
+        "bottom",
+        "select l.id from {{ ref('left') }} l join {{ ref('right') }} r on l.id = r.id",
+        materialized="table",
+    )
     report = events.run()
     events.model("right", "select id from {{ ref('top') }}", materialized="table")
     again = events.run("right bottom")
 
     assert statuses(report) == {
-        "top": "success", "left": "success", "right": "failed", "bottom": "skipped",
+        "top": "success",
+        "left": "success",
+        "right": "failed",
+        "bottom": "skipped",
     }
     assert report["bottom"].reason == "upstream right failed"
-    assert report.resume == "penstock run --select 'bottom right'"
+    assert report.resume == "penstock run --select 'right bottom'"
     assert statuses(again) == {"right": "success", "bottom": "success"}
     assert events.run().plan.is_empty
 
@@ -187,8 +194,7 @@ def test_law_2_a_full_refresh_leaves_the_same_rows(events) -> None:
 
 def test_a_table_that_penstock_did_not_make_is_refused_and_adopted_when_asked(events) -> None:
     events.sql(f"CREATE TABLE {events.table('users')} USING delta AS SELECT 9 AS id, 9 AS amount")
-    events.model("users", f"select id, amount from {EVENTS}", materialized="merge",
-                 unique_key="id")
+    events.model("users", f"select id, amount from {EVENTS}", materialized="merge", unique_key="id")
 
     refused = events.run()
     adopted = events.run("users", adopt=True)

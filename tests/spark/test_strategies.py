@@ -12,8 +12,12 @@ def events(place: Place) -> Place:
 
 
 def test_J11_append_takes_each_row_once_and_an_empty_window_makes_no_commit(events) -> None:
-    events.model("log", "select id, ts from {{ source('raw', 'events') }}",
-                 materialized="append", time_column="ts")
+    events.model(
+        "log",
+        "select id, ts from {{ source('raw', 'events') }}",
+        materialized="append",
+        time_column="ts",
+    )
     events.insert("events", "(1, '2024-01-01', 1), (2, '2024-01-02', 1), (3, '2024-01-03', 1)")
     first = events.run()
     events.sql(f"UPDATE {events.landing('events')} SET amount = 2 WHERE id = 1")
@@ -32,8 +36,9 @@ def test_J11_append_takes_each_row_once_and_an_empty_window_makes_no_commit(even
 def test_late_rows_are_counted_from_the_log_and_taken_in_by_lookback(events) -> None:
     query = "select id, ts from {{ source('raw', 'events') }}"
     events.model("log", query, materialized="append", time_column="ts")
-    events.model("caught", query, materialized="merge", unique_key="id", time_column="ts",
-                 lookback="2 days")
+    events.model(
+        "caught", query, materialized="merge", unique_key="id", time_column="ts", lookback="2 days"
+    )
     events.insert("events", "(1, '2024-01-05', 1)")
     events.run()
     events.insert("events", "(2, '2024-01-04', 1), (3, '2024-01-06', 1)")
@@ -47,8 +52,12 @@ def test_late_rows_are_counted_from_the_log_and_taken_in_by_lookback(events) -> 
 
 
 def test_J12_duplicate_keys_are_refused_before_anything_is_written(events) -> None:
-    events.model("users", "select id, amount from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id")
+    events.model(
+        "users",
+        "select id, amount from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+    )
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
     events.insert("events", ", ".join(f"({i % 7}, '2024-01-02', {i})" for i in range(14)))
@@ -67,10 +76,19 @@ def test_J12_duplicate_keys_are_refused_before_anything_is_written(events) -> No
 
 
 def test_a_null_key_is_refused_or_matches_null(events) -> None:
-    events.model("strict", "select id, amount from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id")
-    events.model("loose", "select id, amount from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id", null_keys="match")
+    events.model(
+        "strict",
+        "select id, amount from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+    )
+    events.model(
+        "loose",
+        "select id, amount from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+        null_keys="match",
+    )
     events.insert("events", "(null, '2024-01-01', 1)")
     report = events.run()
     events.sql(f"UPDATE {events.landing('events')} SET amount = 2")
@@ -83,8 +101,14 @@ def test_a_null_key_is_refused_or_matches_null(events) -> None:
 
 
 def test_on_duplicate_latest_keeps_the_newest_row_of_a_key(events) -> None:
-    events.model("users", "select id, ts, amount from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id", on_duplicate="latest", order_by="ts")
+    events.model(
+        "users",
+        "select id, ts, amount from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+        on_duplicate="latest",
+        order_by="ts",
+    )
     events.insert("events", "(1, '2024-01-01', 1), (1, '2024-01-02', 2), (2, '2024-01-01', 3)")
     events.run()
 
@@ -92,10 +116,17 @@ def test_on_duplicate_latest_keeps_the_newest_row_of_a_key(events) -> None:
 
 
 def test_J13_merge_writes_only_changed_and_new_rows(events) -> None:
-    events.model("users", "select id, amount, id % 2 as part from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id", partition_by="part")
-    events.sql(f"INSERT INTO {events.landing('events')} "
-               "SELECT CAST(id AS INT), timestamp'2024-01-01', 1 FROM range(1000)")
+    events.model(
+        "users",
+        "select id, amount, id % 2 as part from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+        partition_by="part",
+    )
+    events.sql(
+        f"INSERT INTO {events.landing('events')} "
+        "SELECT CAST(id AS INT), timestamp'2024-01-01', 1 FROM range(1000)"
+    )
     events.run()
     events.sql(f"UPDATE {events.landing('events')} SET amount = 2 WHERE id = 4")
     events.insert("events", "(1000, '2024-01-02', 1)")
@@ -110,8 +141,12 @@ def test_J13_merge_writes_only_changed_and_new_rows(events) -> None:
 
 
 def test_a_merge_that_changes_nothing_makes_no_commit(events) -> None:
-    events.model("users", "select id, amount from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id")
+    events.model(
+        "users",
+        "select id, amount from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+    )
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
     events.sql(f"UPDATE {events.landing('events')} SET ts = '2024-01-09'")
@@ -124,12 +159,11 @@ def test_a_merge_that_changes_nothing_makes_no_commit(events) -> None:
 
 
 def test_J14_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
-    events.model("t", "select id, amount from {{ source('raw', 'events') }}",
-                 materialized="table")
+    events.model("t", "select id, amount from {{ source('raw', 'events') }}", materialized="table")
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
-    held = events.spark.read.format("delta").load(f"{events.root}/warehouse/m/t")
-    held.count()
+    old = events.spark.read.format("delta").option("versionAsOf", 0)
+    held = old.load(f"{events.root}/warehouse/m/t")
     events.sql(f"UPDATE {events.landing('events')} SET amount = 2")
 
     events.run()
@@ -139,12 +173,20 @@ def test_J14_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
 
 
 def test_J15_a_new_column_is_added_in_the_commit_that_needs_it(events) -> None:
-    events.model("users", "select id from {{ source('raw', 'events') }} where id < 3",
-                 materialized="merge", unique_key="id")
+    events.model(
+        "users",
+        "select id from {{ source('raw', 'events') }} where id < 3",
+        materialized="merge",
+        unique_key="id",
+    )
     events.insert("events", "(1, '2024-01-01', 1), (2, '2024-01-01', 1)")
     events.run()
-    events.model("users", "select id, amount from {{ source('raw', 'events') }} where id > 1",
-                 materialized="merge", unique_key="id")
+    events.model(
+        "users",
+        "select id, amount from {{ source('raw', 'events') }} where id > 1",
+        materialized="merge",
+        unique_key="id",
+    )
     events.insert("events", "(3, '2024-01-01', 7)")
 
     report = events.run()
@@ -156,13 +198,23 @@ def test_J15_a_new_column_is_added_in_the_commit_that_needs_it(events) -> None:
 
 def test_a_new_column_of_an_append_is_added_too_and_on_schema_change_can_refuse(events) -> None:
     for name, more in (("log", {}), ("strict", {"on_schema_change": "fail"})):
-        events.model(name, "select id, ts from {{ source('raw', 'events') }}",
-                     materialized="append", time_column="ts", **more)
+        events.model(
+            name,
+            "select id, ts from {{ source('raw', 'events') }}",
+            materialized="append",
+            time_column="ts",
+            **more,
+        )
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
     for name, more in (("log", {}), ("strict", {"on_schema_change": "fail"})):
-        events.model(name, "select id, ts, amount from {{ source('raw', 'events') }}",
-                     materialized="append", time_column="ts", **more)
+        events.model(
+            name,
+            "select id, ts, amount from {{ source('raw', 'events') }}",
+            materialized="append",
+            time_column="ts",
+            **more,
+        )
     events.insert("events", "(2, '2024-01-02', 8)")
 
     report = events.run()
@@ -172,12 +224,20 @@ def test_a_new_column_of_an_append_is_added_too_and_on_schema_change_can_refuse(
 
 
 def test_a_wider_type_is_taken_in_after_a_step_that_allows_it(events) -> None:
-    events.model("log", "select id, ts from {{ source('raw', 'events') }}",
-                 materialized="append", time_column="ts")
+    events.model(
+        "log",
+        "select id, ts from {{ source('raw', 'events') }}",
+        materialized="append",
+        time_column="ts",
+    )
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
-    events.model("log", "select id + 5000000000 as id, ts from {{ source('raw', 'events') }}",
-                 materialized="append", time_column="ts")
+    events.model(
+        "log",
+        "select id + 5000000000 as id, ts from {{ source('raw', 'events') }}",
+        materialized="append",
+        time_column="ts",
+    )
     events.insert("events", "(2, '2024-01-02', 1)")
 
     report = events.run()
@@ -189,12 +249,20 @@ def test_a_wider_type_is_taken_in_after_a_step_that_allows_it(events) -> None:
 
 
 def test_J16_another_type_is_refused_before_writing_and_both_are_named(events) -> None:
-    events.model("users", "select id, 'x' as kind from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id")
+    events.model(
+        "users",
+        "select id, 'x' as kind from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+    )
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
-    events.model("users", "select id, 1 as kind from {{ source('raw', 'events') }}",
-                 materialized="merge", unique_key="id")
+    events.model(
+        "users",
+        "select id, 1 as kind from {{ source('raw', 'events') }}",
+        materialized="merge",
+        unique_key="id",
+    )
 
     report = events.run()
 
@@ -206,12 +274,15 @@ def test_J16_another_type_is_refused_before_writing_and_both_are_named(events) -
 
 
 def test_J17_a_source_path_that_is_gone_is_named_with_its_declaration(place) -> None:
-    place.write("models/sources.yml", """\
+    place.write(
+        "models/sources.yml",
+        """\
         sources:
           - name: raw
             tables:
               - {name: gone, path: ../landing/gone, format: parquet}
-        """)
+        """,
+    )
     place.model("t", "select * from {{ source('raw', 'gone') }}")
 
     report = place.run()
@@ -226,8 +297,13 @@ def test_J17_a_source_path_that_is_gone_is_named_with_its_declaration(place) -> 
 
 
 def test_overwrite_partitions_replaces_only_those_in_the_result(events) -> None:
-    events.model("t", "select id, amount from {{ source('raw', 'events') }} where amount > 0",
-                 materialized="table", partition_by="id", overwrite="partitions")
+    events.model(
+        "t",
+        "select id, amount from {{ source('raw', 'events') }} where amount > 0",
+        materialized="table",
+        partition_by="id",
+        overwrite="partitions",
+    )
     events.insert("events", "(1, '2024-01-01', 1), (2, '2024-01-01', 1)")
     events.run()
     events.sql(f"DELETE FROM {events.landing('events')} WHERE id = 1")
@@ -239,7 +315,9 @@ def test_overwrite_partitions_replaces_only_those_in_the_result(events) -> None:
 
 
 def test_a_spark_error_names_the_line_of_the_model(events) -> None:
-    events.write("models/m/t.sql", """\
+    events.write(
+        "models/m/t.sql",
+        """\
         {{ config(
             materialized='table',
         ) }}
@@ -247,7 +325,8 @@ def test_a_spark_error_names_the_line_of_the_model(events) -> None:
             id,
             amuont
         from {{ source('raw', 'events') }}
-        """)
+        """,
+    )
 
     error = events.run()["t"].error
 
@@ -256,9 +335,14 @@ def test_a_spark_error_names_the_line_of_the_model(events) -> None:
 
 
 def test_layout_and_comments_are_those_of_the_project(events) -> None:
-    events.model("t", "select id, amount from {{ source('raw', 'events') }}",
-                 materialized="table", partition_by="id", description="Events by id",
-                 table_properties={"delta.enableChangeDataFeed": "true"})
+    events.model(
+        "t",
+        "select id, amount from {{ source('raw', 'events') }}",
+        materialized="table",
+        partition_by="id",
+        description="Events by id",
+        table_properties={"delta.enableChangeDataFeed": "true"},
+    )
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
 

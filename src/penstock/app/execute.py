@@ -74,7 +74,7 @@ def _promised(intent: Intent, looked: Looked, step: Step) -> Intent:
     )
 
 
-def _alter(  # noqa: PLR0913  # the sides of one step
+def _alter(  # the sides of one step
     shop: Shop,
     committer: Committer,
     session: StepSession,

@@ -99,7 +99,7 @@ class Looking:
         if not built and not marks and isinstance(self.model.strategy, Append):
             raise TableError(
                 "adopt-needs-watermark",
-                f"{self.model.table} already holds rows; appending from the start would double them",
+                f"{self.model.table} holds rows already; appending from the start doubles them",
                 where=self.model.where,
                 hint=f"say how far it goes: penstock watermark set {self.model.name} VALUE "
                 "--column INPUT.COLUMN --type TYPE",

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from penstock.app.diffs import SqlChange, executed_sql
 from penstock.app.planning import make_plan
 from penstock.app.reports import ModelResult, Plan, RunReport
-from penstock.app.run import RunRequest
+from penstock.app.request import RunRequest
 from penstock.app.shop import Shop
+from penstock.core.graph import ordered
+from penstock.plan.planner import upstream_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,9 @@ def preview(shop: Shop, request: RunRequest) -> Preview:
         dry_run=True,
         notes=planned.notes,
     )
-    changes = [executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps]
+    changes = [
+        executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps
+    ]
     return Preview(report, tuple(change for change in changes if change is not None))
 
 
@@ -55,7 +59,8 @@ def _results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
             if stopped
             else _result(shop, step.model, "planned", str(step.reason), step.notes)
         )
-    return tuple(found[name] for name in shop.project.models if name in found)
+    parents = {name: upstream_models(model) for name, model in shop.project.models.items()}
+    return tuple(found[name] for name in ordered(parents) if name in found)
 
 
 def _result(

@@ -58,7 +58,7 @@ def _steps_of(shop: Shop, model: Model) -> Iterator[RebuiltStep]:
 
 
 def _intent_of(commit: Commit, uri: str) -> Intent | None:
-    """The intent in a commit's token; None for others' commits and for cut tokens."""
+    """Read the intent in a commit's token; None for others' commits and for cut tokens."""
     if not commit.step:
         return None
     try:

@@ -17,7 +17,7 @@ _RERUN_IS_SAFE = ("table", "view")
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was found of one step that a crash left open; `version` is None when it had not committed."""
+    """What became of a step that a crash left open; `version` is None if it had not committed."""
 
     step: str
     model: str

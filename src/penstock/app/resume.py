@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from penstock.app.reports import RunReport
-
-if TYPE_CHECKING:
-    from penstock.app.run import RunRequest
+from penstock.app.request import RunRequest
 
 
 def resume_command(report: RunReport, request: RunRequest) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
@@ -15,6 +14,7 @@ from penstock.app.planning import Planned, make_plan, replan
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
+from penstock.app.request import RunRequest
 from penstock.app.resume import resume_command
 from penstock.app.run_context import Context
 from penstock.app.schedule import Node, Schedule, Work
@@ -22,29 +22,9 @@ from penstock.app.shop import Shop
 from penstock.core.errors import ConcurrentWriterError, PenstockError, PlanOutdatedError
 from penstock.core.records import Run, Status
 from penstock.plan.drift import drift
-from penstock.plan.values import Options, Plan, State, Step
+from penstock.plan.values import Plan, State, Step
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What the command line, or the Python entry point, asks of a run."""
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    full_refresh: bool = False
-    adopt: bool = False
-    threads: int | None = None
-    fail_fast: bool = False
-    as_of: dt.datetime | None = None
-    wait_seconds: float = 0.0
-    arguments: str = ""
-
-    @property
-    def options(self) -> Options:
-        """What of it decides the plan."""
-        return Options(self.full_refresh, self.adopt)
 
 
 def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunReport:

@@ -20,7 +20,7 @@ from penstock.engine.spark_engine import SparkEngine
 from penstock.project.load import load_project
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession  # only a name here: importing it stays with the engine
+    from penstock.engine.spark_engine import SparkSession
 
 
 @dataclass(frozen=True, slots=True)

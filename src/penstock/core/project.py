@@ -78,7 +78,7 @@ class Project:
                 return TableName(schema, table)
 
     def uri_of(self, table: TableName) -> str:
-        """Give the folder of a table. A catalog's tables lie there too, so that the log is found."""
+        """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
         return f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
 
     def sql_of(self, table: TableName) -> str:

@@ -45,9 +45,7 @@ class Entry:
         return self.commit.step
 
     @classmethod
-    def from_lines(
-        cls, version: int, lines: Iterable[str], *, data_by_name: bool = False
-    ) -> Entry:
+    def from_lines(cls, version: int, lines: Iterable[str], *, data_by_name: bool = False) -> Entry:
         """Read the actions of one commit; Delta writes one JSON object a line."""
         info: dict[str, Any] = {}
         added: list[AddedFile] = []

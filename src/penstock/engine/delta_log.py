@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
@@ -12,6 +13,9 @@ from penstock.core.model import Source
 from penstock.core.schema import Column, Schema
 from penstock.engine.commit_file import DATA_OPERATIONS, Entry, read_entry
 from penstock.engine.listing import list_files
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 CLUSTER_PROPERTY = "penstock.clusterBy"
@@ -109,17 +113,17 @@ def _entries(uri: str, after: int, upto: int) -> list[Entry]:
         except FileNotFoundError:
             raise TableError(
                 "log-gap",
-                f"version {version} of the log of {uri} is gone (versions {after + 1} to {upto} are needed)",
+                f"version {version} of the log of {uri} is gone; {after + 1} to {upto} are needed",
                 hint="Delta's log retention removed it; penstock cannot tell what it changed",
             ) from None
     return entries
 
 
-def _open(uri: str):  # type: ignore[no-untyped-def]  # deltalake is imported only here
+def _open(uri: str) -> DeltaTable | None:
     if is_local(uri) and not _versions(uri):
         return None
-    from deltalake import DeltaTable  # noqa: PLC0415  # 0.1 s; most commands do without
-    from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415
+    from deltalake import DeltaTable  # 0.1 s; most commands do without
+    from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
         return DeltaTable(uri)
@@ -133,22 +137,24 @@ def _open(uri: str):  # type: ignore[no-untyped-def]  # deltalake is imported on
         ) from error
 
 
-def _counts(table) -> tuple[int, int]:  # type: ignore[no-untyped-def]
+def _counts(table: DeltaTable) -> tuple[int, int]:
     actions = table.get_add_actions(flatten=True)
-    rows = sum(v.as_py() or 0 for v in actions.column("num_records"))
-    size = sum(v.as_py() or 0 for v in actions.column("size_bytes"))
+    rows = sum(count or 0 for count in actions.column("num_records").to_pylist())
+    size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
     hidden = 0
     for batch in table.deletion_vectors():
-        for kept in batch.column("selection_vector"):
-            hidden += sum(1 for keep in kept.as_py() if not keep)
+        for kept in batch.column("selection_vector").to_pylist():
+            hidden += sum(1 for keep in kept if not keep)
     return rows - hidden, size
 
 
 def _remote_entry(told: dict[str, object]) -> Entry:
-    """An entry as deltalake's history tells it; the operation's name stands for `dataChange`."""
+    """Give an entry as deltalake tells it; the operation's name stands for `dataChange`."""
     line = json.dumps({"commitInfo": told})
     version = int(str(told["version"]))
-    return Entry.from_lines(version, [line], data_by_name=str(told.get("operation")) in DATA_OPERATIONS)
+    return Entry.from_lines(
+        version, [line], data_by_name=str(told.get("operation")) in DATA_OPERATIONS
+    )
 
 
 _NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}

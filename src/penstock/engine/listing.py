@@ -65,7 +65,7 @@ def _walk(root: str, below: str) -> Iterator[FileState]:
 
 
 def _remote(uri: str) -> Iterator[FileState]:
-    from pyarrow import fs  # noqa: PLC0415  # only for object stores
+    from pyarrow import fs  # only for object stores
 
     system, path = fs.FileSystem.from_uri(uri)
     for info in system.get_file_info(fs.FileSelector(path, recursive=True)):

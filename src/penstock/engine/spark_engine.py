@@ -16,7 +16,7 @@ from penstock.engine.session import SparkStepSession, read, texts
 from penstock.engine.spark_errors import explained
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
 
 
 Signature = Callable[[], tuple[str, str]]

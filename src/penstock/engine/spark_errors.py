@@ -71,7 +71,7 @@ def condition(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence of Spark's message, without its condition, at most 400 characters."""
+    """Give the first sentence of Spark's message, without its condition, at most 400 characters."""
     message = _CONDITION.sub("", text, count=1).strip()
     first = re.split(r"(?<=[.!?])\s|\n|; line \d|SQLSTATE", message, maxsplit=1)[0]
     return first.strip()[:400] or "Spark gave no message"

@@ -21,7 +21,7 @@ def train(archive: Path) -> None:
     spark = SparkSettings("local[2]", conf={"spark.driver.extraJavaOptions": options})
     settings = LaunchSettings(spark, str(folder / "warehouse"), folder / "log.txt")
     root = launch(settings, dict(os.environ))
-    process = root.sparkContext._gateway.proc  # noqa: SLF001  # to wait for its end
+    gateway = root.sparkContext._gateway  # noqa: SLF001  # to wait for its end
     session = root.newSession()
     table = f"delta.`{folder}/warehouse/s/t`"
     session.sql(_ROWS).write.csv(f"{folder}/csv", header=True)
@@ -43,8 +43,9 @@ def train(archive: Path) -> None:
         "GROUP BY k ORDER BY n DESC LIMIT 5"
     ).collect()
     root.stop()
-    process.stdin.close()
-    process.wait()
+    if gateway is not None:
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ from penstock.plan.values import Now, Observed, Reason, State
 Difference = tuple[State, str]
 
 
-def drift(
-    project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
-) -> Reason:
+def drift(project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now) -> Reason:
     """Give the first state that holds for the model, with the others in `also`.
 
     New input of a windowed model is not drift, because its window takes the new rows; the reason
@@ -33,7 +31,7 @@ def drift(
     return Reason(state, detail, also, drift=not (windowed and state in inputs))
 
 
-def _differences(  # noqa: PLR0913  # one question, six sides
+def _differences(  # one question, six sides
     project: Project,
     model: Model,
     record: ModelRecord | None,

@@ -114,7 +114,9 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
         return ()
     notes = []
     if State.SQL_CHANGED in states:
-        notes.append("rows loaded before keep what the earlier SQL made; --full-refresh re-makes them")
+        notes.append(
+            "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them"
+        )
     if State.TAMPERED in states:
         notes.append("rows that others changed stay as they are; --full-refresh re-makes them")
     return tuple(notes)
@@ -123,7 +125,7 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
 def _obstacle(
     project: Project, model: Model, selected: Sequence[str], records: Records, now: Now
 ) -> PenstockError | None:
-    """What keeps a model from being planned: a source that is gone, an upstream never built."""
+    """Find what keeps a model from being planned: a lost source, an upstream never built."""
     for name in _sources_below(project, model):
         if name in now.broken:
             return now.broken[name]

@@ -111,7 +111,7 @@ def _check_type(
 
 
 def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
-    """Give the lower end of the next window: the watermark, exclusive, or inclusive `lookback` below.
+    """Give the lower end of the next window: above the watermark, or from `lookback` below it.
 
     >>> low_bound(WindowSettings("n"), TypedValue("INT", "7"))
     Bound(value=TypedValue(type='INT', text='7'), inclusive=False)

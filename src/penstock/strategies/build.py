@@ -59,10 +59,10 @@ def table_properties(layout: Layout) -> dict[str, str]:
 
 
 def written(properties: Mapping[str, str]) -> str:
-    """Give properties as SQL, sorted by key.
+    r"""Give properties as SQL, sorted by key.
 
     >>> written({"b": "2", "a": "it's"})
-    "'a' = 'it\\\\'s', 'b' = '2'"
+    "'a' = 'it\\'s', 'b' = '2'"
     """
     return ", ".join(f"{literal(k)} = {literal(v)}" for k, v in sorted(properties.items()))
 

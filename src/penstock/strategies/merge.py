@@ -153,5 +153,7 @@ def _null_key(strategy: Merge) -> str:
 
 
 def _shown_key(strategy: Merge) -> str:
-    pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in strategy.keys]
+    pairs = [
+        f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in strategy.keys
+    ]
     return "concat(" + ", ', ', ".join(pairs) + ")"

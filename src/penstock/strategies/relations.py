@@ -46,12 +46,12 @@ class _Binder:
     def windowed(self, name: InputName, window: Window) -> str:
         whole = self.view_of(name)
         view = f"{whole}_window"
-        read = QueryRead(f"SELECT * FROM {quoted(whole)}")  # noqa: S608  # our own view name
+        read = QueryRead(f"SELECT * FROM {quoted(whole)}")  # our own view name
         self.relations.append(Relation(name, view, read, window))
         return view
 
 
-def bind(  # noqa: PLR0913  # the sides of one step
+def bind(  # the sides of one step
     project: Project,
     model: Model,
     reads: Mapping[InputName, Read],

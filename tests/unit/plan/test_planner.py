@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Commit, Head
 from penstock.core.model import Append, Fingerprint, View, WindowSettings
@@ -8,7 +9,6 @@ from penstock.core.records import Status
 from penstock.core.step import StepFailure
 from penstock.plan.planner import plan
 from penstock.plan.values import Now, Observed, Options, Plan, State
-from fakes.builders import NOON, a_model, a_project, a_source, a_success
 
 SOURCE = DeltaPin("id-events", 3)
 RAW = a_source("events")

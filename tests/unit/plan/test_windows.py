@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakes.builders import NOON, a_model
 from penstock.core.errors import PenstockError
 from penstock.core.model import Append, Merge, NullWatermark, WindowSettings
 from penstock.core.schema import Column, Schema
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
 from penstock.plan.windows import Measured, WindowedInput, is_ahead, opened, windowed_inputs
-from fakes.builders import NOON, a_model
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")
@@ -84,7 +84,7 @@ def test_a_new_input_of_an_append_is_refused_and_of_a_merge_read_from_the_start(
     measured = [Measured(EVENTS, integer(7), 0)]
     other = [mark(3, name="raw.other")]
 
-    with pytest.raises(PenstockError, match="raw.events has no watermark"):
+    with pytest.raises(PenstockError, match=r"raw.events has no watermark"):
         opened(APPEND, FORWARD, measured, other, initial=False)
     found = opened(merged, FORWARD, measured, other, initial=False)
 
@@ -92,7 +92,7 @@ def test_a_new_input_of_an_append_is_refused_and_of_a_merge_read_from_the_start(
 
 
 def test_a_watermark_on_another_column_asks_for_a_full_refresh() -> None:
-    with pytest.raises(PenstockError, match="the watermark of raw.events is on 'old'"):
+    with pytest.raises(PenstockError, match=r"the watermark of raw.events is on 'old'"):
         shown(FORWARD, 7, mark(3, column="old"))
 
 

@@ -13,7 +13,7 @@ import click
 from penstock.ui.cli.options import Command, Scope, Selection
 
 if TYPE_CHECKING:
-    from penstock.app.run import RunRequest
+    from penstock.app.request import RunRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class RunFlags:
 
     def request(self, selection: Selection) -> RunRequest:
         """Give the request of the use case; `bad-value` for a time that cannot be read."""
-        from penstock.app.run import RunRequest
+        from penstock.app.request import RunRequest
         from penstock.core.masking import mask
 
         given = click.get_current_context().obj or []

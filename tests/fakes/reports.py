@@ -1,0 +1,47 @@
+"""Small reports for tests of what users see."""
+
+from __future__ import annotations
+
+from fakes.builders import NOON
+from penstock.app.reports import ModelResult, Plan, Reason, RunReport, State, Step
+from penstock.core.names import TableName
+
+
+def a_step(model: str, state: State = State.NEVER_RUN, **changes: object) -> Step:
+    """A step of an ordinary build; `detail` and `pending` go into its reason."""
+    reason = Reason(
+        state,
+        str(changes.pop("detail", "")),
+        changes.pop("also", ()),  # type: ignore[arg-type]
+        bool(changes.pop("pending", False)),
+    )
+    settings: dict[str, object] = {"model": model, "reason": reason, "initial": False}
+    return Step(**(settings | changes))  # type: ignore[arg-type]
+
+
+def a_result(name: str, status: str = "success", **changes: object) -> ModelResult:
+    """What became of a table model in schema `s`."""
+    settings: dict[str, object] = {
+        "name": name,
+        "table": TableName("s", name),
+        "strategy": "table",
+        "status": status,
+        "reason": "never_run",
+    }
+    return ModelResult(**(settings | changes))  # type: ignore[arg-type]
+
+
+def a_report(plan: Plan, *results: ModelResult, **changes: object) -> RunReport:
+    """A run's report."""
+    settings: dict[str, object] = {
+        "run_id": "0190a3c4",
+        "run_timestamp": NOON,
+        "plan": plan,
+        "results": results,
+    }
+    return RunReport(**(settings | changes))  # type: ignore[arg-type]
+
+
+def a_plan(*steps: Step, **changes: object) -> Plan:
+    """A plan made at noon."""
+    return Plan(NOON, steps, **changes)  # type: ignore[arg-type]
