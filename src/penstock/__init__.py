@@ -1,1 +1,33 @@
-"""Builds Delta tables on Spark and knows which partitions no longer match the code."""
+"""Builds Delta tables on Spark and knows which no longer match their code and inputs.
+
+The names below load on first use, so that `import penstock` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.app.entry import load, run, status
+    from penstock.app.reports import ModelResult, RunReport
+    from penstock.core.errors import PenstockError, ProjectError
+
+_HOMES = {
+    "load": "penstock.app.entry",
+    "run": "penstock.app.entry",
+    "status": "penstock.app.entry",
+    "ModelResult": "penstock.app.reports",
+    "RunReport": "penstock.app.reports",
+    "PenstockError": "penstock.core.errors",
+    "ProjectError": "penstock.core.errors",
+}
+
+__all__ = ["ModelResult", "PenstockError", "ProjectError", "RunReport", "load", "run", "status"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ targets:
         spark.databricks.delta.snapshotPartitions: "1"
         spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1
 """
+PENSTOCK = Path(sys.executable).with_name("penstock")
 EVENTS = "{{ source('raw', 'events') }}"
 
 
@@ -37,7 +39,7 @@ class Crash:
     def start(self, model: str, fault: str) -> subprocess.Popen[str]:
         """Start `penstock run --select MODEL` in a process of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "penstock.ui.cli.main", "run", "--select", model],
+            [str(PENSTOCK), "run", "--select", model],
             cwd=self.place.root,
             env=os.environ | {"PENSTOCK_FAULT": fault},
             stdout=subprocess.PIPE,

@@ -11,6 +11,8 @@ FILE_LINES = 400
 FUNCTION_LINES = 40
 PARAMETERS = 6
 PUBLIC_METHODS = 12
+# The Python entry point mirrors the flags of the commands: docs/decisions/0005.
+MIRRORS_FLAGS = "src/penstock/app/entry.py"
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -40,7 +42,7 @@ def test_no_function_takes_more_parameters_than_its_budget():
         f"{place(path, node)}: {node.name} takes {parameters(node)} parameters"
         for path in files()
         for node in found(path, *FUNCTIONS)
-        if parameters(node) > PARAMETERS
+        if parameters(node) > PARAMETERS and not place(path).startswith(MIRRORS_FLAGS)
     ]
 
     assert not over, report(over, f"a function takes at most {PARAMETERS} parameters, not self")

@@ -48,6 +48,7 @@ class Committer:
         self._where = where
         self._context = context
         self._planned_on = planned_on
+        self._started = time.monotonic()
         self._holder = shop.holder(context.run)
 
     @contextmanager
@@ -64,9 +65,8 @@ class Committer:
         begun = self._begin(intent)
         return self._finish(begun, self._unchanged(begun, late))
 
-    def alter(self, session: StepSession, build: Intent, statement: Commit) -> int | None:
-        """Make a metadata change as a step of its own; give the version it left."""
-        record = self._context.records.get(build.model)
+    def alter(self, session: StepSession, build: Intent, statement: Commit) -> Ended:
+        """Make a metadata change as a step of its own, beside or before the build's step."""
         intent = replace(
             build,
             step=self._shop.clock.new_id(),
@@ -74,14 +74,13 @@ class Committer:
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
-            fingerprint=(record and record.fingerprint) or build.fingerprint,
         )
         begun = self._begin(intent)
         with self._failing(begun):
             self._commit(session, begun, statement)
         ended = self._finish(begun, self._outcome(begun, None))
         self._planned_on = ended.intent.step_seq
-        return ended.outcome.version
+        return ended
 
     def build(self, session: StepSession, intent: Intent, work: Work, late: int | None) -> Ended:
         """Run the stages, then the one commit; then write down what that commit did."""
@@ -156,6 +155,8 @@ class Committer:
 
     def _finish(self, intent: Intent, outcome: Outcome) -> Ended:
         journal = self._shop.writing.journal
+        took = int((time.monotonic() - self._started) * 1000)
+        outcome = replace(outcome, duration_ms=took)
         for pause in (*_FINISH_PAUSES, None):
             try:
                 journal.finish(intent.step, outcome)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import pin_inputs
-from penstock.app.look import Looked, Looking
+from penstock.app.look import Looked, Looking, table_gone
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.model import Append, Merge, Model, Table
@@ -14,6 +14,7 @@ from penstock.core.model import View as ViewStrategy
 from penstock.core.ports import StepSession
 from penstock.core.statement import Commit, Work
 from penstock.core.step import Intent, StepKind
+from penstock.plan.layout import layout_change
 from penstock.plan.values import Step
 from penstock.strategies.alter import allow_widening, alter_properties
 from penstock.strategies.append import append
@@ -36,14 +37,38 @@ def execute(shop: Shop, context: Context, step: Step) -> Ended:
         inputs = pin_inputs(shop, model, context.records, context.view)
     intent = replace(intent, inputs=inputs.pins)
     with shop.engine.session(model.name, model.where) as session:
+        if step.only_alters:
+            return _only_alter(shop, context, committer, session, intent)
         with committer.rejecting(intent):
             looked = Looking(shop, context, step, model, inputs).look(session)
         intent = _promised(intent, looked, step)
         if looked.has_nothing_to_read and not step.initial:
             return committer.nothing(intent, looked.late)
-        intent = _alter(shop, committer, session, intent, looked, step)
-        ended = committer.build(session, intent, _work(shop, model, looked, step), looked.late)
+        intent = _alter(shop, context, committer, session, intent, looked)
+        ended = committer.build(session, intent, _work(shop, model, looked), looked.late)
     return replace(ended, schema_changes=_schema_changes(looked))
+
+
+def _only_alter(
+    shop: Shop, context: Context, committer: Committer, session: StepSession, intent: Intent
+) -> Ended:
+    """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
+    model = shop.project.models[intent.model]
+    record = context.records[intent.model]
+    facts = shop.log.facts(intent.uri)
+    if facts is None or record.fingerprint is None:
+        raise table_gone(model)
+    moved = layout_change(model, facts).moved
+    layout = record.fingerprint.layout if moved else model.fingerprint.layout
+    made = replace(record.fingerprint, layout=layout)
+    intent = replace(intent, base_version=facts.version, fingerprint=made)
+    ended = None
+    for sql in alter_properties(shop.project.sql_of(model.table), model, facts):
+        ended = committer.alter(session, intent, Commit(sql))
+        intent = replace(intent, base_version=ended.outcome.settled_version)
+    if ended is None:
+        raise table_gone(model)
+    return ended
 
 
 def _intent(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
@@ -76,35 +101,36 @@ def _promised(intent: Intent, looked: Looked, step: Step) -> Intent:
 
 def _alter(  # the sides of one step
     shop: Shop,
+    context: Context,
     committer: Committer,
     session: StepSession,
     intent: Intent,
     looked: Looked,
-    step: Step,
 ) -> Intent:
     """Make the metadata commits that must come before the build; give the intent that follows."""
     facts, model = looked.facts, shop.project.models[intent.model]
-    if facts is None or step.initial:
+    if facts is None or looked.table is None:
         return intent
     target = shop.project.sql_of(model.table)
-    statements = alter_properties(target, model, facts.properties, facts.schema)
+    statements = alter_properties(target, model, facts)
     if looked.evolution.widened:
         statements = (*allow_widening(target, facts.properties), *statements)
-    base = facts.version
+    record = context.records.get(intent.model)
+    kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
+    base: int | None = facts.version
     for sql in statements:
-        version = committer.alter(session, replace(intent, base_version=base), Commit(sql))
-        base = base if version is None else version
+        altering = replace(intent, base_version=base, fingerprint=kept)
+        base = committer.alter(session, altering, Commit(sql)).outcome.settled_version
     return replace(intent, base_version=base)
 
 
-def _work(shop: Shop, model: Model, looked: Looked, step: Step) -> Work:
-    known = looked.facts.schema if looked.facts and not step.initial else None
+def _work(shop: Shop, model: Model, looked: Looked) -> Work:
     catalog = bool(shop.project.target.catalog)
     build = Build(
         model=model,
         target=shop.project.sql_of(model.table),
         query=looked.query,
-        table=known,
+        table=looked.table,
         evolves=looked.evolution.changes_table,
         location=shop.project.uri_of(model.table) if catalog else "",
     )

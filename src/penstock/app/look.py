@@ -25,11 +25,15 @@ from penstock.strategies.relations import Bound, bind
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a step knows before it begins; `facts` are None without a table."""
+    """What a step knows before it begins.
+
+    `facts` are those of the table that is there, `table` its schema where the step builds on it.
+    """
 
     query: Schema
     evolution: Evolution
     facts: TableFacts | None
+    table: Schema | None
     opened: Opened | None
     late: int | None
 
@@ -66,7 +70,7 @@ class Looking:
             read = DeltaRead(uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        return Looked(written, evolution, facts, opened, late)
+        return Looked(written, evolution, facts, table, opened, late)
 
     def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
         whole = self._bind({})
@@ -121,10 +125,15 @@ class Looking:
             return None
         facts = self.shop.log.facts(self.shop.project.uri_of(self.model.table))
         if facts is None and not self.step.initial:
-            raise TableError(
-                "table-gone",
-                f"{self.model.table} disappeared while the step was running",
-                where=self.model.where,
-                hint="run again; the next plan rebuilds it",
-            )
+            raise table_gone(self.model)
         return facts
+
+
+def table_gone(model: Model) -> TableError:
+    """Give the error of a step whose table went away after it was planned."""
+    return TableError(
+        "table-gone",
+        f"{model.table} disappeared while the step was running",
+        where=model.where,
+        hint="run again; the next plan rebuilds it",
+    )

@@ -73,7 +73,8 @@ def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Obse
     if record is None or not record.succeeded_once or record.settled_version is None:
         ever_ours = any(commit.step for commit in shop.log.commits(uri, -1))
         return Observed(head, ever_ours=ever_ours)
-    if head.version == record.settled_version and head.step:
+    relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
+    if head.version == record.settled_version and head.step and not relaid:
         return Observed(head)
     facts = shop.log.facts(uri)
     store = shop.reading.archive.store_id()
@@ -82,7 +83,8 @@ def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Obse
         for commit in shop.log.commits(uri, record.settled_version)
         if commit.changes_data and commit.store != store
     )
-    return Observed(head, facts.table_id if facts else "", foreign)
+    table_id = facts.table_id if facts else ""
+    return Observed(head, table_id, foreign, facts=facts if relaid else None)
 
 
 def _pin(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:

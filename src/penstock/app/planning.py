@@ -43,7 +43,7 @@ def make_plan(
     check_adopt(names, options)
     view = observe(shop, names, records, moment)
     made = plan(shop.project, names, records, view.now, options)
-    return Planned(made, names, view, records, _warnings(shop))
+    return Planned(made, names, view, records, (*_warnings(shop), *made.notes))
 
 
 def replan(shop: Shop, context: Context, name: str, options: Options) -> Step | None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 from penstock.app.commit import Ended
 from penstock.core.records import ModelRecord, Status
+from penstock.core.step import StepKind
 
 
 def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:
     """Give the record that the store now holds of a model whose step has just ended well."""
     intent, outcome = ended.intent, ended.outcome
+    if before is not None and intent.kind is StepKind.ALTER:
+        return replace(
+            before,
+            last_step_seq=intent.step_seq,
+            fingerprint=intent.fingerprint,
+            settled_version=outcome.settled_version,
+        )
     kept = (
         {} if before is None or intent.lowers_watermarks else {m.key: m for m in before.watermarks}
     )

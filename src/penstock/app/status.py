@@ -11,7 +11,7 @@ from penstock.app.reports import Reason, State
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
-from penstock.core.graph import reach
+from penstock.core.graph import ordered, reach
 from penstock.core.names import TableName
 from penstock.core.records import ModelRecord
 from penstock.plan.drift import drift
@@ -102,7 +102,7 @@ def _all(shop: Shop, names: tuple[str, ...], moment: dt.datetime) -> dict[str, M
     records = dict(shop.reading.records.models())
     now = observe(shop, [name for name in models if name in involved], records, moment).now
     found: dict[str, ModelStatus] = {}
-    for name in selected_models(shop, (), (), moment):
+    for name in ordered(parents):
         if name not in involved:
             continue
         reason = drift(shop.project, models[name], records, now)

@@ -49,6 +49,7 @@ class TableFacts:
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
     rows: int | None = None
     size_bytes: int | None = None
 

@@ -51,6 +51,7 @@ class DeltaLog:
             partition_by=tuple(told.partition_columns),
             cluster_by=tuple(clustered.split(",")) if clustered else (),
             properties=properties,
+            comment=told.description or "",
             rows=rows,
             size_bytes=size,
         )

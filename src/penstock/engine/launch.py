@@ -70,8 +70,11 @@ def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession
     java = require_java(environ)
     jars = ensure_jars()
     from pyspark import SparkConf, SparkContext  # takes a second: only now
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
+    # It prints every refused query to the terminal, stack trace and all; the error is ours to tell.
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     log4j = settings.log.with_suffix(".log4j2.properties")
     log4j.write_text(_LOG4J.format(log=settings.log), encoding="utf-8")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.graph import ordered
@@ -11,7 +12,18 @@ from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.drift import drift
-from penstock.plan.values import Blocked, Estimate, Now, Options, Plan, Reason, State, Step
+from penstock.plan.layout import LayoutChange, layout_change
+from penstock.plan.values import (
+    Blocked,
+    Estimate,
+    Now,
+    Observed,
+    Options,
+    Plan,
+    Reason,
+    State,
+    Step,
+)
 
 Records = Mapping[str, ModelRecord]
 
@@ -24,36 +36,69 @@ def plan(
     Steps come in topological order, ties by name. A model whose upstream has a step in the plan
     is planned as `pending`: when its turn comes, the upstream's outcome decides.
     """
-    steps: dict[str, Step] = {}
-    current: list[str] = []
-    cosmetic: list[str] = []
-    blocked: list[Blocked] = []
-    waiting_on: dict[str, tuple[str, ...]] = {}
+    planner = _Planner(project, frozenset(selected), records, now, options)
     for name in _in_order(project, selected):
-        model = project.models[name]
-        error = _obstacle(project, model, selected, records, now)
-        reason = drift(project, model, records, now)
-        error = error or _refusal(model, reason, options)
+        planner.consider(project.models[name])
+    return Plan(
+        now.run_timestamp,
+        tuple(planner.steps),
+        tuple(planner.current),
+        tuple(planner.cosmetic),
+        tuple(planner.blocked),
+        tuple(planner.notes),
+    )
+
+
+@dataclass(slots=True)
+class _Planner:
+    """One pass over the models; `waiting_on` says which steps a reader of a model comes after."""
+
+    project: Project
+    selected: frozenset[str]
+    records: Records
+    now: Now
+    options: Options
+    steps: list[Step] = field(default_factory=list)
+    current: list[str] = field(default_factory=list)
+    cosmetic: list[str] = field(default_factory=list)
+    blocked: list[Blocked] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    waiting_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def consider(self, model: Model) -> None:
+        name = model.name
+        reason = drift(self.project, model, self.records, self.now)
+        error = _obstacle(self.project, model, self.selected, self.records, self.now)
+        error = error or _refusal(model, reason, self.options)
         if error is not None:
-            blocked.append(Blocked(name, error))
-            waiting_on[name] = (name,)
-            continue
-        waits = _waits(model, waiting_on)
-        if reason.state is State.CURRENT and options.full_refresh:
+            self.blocked.append(Blocked(name, error))
+            self.waiting_on[name] = (name,)
+            return
+        waits = _waits(model, self.waiting_on)
+        if reason.state is State.CURRENT and self.options.full_refresh:
             reason = Reason(State.CURRENT, "full refresh asked for")
         elif reason.state is State.CURRENT and waits and not model.is_view:
             reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
         elif reason.state is State.CURRENT:
-            current.append(name)
-            waiting_on[name] = waits
-            if _is_cosmetic(model, records[name]):
-                cosmetic.append(name)
-            continue
-        steps[name] = _step(model, reason, waits, records.get(name), options)
-        waiting_on[name] = (name,)
-    return Plan(
-        now.run_timestamp, tuple(steps.values()), tuple(current), tuple(cosmetic), tuple(blocked)
-    )
+            self._leave(model, waits)
+            return
+        self.steps.append(_step(model, reason, waits, self.records.get(name), self.options))
+        self.waiting_on[name] = (name,)
+
+    def _leave(self, model: Model, waits: tuple[str, ...]) -> None:
+        """Plan no build of a model; its properties and comments may still need a step."""
+        name, record = model.name, self.records[model.name]
+        facts = self.now.targets.get(name, Observed()).facts
+        change = layout_change(model, facts) if facts else LayoutChange()
+        self.waiting_on[name] = waits
+        if change.moved:
+            self.notes.append(f"{name}: {change.moved}; --full-refresh writes the table anew")
+        if change.told:
+            self.steps.append(_alteration(model, record))
+            return
+        self.current.append(name)
+        if _is_cosmetic(model, record):
+            self.cosmetic.append(name)
 
 
 def upstream_models(model: Model) -> tuple[str, ...]:
@@ -99,6 +144,13 @@ def _step(
     )
 
 
+def _alteration(model: Model, record: ModelRecord) -> Step:
+    reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
+    return Step(
+        model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
+    )
+
+
 def _estimate(record: ModelRecord | None) -> Estimate | None:
     if record is None or not record.succeeded_once:
         return None
@@ -123,7 +175,7 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
 
 
 def _obstacle(
-    project: Project, model: Model, selected: Sequence[str], records: Records, now: Now
+    project: Project, model: Model, selected: Collection[str], records: Records, now: Now
 ) -> PenstockError | None:
     """Find what keeps a model from being planned: a lost source, an upstream never built."""
     for name in _sources_below(project, model):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
-from penstock.core.facts import Commit, Head
+from penstock.core.facts import Commit, Head, TableFacts
 from penstock.core.pin import Pin
 
 
@@ -34,13 +34,15 @@ class State(StrEnum):
 class Observed:
     """What a target's log says now. `foreign` are others' data changes since the last success.
 
-    `table_id` is "" where nothing happened since then, so that nobody had to look.
+    `table_id` is "" where nothing happened since then, so that nobody had to look. `facts` are
+    there when the project says something else of the layout than the record.
     """
 
     head: Head | None = None
     table_id: str = ""
     foreign: tuple[Commit, ...] = ()
     ever_ours: bool = False
+    facts: TableFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Step:
 
     `initial` reads the inputs whole and replaces the table. `planned_on` is the number of the
     target's last step, so that `begin` can see whether another came between. `executed` is the
-    checksum of the SQL that built the table so far, "" if that is the SQL of now.
+    checksum of the SQL that built the table so far, "" if that is the SQL of now. A step with
+    `only_alters` changes properties and comments and touches no row.
     """
 
     model: str
@@ -113,6 +116,7 @@ class Step:
     executed: str = ""
     estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
+    only_alters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ class Plan:
     current: tuple[str, ...] = ()
     cosmetic: tuple[str, ...] = ()
     blocked: tuple[Blocked, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.records import Execution, ModelRecord, Status, WatermarkChange
-from penstock.core.step import Outcome
+from penstock.core.step import Outcome, StepKind
 from penstock.core.window import Watermark
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.parts import RECOVER
@@ -69,6 +69,12 @@ def model_records(tables: MemoryTables) -> dict[str, ModelRecord]:
 
 
 def _succeed(before: ModelRecord, step: MemoryStep, outcome: Outcome) -> ModelRecord:
+    if step.intent.kind is StepKind.ALTER:
+        return replace(
+            before,
+            fingerprint=step.intent.fingerprint,
+            settled_version=outcome.settled_version,
+        )
     version = outcome.version if outcome.version is not None else before.commit_version
     return replace(
         before,

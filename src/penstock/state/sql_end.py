@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, insert, select, update
 
 from penstock.core.records import Status
-from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.step import Intent, Outcome, StepFailure, StepKind
 from penstock.core.typed import TypedValue, read_typed
 from penstock.state.parts import RECOVER
 from penstock.state.sql_rows import fingerprint_id, insert_watermark, model_id
@@ -42,7 +42,10 @@ class End:
 
 
 def write_success(connection: Connection, end: End, outcome: Outcome) -> None:
-    """Write the step, its partition, its target, its watermarks and its history."""
+    """Write the step, its partition, its target, its watermarks and its history.
+
+    A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
+    """
     rows = outcome.rows
     connection.execute(
         update(steps)
@@ -132,6 +135,11 @@ def _append_history(connection: Connection, end: End, what: Outcome | StepFailur
 def _settle(connection: Connection, end: End, outcome: Outcome) -> None:
     intent = end.intent
     model = model_id(connection, intent.model)
+    if intent.kind is StepKind.ALTER:
+        made = {"fingerprint_id": fingerprint_id(connection, model, intent.fingerprint)}
+        settled = {"settled_version": outcome.settled_version}
+        _upsert_partition(connection, intent, {"last_step_seq": intent.step_seq, **made, **settled})
+        return
     values: dict[str, object] = {
         "status": str(Status.SUCCESS),
         "fingerprint_id": fingerprint_id(connection, model, intent.fingerprint),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
-from penstock.core.schema import Schema
 from penstock.strategies.build import written
 
 _WIDENING = "delta.enableTypeWidening"
@@ -23,21 +23,21 @@ def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...
     return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)
 
 
-def alter_properties(
-    target: str, model: Model, properties: Mapping[str, str], table: Schema
-) -> tuple[str, ...]:
-    """Bring properties and column comments to what the project says; rows are not touched.
+def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str, ...]:
+    """Bring properties and comments to what the project says; rows are not touched.
 
-    One statement, so one commit, for the properties, and one for the comments.
+    One statement, so one commit, each for the properties, the table's and the columns' comments.
     """
-    wanted = dict(model.layout.properties)
-    wrong = {key: value for key, value in wanted.items() if properties.get(key) != value}
+    wanted = model.layout.properties
+    wrong = {key: value for key, value in wanted.items() if facts.properties.get(key) != value}
     statements = []
     if wrong:
         statements.append(f"ALTER TABLE {target} SET TBLPROPERTIES ({written(wrong)})")
+    if model.description and facts.comment != model.description:
+        statements.append(f"COMMENT ON TABLE {target} IS {literal(model.description)}")
     comments = []
     for column in model.columns:
-        known = table.find(column.name)
+        known = facts.schema.find(column.name)
         if known is not None and column.description and known.comment != column.description:
             comments.append(f"{quoted(known.name)} COMMENT {literal(column.description)}")
     if comments:

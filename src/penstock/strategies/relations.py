@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.project import Project
-from penstock.core.query import at, bound
+from penstock.core.query import Query, at, bound
 from penstock.core.relation import QueryRead, Read, Relation
 from penstock.core.window import Window
 
@@ -74,8 +74,22 @@ def bind(  # the sides of one step
     return Bound(tuple(binder.relations), at(bound(text, names), moment))
 
 
+def bind_query(
+    project: Project, query: Query, reads: Mapping[InputName, Read], moment: dt.datetime
+) -> Bound:
+    """Give the relations and the SQL of a query that belongs to no model."""
+    binder = _Binder(project, reads, moment)
+    names = {name: binder.view_of(name) for name in query.inputs}
+    return Bound(tuple(binder.relations), at(bound(query.text, names), moment))
+
+
 def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
-    """Give every input that a step of the model reads, views replaced by what they read.
+    """Give every input that a step of the model reads, as `leaves_of` does."""
+    return leaves_of(project, model.query.inputs)
+
+
+def leaves_of(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
+    """Give every input of a query, views replaced by what they read.
 
     Views stand in the result too, before their own inputs, because a view's re-creation is a
     change of all its readers.
@@ -91,5 +105,5 @@ def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
             if inner is not None and name == inner.input_name and inner.is_view:
                 walk(inner.query.inputs)
 
-    walk(model.query.inputs)
+    walk(inputs)
     return tuple(found)

@@ -75,7 +75,7 @@ def _document(report: RunReport, models: list[Json]) -> Json:
         "recovered": report.recovered,
         "notes": report.notes,
         "resume": report.resume or None,
-        "log": report.log_path or None,
+        "log": None if report.plan.is_empty else report.log_path or None,
     }
 
 

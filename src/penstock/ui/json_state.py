@@ -55,10 +55,15 @@ def rebuild_document(report: RebuildReport) -> Json:
 def doctor_document(report: DoctorReport) -> Json:
     """Give every check."""
     return {
-        "ok": all(check.ok for check in report.checks),
+        "healthy": report.healthy,
         "checks": [
-            {"name": c.name, "ok": c.ok, "says": c.says, "hint": c.hint or None}
-            for c in report.checks
+            {
+                "name": check.name,
+                "health": str(check.health),
+                "message": check.says,
+                "hint": check.hint or None,
+            }
+            for check in report.checks
         ],
     }
 

@@ -91,9 +91,10 @@ class LiveTable:
         rows = list(self._rows.values())
         ended = sum(1 for row in rows if row.took is not None)
         room = max(self._console.height - _AROUND, 1)
-        bar = ProgressBar(total=len(rows) or 1, completed=ended, width=40)
+        bar = Table.grid(padding=(0, 2))
         total = Text(f"{ended} of {len(rows)} steps")
-        return Group(drawn(_that_fit(rows, room), self._clock()), bar, total)
+        bar.add_row(ProgressBar(total=len(rows) or 1, completed=ended, width=40), total)
+        return Group(drawn(_that_fit(rows, room), self._clock()), bar)
 
 
 def drawn(rows: list[Row], now: float) -> Table:
@@ -115,5 +116,4 @@ def _that_fit(rows: list[Row], room: int) -> list[Row]:
         return rows
     active = [row for row in rows if row.state == "running"][:room]
     ended = [row for row in rows if row.took is not None]
-    left = room - len(active)
-    return [*ended[len(ended) - left if left < len(ended) else 0 :][:left], *active]
+    return [*ended[max(len(ended) + len(active) - room, 0) :], *active]

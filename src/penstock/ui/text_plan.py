@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 
 from penstock.app.diffs import SqlChange
 from penstock.app.preview import Preview
@@ -10,21 +11,27 @@ from penstock.app.reports import Estimate, Plan, RunReport, Step
 from penstock.core.masking import mask
 from penstock.ui.text_diff import diff_text
 from penstock.ui.text_errors import error_text
-from penstock.ui.text_table import count
+from penstock.ui.text_table import count, first_of
 from penstock.ui.text_values import seconds, size
 
+SHOWN = 50
 COSMETIC = "SQL text changed, meaning unchanged."
 
 
-def plan_text(preview: Preview) -> str:
-    """Give the numbered steps, what cannot be planned, changes of SQL, and a total."""
+def plan_text(preview: Preview, *, verbose: bool = False) -> str:
+    """Give the numbered steps, what cannot be planned, changes of SQL, and a total.
+
+    At most 50 of each, unless `verbose`.
+    """
     plan = preview.report.plan
     if plan.is_empty:
         return "\n".join(nothing_to_do(plan))
+    limit = None if verbose else SHOWN
+    changes = [_change(change) for change in preview.changes if not change.cosmetic]
     blocks = [
-        _steps(preview.report),
-        *(_change(change) for change in preview.changes if not change.cosmetic),
-        _blocked(plan),
+        _steps(preview.report, limit),
+        *first_of(changes, limit, "changed model"),
+        _blocked(plan, limit),
         "\n".join(_cosmetic(plan, preview.changes)),
         _total(plan),
     ]
@@ -37,18 +44,19 @@ def nothing_to_do(plan: Plan) -> Iterator[str]:
     yield from _cosmetic(plan, ())
 
 
-def _steps(report: RunReport) -> str:
+def _steps(report: RunReport, limit: int | None) -> str:
     steps = report.plan.steps
     if not steps:
         return ""
     names = max(len(step.model) for step in steps)
     strategies = max(len(report[step.model].strategy) for step in steps)
-    lines = ["Execution plan (topological order):"]
+    shown = []
     for number, step in enumerate(steps, start=1):
         head = f"{number:>3}. {step.model:<{names}}"
         what = f"{report[step.model].strategy:<{strategies}}"
-        lines.append("  ".join([head, what, *_why(report, step)]))
-        lines += [f"     {mask(note)}" for note in step.notes]
+        notes = [f"     {mask(note)}" for note in step.notes]
+        shown.append("\n".join(["  ".join([head, what, *_why(report, step)]), *notes]))
+    lines = ["Execution plan (topological order):", *first_of(shown, limit, "step")]
     return "\n".join(lines)
 
 
@@ -78,13 +86,11 @@ def _change(change: SqlChange) -> str:
     return head + diff_text(change.executed, change.resolved)
 
 
-def _blocked(plan: Plan) -> str:
+def _blocked(plan: Plan, limit: int | None) -> str:
     if not plan.blocked:
         return ""
-    lines = ["Cannot be run:"]
-    for blocked in plan.blocked:
-        lines += [f"  {line}" for line in error_text(blocked.error).splitlines()]
-    return "\n".join(lines)
+    shown = [indent(error_text(blocked.error), "  ") for blocked in plan.blocked]
+    return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
 
 
 def _cosmetic(plan: Plan, changes: Sequence[SqlChange]) -> Iterator[str]:

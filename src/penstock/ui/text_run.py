@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from penstock.app.reports import ModelResult, Plan, RunReport
 from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text, first_line
-from penstock.ui.text_plan import nothing_to_do
-from penstock.ui.text_table import count
+from penstock.ui.text_plan import SHOWN, nothing_to_do
+from penstock.ui.text_table import count, first_of
 from penstock.ui.text_values import row_counts, seconds
 
 
@@ -47,8 +47,7 @@ def run_text(report: RunReport) -> str:
 
 def _summary(report: RunReport) -> Iterator[str]:
     errors = [result.error for result in report.results if result.error is not None]
-    for error in errors:
-        yield error_text(error)
+    yield from first_of([error_text(error) for error in errors], SHOWN, "error")
     if errors and report.log_path:
         yield f"Log: {report.log_path}"
     for result in report.results:

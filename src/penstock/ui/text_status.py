@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from penstock.app.reports import State
 from penstock.app.status import ModelStatus, StatusReport
 from penstock.core.masking import mask
-from penstock.ui.text_table import count
+from penstock.ui.text_table import count, first_of
 from penstock.ui.text_values import moment
 
 SHOWN = 50
@@ -18,10 +18,8 @@ def status_text(report: StatusReport, *, verbose: bool = False) -> str:
     if not verbose and not report.drifted and not report.pending:
         return "All current ✓"
     shown = [m for m in report.models if verbose or m.drifted or m.pending]
-    limit = len(shown) if verbose else SHOWN
-    lines = [line for model in shown[:limit] for line in _model(model, verbose=verbose)]
-    if len(shown) > limit:
-        lines.append(f"and {len(shown) - limit} more models")
+    blocks = ["\n".join(_model(model, verbose=verbose)) for model in shown]
+    lines = first_of(blocks, None if verbose else SHOWN, "model")
     return "\n".join([*lines, "", _total(report)])
 
 
@@ -41,9 +39,9 @@ def _model(model: ModelStatus, *, verbose: bool) -> Iterator[str]:
 def _total(report: StatusReport) -> str:
     if not report.drifted and not report.pending:
         return "All current ✓"
-    total = f"{report.drifted} of {count(len(report.models), 'model')} drifted"
+    total = f"{report.drifted:,} of {count(len(report.models), 'model')} drifted"
     if report.pending:
-        total += f", {report.pending} pending"
+        total += f", {report.pending:,} pending"
     states = {model.state for model in report.models}
     command = "state rebuild" if State.UNRECORDED in states else "run"
     return f"{total}. Next: penstock {command}"

@@ -26,6 +26,18 @@ def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
     return "\n".join(_line(row, widths, to_right) for row in cells)
 
 
+def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
+    """Give the first items, and a line that counts the others; None has no limit.
+
+    >>> first_of(["a", "b", "c"], 1, "model")
+    ['a', 'and 2 more models']
+    """
+    if limit is None or len(items) <= limit:
+        return list(items)
+    rest = len(items) - limit
+    return [*items[:limit], f"and {rest:,} more {what}{'' if rest == 1 else 's'}"]
+
+
 def one_line(text: str) -> str:
     r"""Give a text without line ends and control characters.
 

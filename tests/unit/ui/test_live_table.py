@@ -27,10 +27,10 @@ def test_a_row_per_step_shows_state_rows_and_time():
     ]
 
     assert lines(terminal(), drawn(rows, now=100.0)) == [
-        "STEP  STATE   ROWS   ELAPSED",
-        "users success 3 rows 2.1 s",
-        "log   running        10.0 s",
-        "daily waiting",
+        "STEP   STATE    ROWS    ELAPSED",
+        "users  success  3 rows  2.1 s",
+        "log    running          10.0 s",
+        "daily  waiting",
     ]
 
 
@@ -48,7 +48,7 @@ def test_events_move_the_rows_and_the_bar():
         ["users", "success", "3"],
         ["daily", "waiting"],
     ]
-    assert shown[-1] == "1 of 2 steps"
+    assert shown[-1].endswith("1 of 2 steps")
 
 
 def test_a_low_terminal_shows_what_runs_and_what_ended_last():

@@ -111,3 +111,18 @@ def test_a_cosmetic_change_of_a_planned_model_is_no_diff():
 
     assert "SQL text changed, meaning unchanged. (users)" in text
     assert "SQL changes detected" not in text
+
+
+def test_at_most_fifty_steps_are_shown_unless_asked_for_more():
+    steps = [a_step(f"m{n}") for n in range(51)]
+    report = a_report(a_plan(*steps), *(a_result(step.model, "planned") for step in steps))
+
+    short, long = plan_text(Preview(report)), plan_text(Preview(report), verbose=True)
+
+    assert short.splitlines()[50:] == [
+        " 50. m49  table  never_run",
+        "and 1 more step",
+        "",
+        "Total: 51 steps. Nothing was run.",
+    ]
+    assert " 51. m50  table  never_run" in long

@@ -19,7 +19,6 @@ def command(scope: Scope, fix: bool) -> int:  # noqa: FBT001  click passes by na
     from penstock.ui.json_state import doctor_document
     from penstock.ui.text_doctor import doctor_text
 
-    root = scope.root if (scope.root / "penstock.yml").is_file() else None
-    report = examine(root, scope.target, fix=fix)
+    report = examine(scope.root, scope.target, fix=fix)
     scope.output.give(report, doctor_text, doctor_document)
-    return 0 if all(check.ok for check in report.checks) else 1
+    return 0 if report.healthy else 1

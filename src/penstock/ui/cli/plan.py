@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import click
 
 from penstock.ui.cli.options import Scope, Selection, example, project_options, selection_options
@@ -31,5 +33,6 @@ def show_plan(scope: Scope, selection: Selection, flags: RunFlags) -> int:
         found = preview(shop, flags.request(selection))
     for note in found.report.notes:
         scope.output.warn(note)
-    scope.output.give(found, plan_text, preview_document)
+    text = functools.partial(plan_text, verbose=scope.output.verbose)
+    scope.output.give(found, text, preview_document)
     return 0 if found.report.succeeded else 1

@@ -1,0 +1,96 @@
+"""The Python entry point: what the commands do, as functions that give reports.
+
+Nothing here prints, asks or exits. A failed step is in the report, not raised; what raises is a
+project that cannot be understood, or an environment that lacks something.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.app.reports import RunReport
+from penstock.app.request import RunRequest
+from penstock.app.shop import Shop, parse_moment
+from penstock.app.status import StatusReport
+from penstock.app.wire import Where, open_project, open_shop
+from penstock.core.project import Project
+
+if TYPE_CHECKING:
+    from penstock.engine.spark_engine import SparkSession
+
+
+def load(
+    project: str | Path = ".",
+    *,
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Project:
+    """Load a project folder; raise `ProjectError` with every finding of every file."""
+    return open_project(Where(Path(project), target, variables or {}))
+
+
+def run(  # the flags of the command
+    project: str | Path = ".",
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    full_refresh: bool = False,
+    dry_run: bool = False,
+    as_of: dt.datetime | str | None = None,
+    threads: int | None = None,
+    fail_fast: bool = False,
+    spark: SparkSession | None = None,
+) -> RunReport:
+    """Bring what is selected up to date, as `penstock run`; with `dry_run` as `penstock plan`.
+
+    A list of selectors means what a repeated `--select` means: each narrows. `as_of` without an
+    offset is UTC. A session that is handed in is used and never stopped.
+    """
+    request = RunRequest(
+        select=tuple(select),
+        exclude=tuple(exclude),
+        full_refresh=full_refresh,
+        threads=threads,
+        fail_fast=fail_fast,
+        as_of=parse_moment(as_of) if isinstance(as_of, str) else as_of,
+    )
+    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    try:
+        return _dry(shop, request) if dry_run else _run(shop, request)
+    finally:
+        shop.close()
+
+
+def status(
+    project: str | Path = ".",
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> StatusReport:
+    """Say of every selected model whether it is current, as `penstock status`; starts no JVM."""
+    from penstock.app.status import status as look
+
+    shop = open_shop(Where(Path(project), target, variables or {}))
+    try:
+        return look(shop, tuple(select), tuple(exclude))
+    finally:
+        shop.close()
+
+
+def _run(shop: Shop, request: RunRequest) -> RunReport:
+    from penstock.app.run import run as execute
+
+    return execute(shop, request)
+
+
+def _dry(shop: Shop, request: RunRequest) -> RunReport:
+    from penstock.app.preview import preview
+
+    return preview(shop, request).report

@@ -1,0 +1,69 @@
+"""The use case `init`: a project that runs at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.core.errors import UsageError
+
+DEFAULT_TEMPLATE = "minimal"
+_TEMPLATES = Path(__file__).with_name("templates")
+_PROJECT_FILE = "penstock.yml"
+_RENAMED = {"gitignore": ".gitignore"}  # under its own name it would hide files of the template
+_NAME = re.compile(r"^name: .*$", re.MULTILINE)
+
+
+def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
+    """Write a template's files into a folder and give their names, relative and sorted.
+
+    The project is called after the folder. Nothing is overwritten: a folder with penstock.yml is
+    `project-exists`, one with another file of the template `file-exists`. penstock.yml comes last,
+    so that what a crash leaves is no project yet.
+    """
+    source = _TEMPLATES / template
+    if not template or not source.is_dir() or source.parent != _TEMPLATES:
+        known = ", ".join(templates())
+        sentence = f"no template is called {template!r}; there are: {known}"
+        raise UsageError("unknown-template", sentence, hint=f"--template {DEFAULT_TEMPLATE}")
+    if (folder / _PROJECT_FILE).exists():
+        raise UsageError(
+            "project-exists",
+            f"{folder} already holds a project ({_PROJECT_FILE})",
+            hint="choose another folder, or run penstock in this one",
+        )
+    files = dict(sorted(_files(source), key=lambda pair: (pair[0] == _PROJECT_FILE, pair[0])))
+    for name in files:
+        if (folder / name).exists():
+            sentence = f"{folder / name} is already there and would be overwritten"
+            raise UsageError("file-exists", sentence, hint="choose another folder, or move it away")
+    for name, text in files.items():
+        _write(folder / name, _named(text, folder) if name == _PROJECT_FILE else text)
+    return tuple(sorted(files))
+
+
+def templates() -> tuple[str, ...]:
+    """Give the names of the templates, sorted."""
+    return tuple(sorted(each.name for each in _TEMPLATES.iterdir() if each.is_dir()))
+
+
+def _files(source: Path) -> Iterator[tuple[str, str]]:
+    for path in source.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            name = path.relative_to(source).with_name(_RENAMED.get(path.name, path.name))
+            yield name.as_posix(), path.read_text(encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        sentence = f"{path} cannot be written: {error.strerror}"
+        raise UsageError("folder-not-writable", sentence, hint="choose another folder") from error
+
+
+def _named(text: str, folder: Path) -> str:
+    name = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "project"
+    return _NAME.sub(f"name: {name}", text, count=1)

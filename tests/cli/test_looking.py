@@ -1,0 +1,119 @@
+"""Commands that look: list, validate, graph, show, status."""
+
+import json
+
+
+def test_validate_counts_what_is_right(shop, call):
+    shop()
+
+    assert call("validate").out == "no findings: 3 models, 1 source, 0 seeds\n"
+
+
+def test_validate_strict_fails_on_a_warning(shop, call):
+    shop(**{"models/notes.py": "x = 1\n"})
+
+    lenient, strict = call("validate"), call("validate", "--strict")
+
+    assert (lenient.code, strict.code) == (0, 1)
+    assert lenient.out.splitlines()[0].startswith("models/notes.py:1: warning: stray-file: ")
+    assert lenient.out.splitlines()[-1] == "0 errors, 1 warning"
+
+
+def test_validate_prints_errors_on_stdout_because_they_are_its_answer(shop, call):
+    shop(**{"models/marts/daily.sql": "drop table x\n"})
+
+    answer = call("validate")
+
+    assert answer.code == 1
+    assert "error: not-a-query: " in answer.out
+
+
+def test_list_names_models_upstreams_first(shop, call):
+    shop()
+
+    assert call("list").out == (
+        "NAME         TABLE                STRATEGY  TAGS   FILE\n"
+        "log          staging.log          append    -      models/staging/log.sql\n"
+        "users_clean  staging.users_clean  table     daily  models/staging/users_clean.sql\n"
+        "daily        marts.daily          view      -      models/marts/daily.sql\n"
+    )
+
+
+def test_query_and_model_are_aliases_of_select(shop, call):
+    shop()
+
+    answers = [call("list", flag, "log").out for flag in ("--select", "-s", "--query", "--model")]
+
+    assert len(set(answers)) == 1
+    assert answers[0].count("\n") == 2
+
+
+def test_graph_draws_sources_and_models(shop, call):
+    shop()
+
+    assert call("graph").out == (
+        "raw.users\n"
+        "    │\n"
+        "    ├── staging.users_clean\n"
+        "    │       │\n"
+        "    │       └── marts.daily\n"
+        "    │\n"
+        "    └── staging.log\n"
+    )
+
+
+def test_graph_of_a_selection_leaves_the_others_out(shop, call):
+    shop()
+
+    document = json.loads(call("graph", "--select", "daily", "--format", "json").out)
+
+    assert document == {
+        "nodes": [{"table": "marts.daily", "name": "daily", "kind": "model", "strategy": "view"}],
+        "edges": [],
+    }
+
+
+def test_show_tells_all_of_a_model(shop, call):
+    shop()
+
+    lines = call("show", "staging.users_clean").out.splitlines()
+
+    assert lines[:3] == [
+        "users_clean  table  staging.users_clean",
+        "  One row per user",
+        "  file      models/staging/users_clean.sql:1",
+    ]
+    assert "  raw.users  (source)" in lines
+    assert lines[-2:] == ["SQL:", "  select id, email from raw.users"]
+
+
+def test_status_of_a_fresh_project_is_never_run(shop, call):
+    shop()
+
+    answer = call("status")
+
+    assert answer.code == 0
+    assert answer.out == (
+        "log: never_run\n"
+        "users_clean: never_run\n"
+        "daily: never_run\n"
+        "\n"
+        "3 of 3 models drifted. Next: penstock run\n"
+    )
+
+
+def test_status_fails_on_drift_if_asked_to(shop, call):
+    shop()
+
+    assert call("status", "--fail-on-drift").code == 1
+    assert call("status", "--fail-on-drift", "--state", "tampered,missing").code == 0
+
+
+def test_warnings_stand_beside_the_answer(shop, call):
+    shop(**{"models/notes.py": "x = 1\n"})
+
+    loud, quiet = call("plan"), call("plan", "--quiet")
+
+    assert loud.err.startswith("models/notes.py:1: warning: stray-file: ")
+    assert quiet.err == ""
+    assert loud.out == quiet.out

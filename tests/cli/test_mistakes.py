@@ -1,0 +1,137 @@
+"""What a user reads, and the shell is told, when a command cannot do what it was asked."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROJECT_WITH_TYPO = """\
+name: shop
+taget: {dev: {}}
+"""
+BROKEN = {
+    "penstock.yml": PROJECT_WITH_TYPO,
+    "models/marts/daily.sql": "select * from {{ ref('user_clean') }}\n",
+}
+
+
+def test_J2_findings_of_all_files_are_printed_at_once(shop, call):
+    shop(**BROKEN)
+
+    answer = call("list")
+
+    assert answer.code == 1
+    assert answer.out == ""
+    assert answer.err == (
+        "models/marts/daily.sql:1: error: unknown-reference: no model is called 'user_clean'\n"
+        "  hint: did you mean 'users_clean'?\n"
+        "penstock.yml:2:1: error: unknown-key: unknown key 'taget'\n"
+        "  hint: did you mean 'targets'?\n"
+        "2 errors, 0 warnings\n"
+    )
+
+
+def test_findings_are_a_document_with_json(shop, call):
+    shop(**BROKEN)
+
+    answer = call("list", "--json")
+
+    assert answer.code == 1
+    assert [found["code"] for found in json.loads(answer.out)["findings"]] == [
+        "unknown-reference",
+        "unknown-key",
+    ]
+    assert answer.err == ""
+
+
+def test_J5_a_selector_that_matches_nothing_says_which_tags_there_are(shop, call):
+    shop()
+
+    answer = call("list", "--select", "tag:nothing")
+
+    assert answer.code == 2
+    assert answer.err.startswith("error: no-match: ")
+    assert "daily" in answer.err
+
+
+def test_an_error_is_a_document_with_json(shop, call):
+    shop()
+
+    answer = call("show", "user_clean", "--json")
+
+    assert answer.code == 2
+    assert json.loads(answer.out) == {
+        "error": {
+            "code": "unknown-model",
+            "message": "no model is called 'user_clean'",
+            "where": None,
+            "hint": "did you mean 'users_clean'?",
+        }
+    }
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nope"], "error: bad-usage: No such command 'nope'"),
+        (["run", "--foo"], "error: bad-usage: No such option '--foo'"),
+        (["show"], "error: bad-usage: Missing argument 'MODEL'"),
+        (["list", "--vars", "x"], "error: bad-usage: Invalid value for --vars: 'x' is not NAME="),
+        (["plan", "--as-of", "noon"], "error: bad-value: --as-of: 'noon' is no time"),
+        (["plan", "elsewhere", "--project-dir", "here"], "error: bad-usage: the project is"),
+        (["status", "--state", "taperd"], "error: bad-value: --state: 'taperd' is no state"),
+        (["list", "--target", "production"], "error: unknown-target: no target is called"),
+        (["list", "--project-dir", "nowhere"], "error: no-project: there is no penstock.yml in"),
+        (["run", "--allow-breaking"], "error: bad-usage: No such option '--allow-breaking'"),
+    ],
+)
+def test_a_command_that_makes_no_sense_exits_2(words, said, shop, call):
+    shop()
+
+    answer = call(*words)
+
+    assert answer.code == 2
+    assert answer.err.startswith(said)
+    assert answer.out == ""
+
+
+def test_a_bug_keeps_its_traceback(shop, call, monkeypatch):
+    shop()
+    monkeypatch.setattr("penstock.app.listing.list_models", lambda *_: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        call("list")
+
+
+def test_ctrl_c_exits_130(shop, call, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    shop()
+    monkeypatch.setattr("penstock.app.listing.list_models", interrupted)
+
+    assert call("list").code == 130
+
+
+def test_a_reader_that_goes_away_is_no_error(shop):
+    root = shop()
+    code = "import sys; from penstock.ui.cli.main import main; sys.exit(main(['graph']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        complaints = process.stderr.read()
+
+    assert complaints == b""
+
+
+def test_J21_a_password_in_a_url_is_not_printed(shop, call):
+    state = "name: shop\ntargets: {dev: {state: 'postgresql+psycopg://me:hunter2@127.0.0.1:1/x'}}\n"
+    shop(**{"penstock.yml": state})
+
+    answers = [call("status", *more) for more in ([], ["--json"])]
+
+    assert [answer.code for answer in answers] in ([1, 1], [2, 2])
+    assert not any("hunter2" in answer.out + answer.err for answer in answers)

@@ -1,0 +1,33 @@
+"""Logs of tables as a test writes them down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.model import Source
+
+
+@dataclass
+class FakeLog:
+    """A `Log` over commits by URI; the id of a table is that of its last commit that has one."""
+
+    tables: Mapping[str, tuple[Commit, ...]] = field(default_factory=dict)
+    described: Mapping[str, TableFacts] = field(default_factory=dict)
+
+    def head(self, uri: str) -> Head | None:
+        commits = self.tables.get(uri, ())
+        return Head(commits[-1].version, commits[-1].step) if commits else None
+
+    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+        return self.described.get(uri)
+
+    def commits(self, uri: str, after: int) -> tuple[Commit, ...]:
+        return tuple(c for c in self.tables.get(uri, ()) if c.version > after)
+
+    def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
+        return None
+
+    def listing(self, source: Source) -> Listing:
+        raise NotImplementedError

@@ -1,0 +1,58 @@
+"""`plan`: the report of a run that did nothing."""
+
+from dataclasses import replace
+
+from fakes.builders import NOON, a_model, a_project
+from fakes.log import FakeLog
+from fakes.shops import a_shop, built
+from penstock.app.diffs import SqlChange
+from penstock.app.preview import preview
+from penstock.app.request import RunRequest
+from penstock.core.facts import Commit
+from penstock.core.model import Fingerprint
+
+FOREIGN = Commit(0, NOON, "WRITE", changes_data=True)
+OURS = replace(FOREIGN, step="step-users")
+
+
+def test_models_are_reported_upstreams_first_with_what_would_become_of_them():
+    daily, users, other = a_model("daily", "users"), a_model("users"), a_model("other")
+    shop = a_shop(a_project(daily, other, users), FakeLog({"/w/s/users": (FOREIGN,)}))
+
+    found = preview(shop, RunRequest())
+
+    assert [(r.name, r.status, r.reason) for r in found.report.results] == [
+        ("other", "planned", "never_run"),
+        ("users", "failed", "foreign-table"),
+        ("daily", "skipped", "upstream users failed"),
+    ]
+    assert (found.report.dry_run, found.report.run_id, found.report.succeeded) == (True, "", False)
+
+
+def test_changed_sql_stands_beside_what_was_executed():
+    users = a_model("users")
+    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(shop, replace(users, fingerprint=Fingerprint("old", "old")), text="select 0")
+
+    found = preview(shop, RunRequest())
+
+    assert found.changes == (SqlChange("users", "select 0", "select * from (select 1)"),)
+
+
+def test_changed_sql_of_the_same_meaning_is_called_cosmetic():
+    users = a_model("users")
+    shop = a_shop(a_project(users), FakeLog())
+    older = replace(users, fingerprint=replace(users.fingerprint, sql="old"))
+    built(shop, older, text="SELECT * FROM (SELECT 1)")
+
+    (change,) = preview(shop, RunRequest()).changes
+
+    assert change.cosmetic
+
+
+def test_sql_that_nobody_kept_gives_no_comparison():
+    users = a_model("users")
+    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
+
+    assert preview(shop, RunRequest()).changes == ()

@@ -1,0 +1,107 @@
+"""`status`: the state of every model from records, code, inputs and logs."""
+
+import datetime as dt
+from dataclasses import replace
+
+from fakes.builders import NOON, a_model, a_project, a_source
+from fakes.log import FakeLog
+from fakes.shops import a_shop, built
+from penstock.app.reports import State
+from penstock.app.status import status
+from penstock.core.facts import Commit, TableFacts
+from penstock.core.model import Append, Fingerprint, WindowSettings
+from penstock.core.pin import DeltaPin
+from penstock.core.schema import Schema
+
+OURS = Commit(0, NOON, "CREATE TABLE AS SELECT", changes_data=True, step="step-users")
+
+
+def described(name, version):
+    return TableFacts(f"id-{name}", version, Schema())
+
+
+def states(report):
+    return {m.model: (str(m.state), m.drifted, m.pending) for m in report.models}
+
+
+def test_a_built_model_is_current():
+    users = a_model("users")
+    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(shop, users)
+
+    assert states(status(shop)) == {"users": ("current", False, False)}
+
+
+def test_models_above_a_drifted_one_are_pending():
+    users, daily, report = a_model("users"), a_model("daily", "users"), a_model("report", "daily")
+    tables = {f"/w/s/{m}": (replace(OURS, step=f"step-{m}"),) for m in ("users", "daily", "report")}
+    shop = a_shop(a_project(users, daily, report), FakeLog(tables))
+    built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
+    built(shop, daily, users=DeltaPin("id-users", 0))
+    built(shop, report, daily=DeltaPin("id-daily", 0))
+
+    found = status(shop)
+
+    assert states(found) == {
+        "users": ("sql_changed", True, False),
+        "daily": ("upstream_changed", False, True),
+        "report": ("upstream_changed", False, True),
+    }
+    assert [m.detail for m in found.models] == ["", "after users", "after daily"]
+    assert (found.drifted, found.pending) == (1, 2)
+
+
+def test_what_is_above_the_selection_is_looked_at_but_not_reported():
+    users, daily = a_model("users"), a_model("daily", "users")
+    shop = a_shop(a_project(users, daily), FakeLog({"/w/s/daily": (OURS,), "/w/s/users": (OURS,)}))
+    built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
+    built(shop, daily, users=DeltaPin("id-users", 0))
+
+    assert states(status(shop, ("daily",))) == {"daily": ("upstream_changed", False, True)}
+
+
+def test_a_foreign_change_shows_version_time_and_operation():
+    users = a_model("users")
+    theirs = Commit(1, NOON + dt.timedelta(hours=1), "UPDATE", changes_data=True, user="bob")
+    log = FakeLog({"/w/s/users": (OURS, theirs)}, {"/w/s/users": described("users", 1)})
+    shop = a_shop(a_project(users), log)
+    built(shop, users)
+
+    (found,) = status(shop).models
+
+    assert (found.state, found.detail) == (
+        State.TAMPERED,
+        "version 1 UPDATE by bob at 2024-03-01 13:00:00 UTC",
+    )
+
+
+def test_new_input_of_a_windowed_model_is_no_drift():
+    log = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
+    tables = FakeLog({"/w/s/log": (OURS,)}, {"/landing/events": described("events", 4)})
+    shop = a_shop(a_project(log, a_source("events")), tables)
+    built(shop, log, raw__events=DeltaPin("id-events", 3))
+
+    assert states(status(shop)) == {"log": ("source_changed", False, False)}
+
+
+def test_only_the_states_that_are_asked_for_are_reported():
+    users, gone = a_model("users"), a_model("gone")
+    shop = a_shop(a_project(users, gone), FakeLog({"/w/s/users": (OURS,)}))
+    built(shop, users)
+    built(shop, gone)
+
+    assert states(status(shop, states=("missing, tampered",))) == {"gone": ("missing", True, False)}
+
+
+def test_a_cosmetic_change_is_told_and_is_no_drift():
+    users = a_model("users")
+    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(shop, replace(users, fingerprint=replace(users.fingerprint, sql="older")))
+
+    (found,) = status(shop).models
+
+    assert (found.state, found.cosmetic) == (State.CURRENT, True)
+
+
+def test_no_models_are_no_drift():
+    assert status(a_shop(a_project())).models == ()
