@@ -75,6 +75,11 @@ def test_help_answers_within_its_promise():
     assert min(took) < PROMISED_SECONDS
 
 
+@pytest.mark.parametrize("name", ["watermark", "state"])
+def test_a_group_alone_prints_its_help(name, call):
+    assert call(name) == call(name, "--help")
+
+
 def test_the_version_is_printed(call):
     answer = call("--version")
 

@@ -84,6 +84,9 @@ def test_an_error_is_a_document_with_json(shop, call):
         (["status", "--state", "taperd"], "error: bad-value: --state: 'taperd' is no state"),
         (["list", "--target", "production"], "error: unknown-target: no target is called"),
         (["list", "--project-dir", "nowhere"], "error: no-project: there is no penstock.yml in"),
+        (["query", "drop table x"], "error: not-a-query: one query is expected"),
+        (["query", "select 1 from nothing.here"], "error: unknown-table: "),
+        (["init", "."], "error: project-exists: "),
         (["run", "--allow-breaking"], "error: bad-usage: No such option '--allow-breaking'"),
     ],
 )

@@ -86,3 +86,13 @@ def test_T3_a_crash_inside_the_finish_transaction_leaves_nothing_half_written(cr
     assert crash.place.rows("totals") == [(3, 24)]
     assert len(history) == 2
     assert record.executed_at <= dt.datetime.now(dt.UTC)
+
+
+def test_J10_a_table_killed_between_write_and_record_agrees_after_the_next_run(crash) -> None:
+    crash.kill("totals", "after-commit")
+
+    report, record, _ = settled(crash, "totals")
+
+    assert report["totals"].status == "unchanged"
+    assert crash.place.rows("totals") == [(3, 24)]
+    assert (record.commit_version, record.rows_written) == (1, 1)

@@ -48,6 +48,8 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     )
     if planned.plan.is_empty:
         return replace(report, results=_unchanged(shop, planned.plan))
+    if planned.plan.steps:
+        shop.engine.require()
     return _Runner(shop, request, listener, planned, report).run()
 
 

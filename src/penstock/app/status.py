@@ -71,9 +71,9 @@ def status(
     wanted = _states(states)
     moment = shop.clock.now()
     names = selected_models(shop, select, exclude, moment)
-    found = _all(shop, names, moment)
-    kept = [found[name] for name in names if not wanted or wanted & _of(found[name])]
-    return StatusReport(moment, tuple(kept))
+    chosen = set(names)
+    found = [each for each in _all(shop, names, moment) if each.model in chosen]
+    return StatusReport(moment, tuple(m for m in found if not wanted or wanted & _of(m)))
 
 
 def _states(texts: tuple[str, ...]) -> set[State]:
@@ -94,7 +94,7 @@ def _of(found: ModelStatus) -> set[State]:
     return {found.state, *found.also}
 
 
-def _all(shop: Shop, names: tuple[str, ...], moment: dt.datetime) -> dict[str, ModelStatus]:
+def _all(shop: Shop, names: tuple[str, ...], moment: dt.datetime) -> list[ModelStatus]:
     """Judge the models and all above them, because a drifted ancestor makes them pending."""
     models = shop.project.models
     parents = {name: upstream_models(model) for name, model in models.items()}
@@ -110,7 +110,7 @@ def _all(shop: Shop, names: tuple[str, ...], moment: dt.datetime) -> dict[str, M
         if reason.state is State.CURRENT and waits:
             reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
         found[name] = _judged(shop, name, reason, records)
-    return found
+    return list(found.values())
 
 
 def _will_run(found: ModelStatus) -> bool:

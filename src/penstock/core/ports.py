@@ -86,6 +86,10 @@ class StepSession(Protocol):
 class Engine(Protocol):
     """The only hands on Spark. Nothing starts before the first session is opened."""
 
+    def require(self) -> None:
+        """Raise `EnvironmentMissingError` if Spark could not start here; start nothing."""
+        ...
+
     def session(
         self, model: str, where: Location | None = None
     ) -> AbstractContextManager[StepSession]:

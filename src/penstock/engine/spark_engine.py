@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 from penstock.core.findings import Location
 from penstock.core.ports import Fault, QueryResult
 from penstock.core.relation import Relation
+from penstock.engine.jars import spark_versions
+from penstock.engine.java import require_java
 from penstock.engine.launch import LaunchSettings, launch
 from penstock.engine.session import SparkStepSession, read, texts
 from penstock.engine.spark_errors import explained
@@ -18,6 +21,8 @@ from penstock.engine.spark_errors import explained
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
 
+
+_CANCEL_EVERY_SECONDS = 0.3
 
 Signature = Callable[[], tuple[str, str]]
 
@@ -46,6 +51,12 @@ class SparkEngine:
         self._starting = threading.Lock()
         self._open: list[SparkStepSession] = []
         self._tag = f"penstock-{id(self)}"
+
+    def require(self) -> None:
+        """See `Engine.require`."""
+        if self._root is None:
+            require_java(self._environ)
+            spark_versions()
 
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
@@ -81,13 +92,19 @@ class SparkEngine:
         for session in tuple(self._open):
             session.interrupted = True
         if self._root is not None:
-            self._root.sparkContext.cancelJobsWithTag(self._tag)
+            threading.Thread(target=self._keep_cancelling, daemon=True).start()
 
     def stop(self) -> None:
         """See `Engine.stop`."""
         if self._owned and self._root is not None:
             self._root.stop()
             self._root = None
+
+    def _keep_cancelling(self) -> None:
+        """Cancel until no session is open: a job may start just after it was cancelled."""
+        while self._open and self._root is not None:
+            self._root.sparkContext.cancelJobsWithTag(self._tag)
+            time.sleep(_CANCEL_EVERY_SECONDS)
 
     def _started(self) -> SparkSession:
         with self._starting:

@@ -10,6 +10,8 @@ from penstock.core.records import Lease
 from penstock.ui.text_table import count
 from penstock.ui.text_values import moment
 
+_DELIVERS = "deliver.py"  # a template that starts with no input has it
+
 
 def recovered_text(found: Sequence[Recovered]) -> str:
     """Give a line per step that a crash had left open."""
@@ -34,9 +36,9 @@ def lease_text(lease: Lease) -> str:
 def made_text(made: tuple[str, Sequence[str]]) -> str:
     """Say which files a new project has, and how to go on."""
     folder, files = made
-    return "\n".join(
-        [*(f"made {folder}/{file}" for file in files), "", f"Next: penstock run {folder}"]
-    )
+    steps = f"cd {folder}, python {_DELIVERS} 1, penstock run"
+    following = steps if _DELIVERS in files else f"penstock run {folder}"
+    return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
 
 
 def written_text(made: tuple[str, Sequence[str]]) -> str:

@@ -69,6 +69,12 @@ def example(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def help_alone(ctx: click.Context) -> None:
+    """Print the help of a group that was called without a command."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
 def output_options(call: Command) -> Command:
     """Give the command an `Output` as its first argument."""
 

@@ -46,16 +46,14 @@ def command(
     from penstock.ui.json_run import run_document
     from penstock.ui.text_run import run_text
 
-    with scope.opened() as shop, _listener(scope, shop) as listener:
-        report = run(shop, flags.request(selection), listener)
-    report = resumable(report, scope)
-    for note in report.notes:
-        scope.output.warn(note)
     output = scope.output
-    if report.succeeded:
-        output.tell(report, run_text, run_document)
-    else:
-        output.give(report, run_text, run_document)
+    with scope.opened() as shop:
+        with _listener(scope, shop) as listener:
+            report = resumable(run(shop, flags.request(selection), listener), scope)
+        for note in report.notes:
+            output.warn(note)
+        answer = output.tell if report.succeeded else output.give
+        answer(report, run_text, run_document)
     return exit_code(report)
 
 

@@ -22,8 +22,6 @@ def command(scope: Scope, select: tuple[str, ...]) -> int:
 
     with scope.opened() as shop:
         report = resumable(seed(shop, select), scope)
-    if report.succeeded:
-        scope.output.tell(report, seed_text, run_document)
-    else:
-        scope.output.give(report, seed_text, run_document)
+    answer = scope.output.tell if report.succeeded else scope.output.give
+    answer(report, seed_text, run_document)
     return exit_code(report)

@@ -6,18 +6,20 @@ from pathlib import Path
 
 import click
 
-from penstock.ui.cli.options import Scope, example, project_options
+from penstock.ui.cli.options import Scope, example, help_alone, project_options
 from penstock.ui.cli.output import confirm
 
 _ASKS = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-@click.group(epilog=example("penstock state export > state.json"))
-def command() -> None:
+@click.group(invoke_without_command=True, epilog=example("penstock state export > state.json"))
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Export, import, restore or rebuild the state.
 
     The state is what penstock remembers of runs, tables and watermarks.
     """
+    help_alone(ctx)
 
 
 @command.command(epilog=example("penstock state export > state.json"))

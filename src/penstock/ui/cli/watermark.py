@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import click
 
-from penstock.ui.cli.options import Scope, example, project_options
+from penstock.ui.cli.options import Scope, example, help_alone, project_options
 from penstock.ui.cli.output import confirm
 
 
-@click.group(epilog=example("penstock watermark show events_clean --history"))
-def command() -> None:
+@click.group(
+    invoke_without_command=True, epilog=example("penstock watermark show events_clean --history")
+)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Show, set or reset watermarks.
 
     A watermark is the greatest value of a column that a model has taken in.
     """
+    help_alone(ctx)
 
 
 @command.command(epilog=example("penstock watermark show events_clean --history"))

@@ -1,0 +1,155 @@
+"""One seed as a step: what of it differs from its table, and the one commit that loads it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.app.commit import Committer, Ended
+from penstock.app.observe import observe_target
+from penstock.app.run_context import Context
+from penstock.app.shop import Shop
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.model import Fingerprint, Model, Seed, Table
+from penstock.core.names import quoted
+from penstock.core.ports import StepSession
+from penstock.core.query import Query
+from penstock.core.records import ModelRecord
+from penstock.core.relation import FilesRead, Relation
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import QUERY_VIEW, Work
+from penstock.core.step import Intent, StepKind
+from penstock.plan.drift import drift
+from penstock.plan.values import Now, Reason, State
+from penstock.strategies.build import Build, create
+
+STRATEGY = "seed"
+_RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
+
+
+def model_of(seed: Seed) -> Model:
+    """Give the seed as a model without inputs: what drift and statements know how to treat."""
+    declared = "\n".join(f"{column.name} {column.type}" for column in seed.columns)
+    settings = hashlib.sha256(f"{seed.table}\n{declared}".encode()).hexdigest()
+    return Model(
+        name=seed.name,
+        table=seed.table,
+        where=seed.where,
+        strategy=Table(),
+        query=Query("", "", "", ()),
+        fingerprint=Fingerprint(seed.digest, seed.digest, settings),
+        columns=seed.columns,
+    )
+
+
+def seed_reason(
+    shop: Shop, seed: Seed, records: Mapping[str, ModelRecord], context: Context
+) -> Reason:
+    """Say whether the table still is what the file holds: `current`, or what differs."""
+    model = model_of(seed)
+    seen = observe_target(shop, model, records.get(seed.name))
+    now = Now(context.run_timestamp, {seed.name: seen}, {})
+    reason = drift(shop.project, model, records, now)
+    if reason.state is State.SQL_CHANGED:
+        what = reason.detail or f"{Path(seed.path).name} changed"
+        return Reason(State.SOURCE_CHANGED, what, reason.also)
+    return reason
+
+
+def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended:
+    """Replace the table by the file's rows in one commit."""
+    record = context.records.get(seed.name)
+    committer = Committer(shop, context, seed.where, record.last_step_seq if record else 0)
+    intent = _intent(shop, context, seed, reason)
+    with committer.rejecting(intent):
+        refuse_foreign(seed, reason)
+    with shop.engine.session(seed.name, seed.where) as session:
+        with committer.rejecting(intent):
+            columns = _define(session, seed)
+        project = shop.project
+        location = project.uri_of(seed.table) if project.target.catalog else ""
+        build = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
+        return committer.build(session, intent, Work.just(create(build)), None)
+
+
+def refuse_foreign(seed: Seed, reason: Reason) -> None:
+    """Raise `foreign-table` where the seed would replace a table that penstock did not make."""
+    if reason.state is State.FOREIGN_TABLE:
+        raise TableError(
+            "foreign-table",
+            f"{seed.table} exists and was not built by penstock",
+            where=seed.where,
+            hint="move that table away, or give the seed another schema or alias",
+        )
+
+
+def _intent(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Intent:
+    uri = shop.project.uri_of(seed.table)
+    head = shop.log.head(uri)
+    return Intent(
+        step=shop.clock.new_id(),
+        run=context.run,
+        model=seed.name,
+        table=seed.table,
+        uri=uri,
+        kind=StepKind.SEED,
+        strategy=STRATEGY,
+        reason=str(reason),
+        triggered_by=context.triggered_by,
+        run_timestamp=context.run_timestamp,
+        fingerprint=model_of(seed).fingerprint,
+        base_version=head.version if head else None,
+    )
+
+
+def _define(session: StepSession, seed: Seed) -> Schema:
+    """Name the file's rows, with declared types, else those that the values suggest.
+
+    CSV is read twice, once as text: a number that is declared as text keeps its leading zeros.
+    """
+    if seed.format != "csv":
+        relation = _relation(seed, QUERY_VIEW, {}, tuple((c.name, c.type) for c in _typed(seed)))
+        return _known(seed, session.bind([relation])[QUERY_VIEW])
+    raw = _relation(seed, _RAW_VIEW, {"header": "true"})
+    typed = _relation(seed, _TYPED_VIEW, {"header": "true", "inferSchema": "true"})
+    inferred = _known(seed, session.bind([raw, typed])[_TYPED_VIEW])
+    declared = {column.name.lower(): column.type for column in _typed(seed)}
+    casts = [_cast(column, declared.get(column.name.lower())) for column in inferred.columns]
+    return session.define(QUERY_VIEW, f"SELECT {', '.join(casts)} FROM {quoted(_RAW_VIEW)}")
+
+
+def _cast(column: Column, declared: str | None) -> str:
+    name = quoted(column.name)
+    return f"CAST({name} AS {declared or column.type}) AS {name}"
+
+
+def _typed(seed: Seed) -> tuple[Column, ...]:
+    return tuple(Column(column.name, column.type) for column in seed.columns if column.type)
+
+
+def _known(seed: Seed, found: Schema) -> Schema:
+    """Refuse a file without columns, and declared columns that the file does not have."""
+    name = Path(seed.path).name
+    if not found.columns:
+        raise _bad(seed, f"{name} has no columns", "write its header into the first line")
+    missing = [column.name for column in seed.columns if found.find(column.name) is None]
+    if missing:
+        known = ", ".join(found.names[:20])
+        raise _bad(seed, f"{name} has no column {missing[0]!r}", f"its columns are: {known}")
+    return found
+
+
+def _bad(seed: Seed, sentence: str, hint: str) -> PenstockError:
+    return TableError("bad-seed", sentence, where=seed.where, hint=hint)
+
+
+def _relation(
+    seed: Seed,
+    view: str,
+    options: Mapping[str, str],
+    columns: tuple[tuple[str, str], ...] = (),
+) -> Relation:
+    folder = str(Path(seed.path).parent)
+    read = FilesRead(seed.format, folder, (seed.path,), options, columns)
+    return Relation(model_of(seed).input_name, view, read)
