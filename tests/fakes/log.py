@@ -23,7 +23,7 @@ class FakeLog:
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
         return self.described.get(uri)
 
-    def commits(self, uri: str, after: int) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
         return tuple(c for c in self.tables.get(uri, ()) if c.version > after)
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:

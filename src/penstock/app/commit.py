@@ -76,8 +76,7 @@ class Committer:
             lowers_watermarks=False,
         )
         begun = self._begin(intent)
-        with self._failing(begun):
-            self._commit(session, begun, statement)
+        self._commit(session, begun, statement)
         ended = self._finish(begun, self._outcome(begun, None))
         self._planned_on = ended.intent.step_seq
         return ended
@@ -92,10 +91,9 @@ class Committer:
                 look = session.stage(stage)
                 hold(session, stage, look, self._where)
             statement = work.decide(look)
-            if statement is not None:
-                self._commit(session, begun, statement)
-            outcome = self._outcome(begun, late)
-        return self._finish(begun, outcome)
+        if statement is not None:
+            self._commit(session, begun, statement)
+        return self._finish(begun, self._outcome(begun, late))
 
     def _begin(self, intent: Intent) -> Intent:
         contents = self._context.contents(intent.model)
@@ -108,15 +106,25 @@ class Committer:
         return waiting(begin, self._context.wait_seconds)
 
     def _commit(self, session: StepSession, intent: Intent, statement: Commit) -> None:
-        self._shop.fault("before-commit")
-        if not self._shop.writing.journal.holds(intent.step):
-            raise lease_lost(intent)
-        session.commit(statement, intent)
+        """Commit; an error that came after the commit was in the log is no failure.
+
+        A step whose log cannot be read then stays RUNNING, and `recover` finds out.
+        """
+        with self._failing(intent):
+            self._shop.fault("before-commit")
+            if not self._shop.writing.journal.holds(intent.step):
+                raise lease_lost(intent)
+        try:
+            session.commit(statement, intent)
+        except BaseException:
+            if self._commit_of(intent) is None:
+                with self._failing(intent):
+                    raise
         self._shop.fault("after-commit")
 
     @contextmanager
     def _failing(self, intent: Intent) -> Iterator[None]:
-        """Record a begun step that fails, unless its commit turns out to be in the log."""
+        """Record a begun step that fails before its commit."""
         try:
             yield
         except BaseException as error:
@@ -132,11 +140,17 @@ class Committer:
     def _outcome(self, intent: Intent, late: int | None) -> Outcome:
         if not intent.uri:
             return Outcome(None)
+        commit = self._commit_of(intent)
+        if commit is None:
+            return self._unchanged(intent, late)
+        return outcome_of(commit, self._table_id(intent, commit), late)
+
+    def _commit_of(self, intent: Intent) -> LogCommit | None:
+        if not intent.uri:
+            return None
         after = -1 if intent.base_version is None else intent.base_version
-        for commit in self._shop.log.commits(intent.uri, after):
-            if commit.step == intent.step:
-                return outcome_of(commit, self._table_id(intent, commit), late)
-        return self._unchanged(intent, late)
+        commits = self._shop.log.commits(intent.uri, after)
+        return next((commit for commit in commits if commit.step == intent.step), None)
 
     def _unchanged(self, intent: Intent, late: int | None) -> Outcome:
         record = self._context.records.get(intent.model)

@@ -109,7 +109,8 @@ def _alter(  # the sides of one step
 ) -> Intent:
     """Make the metadata commits that must come before the build; give the intent that follows."""
     facts, model = looked.facts, shop.project.models[intent.model]
-    if facts is None or looked.table is None:
+    replaced = isinstance(model.strategy, Table) and not model.strategy.overwrite_partitions
+    if facts is None or looked.table is None or replaced:
         return intent
     target = shop.project.sql_of(model.table)
     statements = alter_properties(target, model, facts)

@@ -16,6 +16,7 @@ from penstock.core.ports import StepSession
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.typed import read_typed
 from penstock.core.window import Watermark, Window
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
@@ -98,7 +99,7 @@ class Looking:
         record = self.context.records.get(self.model.name)
         if self.step.initial:
             return ()
-        marks = record.watermarks if record else ()
+        marks = record.watermarks if record else self._set_by_hand()
         built = record is not None and record.succeeded_once
         if not built and not marks and isinstance(self.model.strategy, Append):
             raise TableError(
@@ -109,6 +110,14 @@ class Looking:
                 "--column INPUT.COLUMN --type TYPE",
             )
         return marks
+
+    def _set_by_hand(self) -> tuple[Watermark, ...]:
+        """Give the watermarks that somebody set for a model that never had a step."""
+        found: dict[tuple[str, str], Watermark | None] = {}
+        for change in self.shop.reading.records.watermark_history(self.model.name):
+            mark = change.value and Watermark(change.input, change.column, read_typed(change.value))
+            found.setdefault((change.input, change.column), mark or None)
+        return tuple(mark for mark in found.values() if mark is not None)
 
     def _bind(self, windows: dict[str, Window]) -> Bound:
         return bind(

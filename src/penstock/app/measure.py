@@ -15,7 +15,14 @@ from penstock.core.records import ModelRecord
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
-from penstock.plan.windows import Measured, Opened, WindowedInput, low_bound, opened
+from penstock.plan.windows import (
+    Measured,
+    Opened,
+    WindowedInput,
+    check_watermarks,
+    low_bound,
+    opened,
+)
 from penstock.strategies.relations import Bound
 
 
@@ -43,6 +50,8 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     Only rows above the watermark are looked at, so files below it are skipped by their
     statistics.
     """
+    if not what.initial:
+        check_watermarks(what.model, what.inputs, what.watermarks)
     parts = [
         part for number, each in enumerate(what.inputs) for part in _aggregates(number, each, what)
     ]

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from penstock.app.shop import Shop
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Listing
+from penstock.core.facts import Commit, Listing
 from penstock.core.model import Model, Source
 from penstock.core.names import InputKind
 from penstock.core.pin import NoPin, Pin
 from penstock.core.records import ModelRecord
+from penstock.core.step import StepKind
+from penstock.core.token import read_intent
 from penstock.plan.values import Now, Observed
 
 
@@ -22,6 +24,17 @@ class View:
 
     now: Now
     listings: dict[str, Listing] = field(default_factory=dict)
+
+    def renew(self, later: View) -> None:
+        """Take over what was seen later.
+
+        Listings go before pins: a step that pins in between then reads more than its pin says,
+        and reads it again, but never less.
+        """
+        self.listings.update(later.listings)
+        self.now.targets.update(later.now.targets)  # type: ignore[attr-defined]
+        self.now.sources.update(later.now.sources)  # type: ignore[attr-defined]
+        self.now.broken.update(later.now.broken)  # type: ignore[attr-defined]
 
 
 def observe(
@@ -71,7 +84,7 @@ def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Obse
     if head is None:
         return Observed()
     if record is None or not record.succeeded_once or record.settled_version is None:
-        ever_ours = any(commit.step for commit in shop.log.commits(uri, -1))
+        ever_ours = any(map(_is_build, shop.log.commits(uri, -1, partial=True)))
         return Observed(head, ever_ours=ever_ours)
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if head.version == record.settled_version and head.step and not relaid:
@@ -85,6 +98,16 @@ def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Obse
     )
     table_id = facts.table_id if facts else ""
     return Observed(head, table_id, foreign, facts=facts if relaid else None)
+
+
+def _is_build(commit: Commit) -> bool:
+    """Whether penstock wrote the rows; a property that it set on a foreign table does not count."""
+    if not commit.step:
+        return False
+    try:
+        return read_intent(commit.token).kind is not StepKind.ALTER
+    except (KeyError, ValueError):  # the token was cut
+        return True
 
 
 def _pin(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:

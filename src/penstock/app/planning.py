@@ -10,9 +10,12 @@ from penstock.app.observe import View, observe
 from penstock.app.run_context import Context
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
+from penstock.core.errors import UsageError
 from penstock.core.records import ModelRecord
 from penstock.plan.planner import check_adopt, plan
 from penstock.plan.values import Options, Plan, Step
+
+_AHEAD = dt.timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def make_plan(
     as_of: dt.datetime | None = None,
 ) -> Planned:
     """Select, look at tables and inputs, decide."""
-    moment = as_of or shop.clock.now()
+    moment = _moment(shop, as_of)
     records = dict(shop.reading.records.models())
     names = selected_models(shop, select, exclude, moment)
     check_adopt(names, options)
@@ -46,14 +49,25 @@ def make_plan(
     return Planned(made, names, view, records, (*_warnings(shop), *made.notes))
 
 
-def replan(shop: Shop, context: Context, name: str, options: Options) -> Step | None:
-    """Decide about one model anew, from the store and the log of this moment.
+def _moment(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
+    now = shop.clock.now()
+    if as_of is not None and as_of > now + _AHEAD:
+        raise UsageError(
+            "as-of-in-future",
+            f"--as-of {as_of.isoformat()} lies after now ({now.isoformat(timespec='seconds')})",
+            hint="give a time that has passed",
+        )
+    return as_of or now
 
-    None means that another run has brought it up to date.
+
+def replan(shop: Shop, context: Context, name: str, options: Options) -> Step | None:
+    """Decide about one model anew, from the store, the log and the sources of this moment.
+
+    None means that another run has brought it up to date. Sources are looked at again because
+    that run may have read newer versions than this one planned with.
     """
     context.records.update(shop.reading.records.models())
-    seen = observe(shop, [name], context.records, context.run_timestamp)
-    context.view.now.targets.update(seen.now.targets)  # type: ignore[attr-defined]
+    context.view.renew(observe(shop, [name], context.records, context.run_timestamp))
     made = plan(shop.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error

@@ -26,8 +26,8 @@ class RebuildReport:
 def rebuild(shop: Shop) -> RebuildReport:
     """Write into the store every step of ours that the logs hold and the store does not know.
 
-    Restores versions, partitions, fingerprints and watermarks. Views have no log: their next run
-    writes their records anew.
+    Restores versions, partitions, fingerprints and watermarks as far as the logs still go back.
+    Views have no log: their next run writes their records anew.
     """
     found: list[RebuiltStep] = []
     untold = []
@@ -48,7 +48,7 @@ def _steps_of(shop: Shop, model: Model) -> Iterator[RebuiltStep]:
         return
     facts = shop.log.facts(uri)
     table_id = ""
-    for commit in shop.log.commits(uri, -1):
+    for commit in shop.log.commits(uri, -1, partial=True):
         table_id = commit.table_id or table_id
         intent = _intent_of(commit, uri)
         if intent is None or intent.model != model.name:

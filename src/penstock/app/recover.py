@@ -12,7 +12,7 @@ from penstock.core.facts import Commit
 from penstock.core.records import Lease, StepRecord
 from penstock.core.step import Intent, StepFailure, StepKind
 
-_RERUN_IS_SAFE = ("table", "view")
+_RERUN_IS_SAFE = ("table", "view", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ def _commit_of(shop: Shop, intent: Intent) -> Commit | None:
     try:
         commits = shop.log.commits(intent.uri, after)
     except TableError as error:
-        if error.code == "log-gap" and intent.strategy in _RERUN_IS_SAFE:
+        if error.code != "log-gap":
+            raise
+        if intent.strategy in _RERUN_IS_SAFE or intent.kind is StepKind.ALTER:
             return None
         raise _undecidable(intent) from error
     return next((commit for commit in commits if commit.step == intent.step), None)
@@ -91,11 +93,10 @@ def _table_id(shop: Shop, intent: Intent, commit: Commit) -> str:
 
 
 def _undecidable(intent: Intent) -> TableError:
-    kind = "merge or append" if intent.kind is StepKind.BUILD else str(intent.kind)
     return TableError(
         "undecidable-step",
         f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
-        f"longer tells whether its {kind} was committed",
+        f"longer tells whether its {intent.strategy} was committed",
         hint=f"look into {intent.table}: if its rows are there, 'penstock state rebuild'; "
         f"if not, 'penstock run --select {intent.model} --full-refresh' after 'penstock unlock'",
     )

@@ -16,10 +16,10 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
     "penstock run --select 'a b'"
     """
     left = [name for name, result in report.items() if not result.ok]
-    if not left and not report.interrupted:
-        return ""
     done = {result.name for result in report.results}
     left += [step.model for step in report.plan.steps if step.model not in done]
+    if not left:
+        return ""
     words = ["penstock", report.command, "--select", " ".join(left)]
     words += ["--full-refresh"] * request.full_refresh + ["--adopt"] * request.adopt
     if request.as_of is not None:

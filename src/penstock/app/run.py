@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from penstock.app.artifacts import write_artifacts
 from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execute import execute
@@ -19,10 +20,15 @@ from penstock.app.resume import resume_command
 from penstock.app.run_context import Context
 from penstock.app.schedule import Node, Schedule, Work
 from penstock.app.shop import Shop
-from penstock.core.errors import ConcurrentWriterError, PenstockError, PlanOutdatedError
+from penstock.core.errors import (
+    ConcurrentWriterError,
+    PenstockError,
+    PlanOutdatedError,
+    StateError,
+)
 from penstock.core.records import Run, Status
 from penstock.plan.drift import drift
-from penstock.plan.values import Plan, State, Step
+from penstock.plan.values import State, Step
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 
@@ -38,7 +44,7 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         listener(Said(str(each)))
     planned = make_plan(shop, request.select, request.exclude, request.options, request.as_of)
     report = RunReport(
-        run_id=shop.clock.new_id(),
+        run_id=shop.run_id or shop.clock.new_id(),
         run_timestamp=planned.plan.run_timestamp,
         plan=planned.plan,
         results=(),
@@ -47,14 +53,20 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         notes=planned.notes,
     )
     if planned.plan.is_empty:
-        return replace(report, results=_unchanged(shop, planned.plan))
+        return replace(report, results=_unchanged(shop, planned))
     if planned.plan.steps:
         shop.engine.require()
     return _Runner(shop, request, listener, planned, report).run()
 
 
-def _unchanged(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
-    return tuple(_result(shop, name, "unchanged", "current") for name in plan.current)
+def _unchanged(shop: Shop, planned: Planned) -> tuple[ModelResult, ...]:
+    return tuple(
+        replace(
+            _result(shop, name, "unchanged", "current"),
+            version=planned.records[name].settled_version,
+        )
+        for name in planned.plan.current
+    )
 
 
 def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
@@ -77,6 +89,7 @@ class _Runner:
         self._request = request
         self._tell = listener
         self._plan = planned.plan
+        self._current = _unchanged(shop, planned)
         self._order = planned.names
         self._report = report
         self._steps = {step.model: step for step in planned.plan.steps}
@@ -89,27 +102,41 @@ class _Runner:
             as_of=request.as_of,
             wait_seconds=request.wait_seconds,
         )
+        self._interrupted = False
 
     def run(self) -> RunReport:
         journal = self._shop.writing.journal
         journal.start_run(self._run_record())
-        self._tell(RunStarted(self._report.run_id, self._plan))
         results: list[ModelResult] = []
-        interrupted = False
+        status = Status.FAILED
         beat = self._shop.project.lease.heartbeat.total_seconds()
-        with beating(journal, self._report.run_id, beat):
-            try:
+        try:
+            with beating(journal, self._report.run_id, beat):
+                self._tell(RunStarted(self._report.run_id, self._plan))
                 self._collect(results)
-            except KeyboardInterrupt:
-                interrupted = True
-        ended = all(result.ok for result in results) and not interrupted
-        journal.end_run(self._report.run_id, Status.SUCCESS if ended else Status.FAILED)
+            if all(result.ok for result in results):
+                status = Status.SUCCESS
+        except KeyboardInterrupt:
+            self._interrupted = True
+        finally:
+            notes = self._end_run(status)
         report = replace(
             self._report,
             results=self._in_order(results),
-            interrupted=interrupted,
+            notes=(*self._report.notes, *notes),
+            interrupted=self._interrupted,
         )
-        return replace(report, resume=resume_command(report, self._request))
+        report = replace(report, resume=resume_command(report, self._request))
+        write_artifacts(self._shop, report)
+        return report
+
+    def _end_run(self, status: Status) -> tuple[str, ...]:
+        """Write how the run ended; a store that is gone by now must not hide what the steps did."""
+        try:
+            self._shop.writing.journal.end_run(self._report.run_id, status)
+        except StateError as error:
+            return (error.render(),)
+        return ()
 
     def _collect(self, results: list[ModelResult]) -> None:
         for blocked in self._plan.blocked:
@@ -123,8 +150,10 @@ class _Runner:
         try:
             for result in schedule.results(fail_fast=self._request.fail_fast):
                 self._end(results, result)
-        except KeyboardInterrupt:
-            self._shop.engine.cancel()
+        except BaseException as error:  # a bug too: no step may go on behind a run that ended
+            if isinstance(error, KeyboardInterrupt):
+                self._interrupted = True
+                self._shop.engine.cancel()
             for result in schedule.stop():
                 self._end(results, result)
             raise
@@ -149,7 +178,9 @@ class _Runner:
         """Do a step; plan it again when another step of its target came between."""
         now: Step | None = step
         for pause in (*_CONFLICT_PAUSES, None):
-            if now is None or (now.reason.pending and self._is_current(now)):
+            if now is None:
+                return replace(result, status="unchanged", reason="another run built it")
+            if now.reason.pending and self._is_current(now):
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
                 return self._done(result, execute(self._shop, self._context, now))
@@ -186,12 +217,13 @@ class _Runner:
         )
 
     def _skip(self, name: str, because: str) -> ModelResult:
-        reason = f"upstream {because} failed" if because else "fail-fast"
+        stopped = "interrupted" if self._interrupted else "fail-fast"
+        reason = f"upstream {because} failed" if because else stopped
         return _result(self._shop, name, "skipped", reason)
 
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
         by_name = {result.name: result for result in results}
-        by_name |= {result.name: result for result in _unchanged(self._shop, self._plan)}
+        by_name |= {result.name: result for result in self._current}
         return tuple(by_name[name] for name in self._order if name in by_name)
 
     def _run_record(self) -> Run:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from penstock.app.artifacts import write_artifacts
 from penstock.app.heartbeat import beating
 from penstock.app.observe import View
 from penstock.app.recover import recover
@@ -55,7 +56,10 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
     results = tuple(done.get(s.name) or _result(s, "unchanged", "current") for s in wanted)
     left = " ".join(result.name for result in results if not result.ok)
     resume = f"penstock seed --select {left!r}" if left else ""
-    return replace(report, results=results, resume=resume)
+    report = replace(report, results=results, resume=resume)
+    if changed:
+        write_artifacts(shop, report)
+    return report
 
 
 def selected_seeds(shop: Shop, select: Iterable[str]) -> tuple[Seed, ...]:

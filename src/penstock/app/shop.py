@@ -21,6 +21,7 @@ class Shop:
     """What use cases are given. Stores open on first use; `reading` never creates one.
 
     `reading` answers from an empty memory when no database is there yet; `writing` makes it.
+    `run_id` is the id of the run that this command may become, and the name of its log.
     """
 
     project: Project
@@ -33,6 +34,7 @@ class Shop:
     has_state: Callable[[], bool]
     pid_alive: Callable[[int], bool]
     environ: Mapping[str, str] = field(default_factory=dict)
+    run_id: str = ""
     log_path: str = ""
     _reading: Store | None = None
     _writing: Store | None = None

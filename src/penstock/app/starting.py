@@ -22,8 +22,7 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
     `project-exists`, one with another file of the template `file-exists`. penstock.yml comes last,
     so that what a crash leaves is no project yet.
     """
-    source = _TEMPLATES / template
-    if not template or not source.is_dir() or source.parent != _TEMPLATES:
+    if template not in templates():
         known = ", ".join(templates())
         sentence = f"no template is called {template!r}; there are: {known}"
         raise UsageError("unknown-template", sentence, hint=f"--template {DEFAULT_TEMPLATE}")
@@ -33,7 +32,9 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
             f"{folder} already holds a project ({_PROJECT_FILE})",
             hint="choose another folder, or run penstock in this one",
         )
-    files = dict(sorted(_files(source), key=lambda pair: (pair[0] == _PROJECT_FILE, pair[0])))
+    files = dict(
+        sorted(_files(_TEMPLATES / template), key=lambda pair: (pair[0] == _PROJECT_FILE, pair[0]))
+    )
     for name in files:
         if (folder / name).exists():
             sentence = f"{folder / name} is already there and would be overwritten"

@@ -48,7 +48,8 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     """Wire a loaded project with real parts."""
     environ = dict(os.environ)
     fault = fault_from(environ)
-    log_path = Path(project.root, ".penstock", "logs", f"{clock.new_id()}.log")
+    run_id = clock.new_id()
+    log_path = Path(project.root, ".penstock", "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
     settings = LaunchSettings(project.target.spark, project.target.warehouse, log_path)
     engine = SparkEngine(settings, environ, stores.signature, fault, spark)
@@ -63,6 +64,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         has_state=stores.exists,
         pid_alive=stores.pid_alive,
         environ=environ,
+        run_id=run_id,
         log_path=str(log_path),
     )
 

@@ -120,8 +120,11 @@ class Log(Protocol):
         """Describe the table as it is now; `counts` adds rows and bytes."""
         ...
 
-    def commits(self, uri: str, after: int) -> tuple[Commit, ...]:
-        """Give the commits above a version, oldest first; `log-gap` if some are gone."""
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+        """Give the commits above a version, oldest first; `log-gap` if some are gone.
+
+        With `partial` those that are left, because Delta's log retention removes old ones.
+        """
         ...
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:

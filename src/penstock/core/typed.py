@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from functools import total_ordering
 
 from penstock.core.errors import UsageError
@@ -13,6 +13,7 @@ from penstock.core.names import literal
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(-?\d+)\)")
+_EXACT = Context(prec=80)  # Spark's decimals have 38 digits, Python's arithmetic 28
 _TEMPORAL = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 
 Sortable = int | bytes | Decimal | dt.date | dt.datetime
@@ -95,7 +96,9 @@ class TypedValue:
                 if self.type == "DATE" and span % dt.timedelta(days=1):
                     span += dt.timedelta(days=1)  # part of a day takes the whole day in
                 return TypedValue.parse(self.type, (moment - span).isoformat())
-            case (Decimal() | int() as number, int() as step):
+            case (Decimal() as number, int() as step):
+                return TypedValue.parse(self.type, f"{_EXACT.subtract(number, step):f}")
+            case (int() as number, int() as step):
                 return TypedValue.parse(self.type, str(number - step))
             case _:
                 raise TypeError(f"cannot subtract {amount!r} from a {self.type}")
@@ -137,7 +140,8 @@ def _canonical(family: str, text: str) -> str:
     if family == "STRING":
         return text
     if scale := _DECIMAL.fullmatch(family):
-        return f"{Decimal(text).quantize(Decimal(1).scaleb(-int(scale[2]))):f}"
+        unit = Decimal(1).scaleb(-int(scale[2]))
+        return f"{Decimal(text).quantize(unit, context=_EXACT):f}"
     raise ValueError(family)
 
 

@@ -73,13 +73,20 @@ def read_entry(path: Path, *, head_only: bool = False) -> Entry:
     try:
         with path.open(encoding="utf-8") as file:
             lines = _until_info(file) if head_only else list(file)
-        return Entry.from_lines(version, lines)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise TableError(
-            "log-unreadable",
-            f"version {version} of the Delta log in {path.parent} is damaged",
-            hint="restore the file from a backup; nothing was written",
-        ) from error
+        entry = Entry.from_lines(version, lines)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, version) from error
+    if not lines:
+        raise _damaged(path, version)
+    return entry
+
+
+def _damaged(path: Path, version: int) -> TableError:
+    return TableError(
+        "log-unreadable",
+        f"version {version} of the Delta log in {path.parent} is damaged",
+        hint="restore the file from a backup; nothing was written",
+    )
 
 
 def _until_info(lines: Iterable[str]) -> list[str]:

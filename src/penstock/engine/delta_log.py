@@ -56,15 +56,14 @@ class DeltaLog:
             size_bytes=size,
         )
 
-    def commits(self, uri: str, after: int) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
         """See `Log.commits`."""
         if not is_local(uri):
-            table = _open(uri)
-            entries = [_remote_entry(e) for e in table.history()] if table else []
-            return tuple(e.commit for e in reversed(entries) if e.commit.version > after)
-        versions = _versions(uri)
-        head = versions[-1] if versions else after
-        return tuple(e.commit for e in _entries(uri, after, head))
+            return _remote_commits(uri, after, partial=partial)
+        left = [version for version in _versions(uri) if version > after]
+        if not partial:
+            _check_whole(uri, after, left)
+        return tuple(_entry(uri, version).commit for version in left)
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """See `Log.added`. A table that is not in a local folder gives None."""
@@ -72,7 +71,8 @@ class DeltaLog:
             return None
         files: list[AddedFile] = []
         try:
-            for entry in _entries(uri, after, upto):
+            for version in range(after + 1, upto + 1):
+                entry = _entry(uri, version)
                 if entry.rewrites:
                     return None
                 files.extend(entry.added)
@@ -106,18 +106,34 @@ def _commit_path(uri: str, version: int) -> Path:
     return _folder(uri) / f"{version:020d}.json"
 
 
-def _entries(uri: str, after: int, upto: int) -> list[Entry]:
-    entries = []
-    for version in range(after + 1, upto + 1):
-        try:
-            entries.append(read_entry(_commit_path(uri, version)))
-        except FileNotFoundError:
-            raise TableError(
-                "log-gap",
-                f"version {version} of the log of {uri} is gone; {after + 1} to {upto} are needed",
-                hint="Delta's log retention removed it; penstock cannot tell what it changed",
-            ) from None
-    return entries
+def _entry(uri: str, version: int) -> Entry:
+    try:
+        return read_entry(_commit_path(uri, version))
+    except FileNotFoundError:
+        raise _gap(uri, version) from None
+
+
+def _remote_commits(uri: str, after: int, *, partial: bool) -> tuple[Commit, ...]:
+    table = _open(uri)
+    told = [_remote_entry(each).commit for each in table.history()] if table else []
+    found = tuple(commit for commit in reversed(told) if commit.version > after)
+    if not partial:
+        _check_whole(uri, after, [commit.version for commit in found])
+    return found
+
+
+def _check_whole(uri: str, after: int, versions: list[int]) -> None:
+    for wanted, version in enumerate(versions, after + 1):
+        if version != wanted:
+            raise _gap(uri, wanted)
+
+
+def _gap(uri: str, version: int) -> TableError:
+    return TableError(
+        "log-gap",
+        f"version {version} of the log of {uri} is gone and would be needed",
+        hint="Delta's log retention removed it; penstock cannot tell what it changed",
+    )
 
 
 def _open(uri: str) -> DeltaTable | None:

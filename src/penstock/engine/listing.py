@@ -18,10 +18,10 @@ FileState = tuple[str, int, int]
 def list_files(source: Source) -> Listing:
     """Give the files of a source and the digest of their names, sizes and modification times.
 
-    Names that start with `_` or `.` are left out, as Spark leaves them out. A path that is not
+    Names that Spark leaves out are left out (`_x`, `.x`, `x._COPYING_`). A path that is not
     there is `source-missing`, naming source, path and the file that declares it (case J17).
     """
-    found = sorted(_remote(source.path) if "://" in source.path else _local(source))
+    found = sorted(_remote(source) if "://" in source.path else _local(source))
     digest = hashlib.sha256()
     for name, size, modified in found:
         digest.update(f"{name}\0{size}\0{modified}\n".encode())
@@ -54,22 +54,35 @@ def _local(source: Source) -> Iterator[FileState]:
 def _walk(root: str, below: str) -> Iterator[FileState]:
     with os.scandir(os.path.join(root, below)) as entries:  # noqa: PTH118  # many files: no Path each
         for entry in entries:
-            if entry.name.startswith(("_", ".")):
+            if _is_hidden(entry.name):
                 continue
             name = f"{below}{entry.name}"
             if entry.is_dir():
                 yield from _walk(root, f"{name}/")
-            else:
+                continue
+            try:
                 told = entry.stat()
-                yield name, told.st_size, told.st_mtime_ns
+            except FileNotFoundError:  # deleted meanwhile, or a link to nothing
+                continue
+            yield name, told.st_size, told.st_mtime_ns
 
 
-def _remote(uri: str) -> Iterator[FileState]:
+def _is_hidden(name: str) -> bool:
+    """Whether Spark overlooks a file or folder; `_day=1` is a partition."""
+    if name.startswith("_"):
+        return "=" not in name
+    return name.startswith(".") or name.endswith("._COPYING_")
+
+
+def _remote(source: Source) -> Iterator[FileState]:
     from pyarrow import fs  # only for object stores
 
-    system, path = fs.FileSystem.from_uri(uri)
-    for info in system.get_file_info(fs.FileSelector(path, recursive=True)):
+    system, path = fs.FileSystem.from_uri(source.path)
+    try:
+        found = system.get_file_info(fs.FileSelector(path, recursive=True))
+    except FileNotFoundError:
+        raise missing(source) from None
+    for info in found:
         name = info.path.removeprefix(path).lstrip("/")
-        hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
-        if info.type == fs.FileType.File and not hidden:
+        if info.type == fs.FileType.File and not any(map(_is_hidden, name.split("/"))):
             yield name, info.size, info.mtime_ns or 0

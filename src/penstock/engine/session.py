@@ -142,7 +142,9 @@ def _files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
     reader = spark.read.format(files.format).options(**files.options)
     if declared and _has_no_header(files):
         reader = reader.schema(declared)
-    frame = reader.option("basePath", files.root).load([*files.files])
+    if files.files != (files.root,):  # a folder: its subfolders may be partitions
+        reader = reader.option("basePath", files.root)
+    frame = reader.load([*files.files])
     found = {column.lower(): kind for column, kind in frame.dtypes}
     casts = {column: kind for column, kind in files.columns if found.get(column.lower()) != kind}
     for column, kind in casts.items():

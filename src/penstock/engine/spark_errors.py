@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]\s*")
 _CONTEXT_LINE = re.compile(r"== SQL[^=]*\(line (\d+), position \d+\) ==")
 _PARSE_LINE = re.compile(r"line (\d+),? pos(?:ition)? \d+")
+_CANCELLED = re.compile(r"SPARK_JOB_CANCELLED|\bJob \d+ cancelled\b")
+_PREFIX = re.compile(
+    r"(?:An error occurred while calling \S+\.\s*)?(?::\s*)?(?:[a-z]\w*\.)+[A-Z]\w*: "
+)
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)")
 _CONFLICTS = (
     "ConcurrentAppendException",
@@ -53,7 +57,7 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
             where=where,
             hint="run again; nothing of this step was written",
         )
-    if "cancelled" in text.lower() and "job" in text.lower():
+    if _CANCELLED.search(text):
         return InterruptedRunError("interrupted", "the run was interrupted", where=where)
     if "FAILED_READ_FILE" in text or "DELTA_TRUNCATED_TRANSACTION_LOG" in text:
         return TableError("table-unreadable", _sentence(text), where=where)
@@ -72,7 +76,7 @@ def condition(text: str) -> str:
 
 def _sentence(text: str) -> str:
     """Give the first sentence of Spark's message, without its condition, at most 400 characters."""
-    message = _CONDITION.sub("", text, count=1).strip()
+    message = _CONDITION.sub("", _PREFIX.sub("", text.strip(), count=1), count=1).strip()
     first = re.split(r"(?<=[.!?])\s|\n|; line \d|SQLSTATE", message, maxsplit=1)[0]
     return first.strip()[:400] or "Spark gave no message"
 

@@ -59,7 +59,7 @@ def _differences(  # one question, six sides
 def _without_success(
     model: Model, record: ModelRecord | None, seen: Observed
 ) -> Iterator[Difference]:
-    if seen.head is not None and not model.is_view and record is None:
+    if seen.head is not None and not model.is_view:  # a try that failed makes it no table of ours
         if seen.ever_ours:
             yield State.UNRECORDED, "its log holds commits of penstock that the state does not know"
         else:

@@ -134,15 +134,15 @@ def opened(
     """Give the windows of a step (spec/python.md §4.2) and the watermarks after it.
 
     A watermark never moves back, except that an `initial` step leaves exactly what it has read.
-    Raises `null-watermark`, `time-column-changed` or `new-windowed-input`.
+    Raises `null-watermark` and what `check_watermarks` raises.
     """
     old = {} if initial else {mark.input: mark for mark in watermarks}
+    check_watermarks(model, [each.input for each in measured], tuple(old.values()))
     windows, marks, null_rows = [], [], 0
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
         _check_nulls(model, settings, each)
         known = old.get(each.input.input)
-        _check_known(model, each.input, known, others=bool(old))
         value = known.value if known else None
         high = max((v for v in (value, each.high) if v is not None), default=None)
         null_rows += each.nulls
@@ -176,6 +176,18 @@ def _check_nulls(model: Model, settings: WindowSettings, measured: Measured) -> 
         )
 
 
+def check_watermarks(
+    model: Model, inputs: Sequence[WindowedInput], watermarks: Sequence[Watermark]
+) -> None:
+    """Hold what is remembered against the inputs, before Spark compares the two.
+
+    Raises `time-column-changed`, `watermark-type-changed` or `new-windowed-input`.
+    """
+    known = {mark.input: mark for mark in watermarks}
+    for each in inputs:
+        _check_known(model, each, known.get(each.input), others=bool(known))
+
+
 def _check_known(
     model: Model, now: WindowedInput, known: Watermark | None, *, others: bool
 ) -> None:
@@ -195,6 +207,20 @@ def _check_known(
             where=model.where,
             hint="--full-refresh re-makes the table with the new column",
         )
+    if known is not None and _family(known.value.type) != _family(now.type):
+        raise TableError(
+            "watermark-type-changed",
+            f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
+            f"{now.type.upper()} now",
+            where=model.where,
+            hint="--full-refresh re-makes the table, or cast the column in a view",
+        )
+
+
+def _family(spark_type: str) -> str:
+    """Give one word for types whose values compare: numbers of any width may widen."""
+    name = spark_type.upper()
+    return "NUMBER" if name.endswith("INT") or name.startswith("DECIMAL") else name
 
 
 def is_ahead(mark: Watermark, run_timestamp: dt.datetime) -> bool:

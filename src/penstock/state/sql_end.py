@@ -162,6 +162,7 @@ def _upsert_partition(connection: Connection, intent: Intent, values: dict[str, 
     last = connection.scalar(select(partition_state.c.last_step_seq).where(*row))
     values["partition"] = ",".join(intent.partitions)
     if last is None:
+        values = {"status": str(Status.SUCCESS)} | values  # an alter comes before any build
         connection.execute(insert(partition_state).values(model_id=model, ord=ORD, **values))
         return
     values["last_step_seq"] = max(last, intent.step_seq)

@@ -12,6 +12,8 @@ SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
 _COPIES = "_ps_copies"
 _IS_NEW = "_ps_is_new"
+# A batch is small beside its table: hashing it spares sorting the table (decision 6).
+_HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
 
 def merge(build: Build, strategy: Merge) -> Work:
@@ -108,7 +110,8 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
     return Commit(
         f"MERGE {evolution}INTO {build.target} t USING ({rows}) s "
-        f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}"
+        f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
+        _HASH_JOIN,
     )
 
 

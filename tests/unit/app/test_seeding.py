@@ -1,0 +1,142 @@
+"""Seeds are loaded when their file, their types or their table changed."""
+
+import dataclasses
+
+import pytest
+
+from fakes.builders import a_project
+from fakes.engine import RecordingEngine
+from fakes.log import FakeLog
+from fakes.shops import a_shop
+from penstock.app.seeding import seed
+from penstock.core.errors import QueryError, SelectorError
+from penstock.core.facts import Commit
+from penstock.core.findings import Location
+from penstock.core.model import ColumnDoc, Seed
+from penstock.core.names import TableName
+from penstock.core.schema import Column, Schema
+
+URI = "/w/s/countries"
+READ = Schema((Column("code", "string"), Column("zip", "int")))
+SEED = Seed(
+    name="countries",
+    table=TableName("s", "countries"),
+    where=Location("seeds/countries.csv"),
+    path="/shop/seeds/countries.csv",
+    format="csv",
+    digest="d1",
+    columns=(ColumnDoc("zip", type="STRING"),),
+)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    log = FakeLog()
+    project = dataclasses.replace(a_project(), root=str(tmp_path), seeds={"countries": SEED})
+    made = a_shop(project, log)
+    views = ("penstock_seed_raw", "penstock_seed_typed", "penstock_query")
+    made.engine = RecordingEngine(log, dict.fromkeys(views, READ))
+    at_root = dataclasses.replace(SEED, path=str(tmp_path / "seeds" / "countries.csv"))
+    made.project = dataclasses.replace(project, seeds={"countries": at_root})
+    return made
+
+
+def changed(shop, **changes):
+    found = dataclasses.replace(shop.project.seeds["countries"], **changes)
+    shop.project = dataclasses.replace(shop.project, seeds={"countries": found})
+
+
+def reasons(report):
+    return [(r.name, r.status, r.reason, r.version) for r in report.results]
+
+
+def test_a_seed_is_created_with_declared_types_else_inferred_ones(shop):
+    report = seed(shop)
+
+    assert reasons(report) == [("countries", "success", "never_run", 0)]
+    define, create = shop.engine.asked
+    assert define == (
+        "SELECT CAST(`code` AS string) AS `code`, CAST(`zip` AS STRING) AS `zip` "
+        "FROM `penstock_seed_raw`"
+    )
+    assert create == (
+        "CREATE OR REPLACE TABLE delta.`/w/s/countries` USING delta "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        "AS SELECT `code`, `zip` FROM `penstock_query`"
+    )
+
+
+def test_a_seed_that_is_as_it_was_loaded_starts_no_session(shop):
+    seed(shop)
+    shop.engine = None
+
+    assert reasons(seed(shop)) == [("countries", "unchanged", "current", None)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"digest": "d2"}, "source_changed: countries.csv changed"),
+        ({"columns": ()}, "source_changed: its settings changed"),
+    ],
+)
+def test_a_changed_file_or_type_loads_it_again(shop, changes, reason):
+    seed(shop)
+    changed(shop, **changes)
+
+    assert reasons(seed(shop)) == [("countries", "success", reason, 1)]
+
+
+def test_a_table_that_somebody_else_wrote_is_loaded_again(shop):
+    seed(shop)
+    foreign = Commit(1, shop.clock.now(), "DELETE", changes_data=True)
+    shop.log.tables = {URI: (*shop.log.tables[URI], foreign)}
+
+    assert seed(shop)["countries"].reason.startswith("tampered: version 1 DELETE")
+
+
+def test_a_table_that_penstock_did_not_make_is_not_replaced(shop):
+    shop.log.tables = {URI: (Commit(0, shop.clock.now(), "WRITE", changes_data=True),)}
+
+    report = seed(shop)
+
+    assert (report["countries"].status, report["countries"].error.code) == (
+        "failed",
+        "foreign-table",
+    )
+    assert shop.engine.asked == []
+
+
+def test_a_seed_that_fails_is_in_the_report_with_the_command_that_resumes(shop):
+    shop.engine.refuses = QueryError("spark-cast-invalid-input", "no number: 'x'")
+
+    report = seed(shop)
+
+    assert not report.succeeded
+    assert report.resume == "penstock seed --select 'countries'"
+    assert [str(s) for s in shop.reading.records.last_results().values()] == ["FAILED"]
+
+
+def test_a_declared_column_that_the_file_lacks_is_named(shop):
+    changed(shop, columns=(ColumnDoc("zpi"),))
+
+    error = seed(shop)["countries"].error
+
+    assert error.sentence == "countries.csv has no column 'zpi'"
+    assert error.hint == "its columns are: code, zip"
+
+
+def test_a_selector_that_finds_no_seed_names_the_nearest(shop):
+    with pytest.raises(SelectorError) as refused:
+        seed(shop, ("contries",))
+
+    assert refused.value.hint == "did you mean 'countries'?"
+
+
+def test_a_loaded_seed_writes_the_artifacts(shop, tmp_path):
+    seed(shop, ("coun*",))
+
+    assert sorted(path.name for path in (tmp_path / ".penstock" / "target").iterdir()) == [
+        "manifest.json",
+        "run_results.json",
+    ]

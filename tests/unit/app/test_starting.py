@@ -1,0 +1,86 @@
+"""`init` writes projects that run at once and never overwrites anything."""
+
+import pytest
+
+from penstock.app.starting import init, templates
+from penstock.core.errors import UsageError
+from penstock.project.load import load_project
+
+
+def test_the_templates_are_minimal_and_demo():
+    assert templates() == ("demo", "minimal")
+
+
+def test_a_minimal_project_is_a_view_a_table_and_their_descriptions(tmp_path):
+    assert init(tmp_path / "shop") == (
+        ".gitignore",
+        "models/marts/revenue_by_day.sql",
+        "models/models.yml",
+        "models/staging/orders_clean.sql",
+        "penstock.yml",
+    )
+
+
+@pytest.mark.parametrize("template", ["minimal", "demo"])
+def test_a_new_project_loads_without_a_finding(template, tmp_path):
+    init(tmp_path / "shop", template)
+
+    assert load_project(tmp_path / "shop", environ={}).findings == ()
+
+
+def test_the_demo_shows_a_view_an_append_a_merge_and_a_table(tmp_path):
+    init(tmp_path, "demo")
+
+    models = load_project(tmp_path, environ={}).models
+
+    assert {name: models[name].strategy_name for name in models} == {
+        "delays_and_weather": "table",
+        "delays_by_day": "table",
+        "delays_by_month": "table",
+        "flights": "append",
+        "flights_clean": "view",
+        "planes": "merge",
+        "planes_clean": "view",
+        "seats_by_route": "table",
+        "weather_clean": "view",
+    }
+
+
+def test_the_project_is_called_after_its_folder(tmp_path):
+    init(tmp_path / "my shop-2")
+
+    assert load_project(tmp_path / "my shop-2", environ={}).name == "my_shop_2"
+
+
+def test_git_is_told_to_leave_tables_and_state_out(tmp_path):
+    init(tmp_path)
+
+    assert (tmp_path / ".gitignore").read_text() == ".penstock/\nwarehouse/\n"
+
+
+def test_a_folder_with_a_project_is_refused(tmp_path):
+    init(tmp_path)
+
+    with pytest.raises(UsageError, match="already holds a project") as refused:
+        init(tmp_path, "demo")
+
+    assert refused.value.code == "project-exists"
+    assert not (tmp_path / "deliver.py").exists()
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+    (tmp_path / ".gitignore").write_text("mine\n")
+
+    with pytest.raises(UsageError) as refused:
+        init(tmp_path)
+
+    assert refused.value.code == "file-exists"
+    assert [path.name for path in tmp_path.iterdir()] == [".gitignore"]
+
+
+@pytest.mark.parametrize("name", ["shop", "", "..", "../templates/demo"])
+def test_an_unknown_template_names_the_known_ones(name, tmp_path):
+    with pytest.raises(UsageError) as refused:
+        init(tmp_path, name)
+
+    assert refused.value.sentence == f"no template is called {name!r}; there are: demo, minimal"
