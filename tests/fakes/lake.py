@@ -34,7 +34,7 @@ ID = Schema((Column("id", "int"),))
 
 def columns(text: str) -> Schema:
     """Read `id int, name string`."""
-    return Schema(tuple(Column(*part.split()) for part in text.split(",")))
+    return Schema(tuple(Column(*part.split(" ", 1)) for part in text.split(", ")))
 
 
 @dataclass
@@ -70,7 +70,9 @@ class FakeLake:
     tables: dict[str, FakeTable] = field(default_factory=dict)
     files: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     ran: list[tuple[str, str, str]] = field(default_factory=list)
+    sessions: list[FakeSession] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event)
+    stopped: bool = False
     schemas: list[tuple[str, Schema]] = field(default_factory=list)
     rows: list[tuple[str, Answer]] = field(default_factory=list)
     troubles: dict[tuple[str, str], list[Trouble]] = field(
@@ -170,11 +172,11 @@ class FakeEngine:
     def session(self, model: str, where: Location | None = None) -> Iterator[FakeSession]:
         self.lake.ran.append((model, "session", ""))
         session = FakeSession(self.lake, model, where)
+        self.lake.sessions.append(session)
         try:
             yield session
         finally:
-            session.views.clear()
-            session.staged.clear()
+            self.lake.sessions.remove(session)
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         with self.session("") as session:
@@ -185,10 +187,12 @@ class FakeEngine:
         return QueryResult(names, rows[:limit], truncated=len(rows) > limit)
 
     def cancel(self) -> None:
+        for session in tuple(self.lake.sessions):
+            session.interrupted = True
         self.lake.cancelled.set()
 
     def stop(self) -> None:
-        self.lake.cancelled.clear()
+        self.lake.stopped = True
 
 
 @dataclass

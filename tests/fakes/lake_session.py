@@ -26,7 +26,7 @@ OPERATIONS = {
     "ALTER": "SET TBLPROPERTIES",
     "COMMENT": "SET TBLPROPERTIES",
 }
-_READ = re.compile(r"\b(?:FROM|JOIN)\s+`?(\w+)`?(?![\w.`])", re.IGNORECASE)
+_READ = re.compile(r"\b(?:FROM|JOIN)\s+(?:`(\w+)`|(\w+)\b)(?![.(])", re.IGNORECASE)
 _HIGH = re.compile(r"CAST\(max\(`(\w+)`\) AS STRING\) FROM `(\w+)`.*?\) AS (high_\d+)")
 
 
@@ -39,6 +39,7 @@ class FakeSession:
     where: Location | None
     views: dict[str, tuple[Schema, Relation | None]] = field(default_factory=dict)
     staged: dict[str, Row] = field(default_factory=dict)
+    interrupted: bool = False
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         for relation in relations:
@@ -92,9 +93,9 @@ class FakeSession:
         self.lake.meet(self.model, "committed")
 
     def _do(self, word: str, sql: str) -> None:
-        if self.lake.cancelled.is_set():
-            raise InterruptedRunError("interrupted", "the run was interrupted")
         self.lake.meet(self.model, word)
+        if self.interrupted:
+            raise InterruptedRunError("interrupted", "the run was interrupted")
         self.lake.ran.append((self.model, word, sql))
 
     def _columns(self, sql: str) -> Schema:
@@ -105,12 +106,12 @@ class FakeSession:
     def _views_in(self, sql: str) -> list[str]:
         """Give the views that SQL reads; refuse one that nobody has made, as Spark does."""
         for number, line in enumerate(sql.splitlines(), 1):
-            for name in _READ.findall(line):
+            for name in _names(line):
                 if name not in self.views:
                     where = self.where and replace(self.where, line=number)
                     sentence = f"The table or view `{name}` cannot be found."
                     raise QueryError("spark-table-or-view-not-found", sentence, where=where)
-        return _READ.findall(sql)
+        return _names(sql)
 
     def _answer(self, sql: str) -> Row:
         told = next((row for part, row in self.lake.rows if part in sql), None)
@@ -126,3 +127,7 @@ class FakeSession:
             return None
         table, version = self.lake.tables[relation.read.uri], relation.read.version
         return table.highs[-1 if version is None else version].get(column)
+
+
+def _names(sql: str) -> list[str]:
+    return [quoted or bare for quoted, bare in _READ.findall(sql)]

@@ -202,3 +202,22 @@ def test_a_table_that_penstock_did_not_make_is_refused_and_adopted_when_asked(ev
     assert refused["users"].error.code == "foreign-table"
     assert adopted["users"].rows.inserted == 2
     assert events.rows("users") == [(1, 1), (2, 2), (9, 9)]
+
+
+def test_a_model_that_reads_itself_is_not_its_own_upstream(events) -> None:
+    events.model(
+        "log",
+        f"select id, ts from {EVENTS} "
+        "{% if is_incremental() %} where id not in (select id from {{ this }}) {% endif %}",
+        materialized="append",
+        time_column="ts",
+    )
+    first = events.run()
+    second = events.run()
+    events.insert("events", "(3, '2024-01-03', 3), (1, '2024-01-04', 3)")
+    third = events.run()
+
+    assert (first["log"].rows.inserted, third["log"].rows.inserted) == (2, 1)
+    assert second.plan.is_empty
+    assert [row[0] for row in events.rows("log")] == [1, 2, 3]
+    assert events.run().plan.is_empty

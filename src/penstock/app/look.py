@@ -80,7 +80,7 @@ class Looking:
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
-            if name.kind is not InputKind.THIS
+            if name.kind is not InputKind.THIS and name.name in views
         }
         record = self.context.records.get(self.model.name)
         what = Measuring(

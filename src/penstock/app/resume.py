@@ -7,6 +7,8 @@ import shlex
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest
 
+_NAMED = 20
+
 
 def resume_command(report: RunReport, request: RunRequest) -> str:
     """Give the command that does only what is left, "" if nothing is.
@@ -20,7 +22,12 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
     left += [step.model for step in report.plan.steps if step.model not in done]
     if not left:
         return ""
-    words = ["penstock", report.command, "--select", " ".join(left)]
+    words = ["penstock", report.command]
+    if len(left) <= _NAMED:
+        words += ["--select", " ".join(left)]
+    else:  # what is done is current, so the same selection does only what is left
+        words += [word for each in request.select for word in ("--select", each)]
+        words += [word for each in request.exclude for word in ("--exclude", each)]
     words += ["--full-refresh"] * request.full_refresh + ["--adopt"] * request.adopt
     if request.as_of is not None:
         words += ["--as-of", request.as_of.isoformat()]

@@ -69,6 +69,17 @@ def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
     return _TOKEN.sub(replace, text)
 
 
+def mentioned(text: str) -> tuple[InputName, ...]:
+    """Give the tables that a text has tokens for, each once, in the order of the text.
+
+    >>> events = InputName(InputKind.SOURCE, "raw.events")
+    >>> mentioned(f"select * from {mention(events)} join {mention(events)}") == (events,)
+    True
+    """
+    found = (InputName(InputKind(each[1]), each[2]) for each in _TOKEN.finditer(text))
+    return tuple(dict.fromkeys(found))
+
+
 def bound(text: str, views: Mapping[InputName, str]) -> str:
     """Bind every token to a view of the step's session, aliased to what the query calls it.
 

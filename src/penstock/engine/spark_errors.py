@@ -22,10 +22,10 @@ _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]\s*")
 _CONTEXT_LINE = re.compile(r"== SQL[^=]*\(line (\d+), position \d+\) ==")
 _PARSE_LINE = re.compile(r"line (\d+),? pos(?:ition)? \d+")
 _CANCELLED = re.compile(r"SPARK_JOB_CANCELLED|\bJob \d+ cancelled\b")
-_PREFIX = re.compile(
+_RAISED = re.compile(  # what Py4J and Java put before a message
     r"(?:An error occurred while calling \S+\.\s*)?(?::\s*)?(?:[a-z]\w*\.)+[A-Z]\w*: "
 )
-_OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)")
+_OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
 _CONFLICTS = (
     "ConcurrentAppendException",
     "ConcurrentDeleteReadException",
@@ -76,7 +76,8 @@ def condition(text: str) -> str:
 
 def _sentence(text: str) -> str:
     """Give the first sentence of Spark's message, without its condition, at most 400 characters."""
-    message = _CONDITION.sub("", _PREFIX.sub("", text.strip(), count=1), count=1).strip()
+    raised = _RAISED.match(text.strip())
+    message = _CONDITION.sub("", text.strip()[raised.end() if raised else 0 :], count=1).strip()
     first = re.split(r"(?<=[.!?])\s|\n|; line \d|SQLSTATE", message, maxsplit=1)[0]
     return first.strip()[:400] or "Spark gave no message"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from penstock.core.model import Model, View, window_settings
+from penstock.core.names import InputKind
 from penstock.core.pin import DeltaPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
@@ -126,7 +127,7 @@ def wanted_pins(
     A model counts with the version of its last data change; sources with their newest.
     """
     pins: dict[str, Pin] = {}
-    waiting = list(model.query.inputs)
+    waiting = [each for each in model.query.inputs if each.kind is not InputKind.THIS]
     seen = set(waiting)
     while waiting:
         name = waiting.pop(0)

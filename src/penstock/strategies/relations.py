@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.project import Project
-from penstock.core.query import Query, at, bound
+from penstock.core.query import Query, at, bound, mentioned
 from penstock.core.relation import QueryRead, Read, Relation
 from penstock.core.window import Window
 
@@ -63,14 +63,15 @@ def bind(  # the sides of one step
     """Give the relations and the SQL of one step; `moment` is the run timestamp.
 
     `reads` says how to read every input that is not a view model; `windows` which direct inputs
-    are read through which window. The same input read inside a view stays whole.
+    are read through which window. The same input read inside a view stays whole. Only what the
+    text mentions is bound: the table itself, for one, may not be there on a first run.
     """
     binder = _Binder(project, reads, moment)
+    text = model.query.incremental if incremental else model.query.text
     names = {}
-    for name in model.query.inputs:
+    for name in mentioned(text):
         window = windows.get(name.name)
         names[name] = binder.windowed(name, window) if window else binder.view_of(name)
-    text = model.query.incremental if incremental else model.query.text
     return Bound(tuple(binder.relations), at(bound(text, names), moment))
 
 

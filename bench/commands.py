@@ -1,0 +1,139 @@
+"""Commands that start no JVM, on generated projects: cold (no cache) and warm, whole processes.
+
+The tables of the warm project exist and are on record, as after a run of all models: their Delta
+logs are written by this script, because building a thousand tables is not what is measured.
+"""
+
+# ruff: noqa: INP001, S101, S603  scripts, no package; it starts penstock itself
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import generate
+from timing import median_of
+
+from penstock.app.wire import Where, open_shop
+from penstock.core.model import window_settings
+from penstock.core.pin import DeltaPin, InputPin, Pin, ViewPin
+from penstock.core.project import Project
+from penstock.core.step import Intent, Outcome, StepKind
+from penstock.core.token import write_token
+from penstock.core.typed import TypedValue
+from penstock.core.window import Watermark
+from penstock.plan.drift import wanted_pins
+from penstock.plan.planner import upstream_models
+from penstock.core.graph import ordered
+from penstock.plan.values import Now
+from penstock.core.ports import RebuiltStep
+from penstock.core.records import ModelRecord, Status
+
+PENSTOCK = str(Path(sys.executable).with_name("penstock"))
+NO_JAVA = {**os.environ, "PATH": "/nowhere", "JAVA_HOME": ""}
+FIELD = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+SCHEMA = json.dumps({"type": "struct", "fields": [FIELD]})
+
+
+def main(sizes: list[int]) -> None:
+    """Measure every command at every size."""
+    print(f"{'penstock --help':<40} {_seconds(['--help'], Path.cwd()):6.2f} s  (aim <= 0.3)")
+    for size in sizes:
+        root = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+        generate.main(root, size)
+        cold = median_of(lambda root=root: _cold(root), 1)
+        print(f"list, {size:,} models, cold{'':<18} {cold:6.2f} s")
+        _pretend_built(root)
+        aim = "<= 1" if size <= 1000 else "<= 5"
+        for words in (["list"], ["plan"], ["status"], ["run"]):
+            seconds = _seconds(words, root)
+            name = f"{' '.join(words)}, {size:,} models, warm"
+            print(f"{name:<40} {seconds:6.2f} s  (aim {aim})", flush=True)
+        shutil.rmtree(root)
+
+
+def _cold(root: Path) -> None:
+    shutil.rmtree(root / ".penstock" / "cache", ignore_errors=True)
+    _call(["list"], root)
+
+
+def _seconds(words: list[str], root: Path) -> float:
+    return median_of(lambda: _call(words, root), 5)
+
+
+def _call(words: list[str], root: Path) -> None:
+    told = subprocess.run([PENSTOCK, *words], cwd=root, env=NO_JAVA, capture_output=True, check=False)
+    assert told.returncode == 0, told.stderr.decode()
+
+
+def _pretend_built(root: Path) -> None:
+    """Write the logs and the records that a run of everything would leave."""
+    shop = open_shop(Where(root))
+    store = shop.writing
+    project = shop.project
+    sources: dict[str, Pin] = {}
+    for name, source in project.sources.items():
+        _write_log(Path(source.path), f"id-{name}", "")
+        sources[name] = DeltaPin(f"id-{name}", 0)
+    records: dict[str, ModelRecord] = {}
+    steps = []
+    now = Now(shop.clock.now(), {}, sources)
+    for number, name in enumerate(_order(project), start=1):
+        step = _step(project, name, number, wanted_pins(project, project.models[name], records, now))
+        intent = step.intent
+        if intent.uri:
+            token = write_token(intent, "bench", store.archive.store_id())
+            _write_log(Path(intent.uri), f"id-{name}", token)
+        records[name] = ModelRecord(
+            name, Status.SUCCESS, number, step_seq=number, table_id=f"id-{name}",
+            commit_version=0 if intent.uri else None, settled_version=0 if intent.uri else None,
+        )
+        steps.append(step)
+    store.archive.rebuild(steps)
+    shop.close()
+
+
+def _order(project: Project) -> list[str]:
+    return ordered({name: upstream_models(model) for name, model in project.models.items()})
+
+
+def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> RebuiltStep:
+    model = project.models[name]
+    moment = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+    settings = window_settings(model.strategy)
+    mark = TypedValue.parse("TIMESTAMP", "2024-01-01")
+    first = str(model.query.inputs[0])
+    marks = (Watermark(first, settings.time_column, mark),) if settings else ()
+    uri = "" if model.is_view else project.uri_of(model.table)
+    intent = Intent(
+        step=f"step-{number}", run="bench", model=name, table=model.table, uri=uri,
+        kind=StepKind.BUILD, strategy=model.strategy_name, reason="", triggered_by="run",
+        run_timestamp=moment, fingerprint=model.fingerprint, watermarks=marks,
+        inputs=tuple(InputPin(each, pin) for each, pin in pins.items()), step_seq=number,
+    )
+    version = 0 if uri else None
+    return RebuiltStep(intent, Outcome(version, f"id-{name}", version), moment)
+
+
+def _write_log(folder: Path, table_id: str, token: str) -> None:
+    log = folder / "_delta_log"
+    log.mkdir(parents=True)
+    metadata = {
+        "id": table_id, "format": {"provider": "parquet", "options": {}}, "schemaString": SCHEMA,
+        "partitionColumns": [], "configuration": {}, "createdTime": 0,
+    }
+    lines = [
+        {"commitInfo": {"timestamp": 0, "operation": "WRITE", "userMetadata": token}},
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": metadata},
+    ]
+    (log / f"{0:020d}.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main([int(word) for word in sys.argv[1:]] or [1000, 5000])

@@ -1,0 +1,213 @@
+"""Begin, commit, finish when something goes wrong in between."""
+
+import pytest
+
+from fakes.builders import a_model, a_source
+from fakes.place import statuses
+from fakes.workshop import ELSEWHERE, Workshop
+from fakes.shops import an_intent
+from penstock.core.errors import ConcurrentWriterError, QueryError
+from penstock.core.model import Append, WindowSettings
+from penstock.core.records import Status
+from penstock.core.step import Outcome, StepFailure
+
+EVENTS = a_source("events")
+TOP = a_model("top", "raw.events")
+LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("n")))
+CONFLICT = ConcurrentWriterError("concurrent-writer", "somebody else committed")
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch):
+    monkeypatch.setattr("penstock.app.commit._FINISH_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("penstock.app.run._CONFLICT_PAUSES", (0.0, 0.0, 0.0))
+
+
+@pytest.fixture
+def workshop():
+    return Workshop(EVENTS, TOP)
+
+
+def begin_elsewhere(workshop, model=TOP):
+    workshop.store.journal.begin(an_intent(model), {}, ELSEWHERE, None)
+
+
+def test_T4_a_target_that_another_run_writes_is_refused_naming_the_holder(workshop):
+    begin_elsewhere(workshop)
+
+    error = workshop.run()["top"].error
+
+    assert error.code == "lease-held"
+    assert error.sentence == (
+        "s.top is being written by run run-other (host host-b, pid 22) since 2024-03-01 12:00:00 UTC"
+    )
+
+
+def test_T4_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(workshop, monkeypatch):
+    workshop.run()
+    workshop.lake.land(EVENTS.path)
+    begin_elsewhere(workshop)
+
+    def other_run_ends(seconds):
+        pins = workshop.lake.log.facts(EVENTS.path).pin
+        workshop.store.journal.fail("step-top", StepFailure("x", "x"))
+        step = an_intent(TOP, raw__events=pins)
+        workshop.store.journal.begin(step_named(step, "step-2"), {}, ELSEWHERE, None)
+        workshop.store.journal.finish("step-2", Outcome(0, "id-2", 0))
+        workshop.store.journal.unlock("s.top")
+
+    monkeypatch.setattr("penstock.app.commit.time.sleep", other_run_ends)
+    report = workshop.run(wait_seconds=60)
+
+    assert statuses(report) == {"top": "unchanged"}
+    assert report["top"].reason == "another run built it"
+    assert workshop.lake.commits_of("top") == ["CREATE"]
+
+
+def step_named(intent, step):
+    from dataclasses import replace
+
+    return replace(intent, step=step)
+
+
+def test_a_step_that_was_planned_on_an_older_one_is_planned_again(workshop):
+    workshop.lake.trouble("top", "define", lambda: other_step_fails(workshop))
+
+    report = workshop.run()
+
+    assert statuses(report) == {"top": "success"}
+    assert workshop.lake.commits_of("top") == ["CREATE"]
+    assert [word for _, word, _ in workshop.lake.ran].count("session") == 2
+
+
+def other_step_fails(workshop):
+    begin_elsewhere(workshop)
+    workshop.store.journal.fail("step-top", StepFailure("x", "x"))
+
+
+def test_a_step_that_is_planned_again_reads_its_sources_as_they_are_then(workshop):
+    def somebody_delivers():
+        workshop.lake.land(EVENTS.path)
+        other_step_fails(workshop)
+
+    workshop.lake.trouble("top", "define", somebody_delivers)
+
+    report = workshop.run()
+
+    assert [str(pin.pin) for pin in report["top"].inputs] == ["v1"]
+    assert workshop.run().plan.is_empty
+
+
+@pytest.mark.parametrize("conflicts", [1, 3])
+def test_a_conflict_is_tried_again_from_planning(workshop, conflicts):
+    workshop.lake.trouble("top", "commit", *[CONFLICT] * conflicts)
+
+    report = workshop.run()
+
+    assert statuses(report) == {"top": "success"}
+    assert workshop.lake.commits_of("top") == ["CREATE"]
+    assert [e.status for e in workshop.store.records.history("top", 9)] == [
+        Status.SUCCESS,
+        *[Status.FAILED] * conflicts,
+    ]
+
+
+def test_the_fourth_conflict_fails_the_step(workshop):
+    workshop.lake.trouble("top", "commit", *[CONFLICT] * 4)
+
+    report = workshop.run()
+
+    assert report["top"].error is CONFLICT
+    assert workshop.lake.log.head("/w/s/top") is None
+    assert statuses(workshop.run()) == {"top": "success"}
+
+
+def test_a_store_that_is_gone_for_a_moment_is_asked_again(workshop):
+    workshop.store.lose("finish", 2)
+
+    report = workshop.run()
+
+    assert statuses(report) == {"top": "success"}
+    assert workshop.store.calls["finish"] == 3
+
+
+def test_a_commit_that_could_not_be_recorded_is_safe_and_says_so(workshop):
+    workshop.store.lose("finish", 3)
+    workshop.store.lose("end_run")
+
+    report = workshop.run()
+
+    error = report["top"].error
+    assert error.code == "commit-not-recorded"
+    assert "is in the table as version 0" in error.sentence
+    assert error.hint == ("the data is safe; penstock recover records it once the store is back")
+    assert report.notes == ("error: state-unreachable: the state store cannot be reached",)
+    assert not report.succeeded
+
+
+def test_what_was_not_recorded_is_recovered_by_the_next_command(workshop):
+    workshop.store.lose("finish", 3)
+    workshop.run()
+
+    report = workshop.run()
+
+    assert report.plan.is_empty
+    assert report.recovered[0].endswith("of top had committed version 0; recorded")
+    assert workshop.operations("top") == ["CREATE OR REPLACE TABLE AS SELECT"]
+
+
+def test_a_store_that_is_gone_at_begin_starts_nothing(workshop):
+    workshop.store.lose("begin")
+
+    report = workshop.run()
+
+    assert report["top"].error.code == "state-unreachable"
+    assert workshop.lake.log.head("/w/s/top") is None
+
+
+def test_an_error_after_the_commit_was_in_the_log_is_no_failure():
+    workshop = Workshop(EVENTS, LOG)
+    workshop.run()
+    workshop.lake.land(EVENTS.path, n="2")
+    workshop.lake.trouble("log", "committed", QueryError("spark-error", "a hook failed"))
+
+    report = workshop.run()
+
+    assert statuses(report) == {"log": "success"}
+    assert report["log"].version == 1
+    assert workshop.run().plan.is_empty
+    assert workshop.operations("log") == ["CREATE OR REPLACE TABLE AS SELECT", "WRITE"]
+
+
+def test_a_step_whose_log_cannot_be_read_is_left_for_recover():
+    workshop = Workshop(EVENTS, LOG)
+    workshop.run()
+    table = workshop.lake.tables["/w/s/log"]
+    workshop.lake.land(EVENTS.path, n="2")
+    workshop.lake.trouble("log", "committed", lambda: table.damaged.add(1))
+
+    report = workshop.run()
+    table.damaged.clear()
+    again = workshop.run()
+
+    assert report["log"].error.code == "log-unreadable"
+    assert again.recovered[0].endswith("of log had committed version 1; recorded")
+    assert again.plan.is_empty
+
+
+def test_T6_a_step_that_lost_its_lease_does_not_commit(workshop):
+    workshop.lake.trouble("top", "stage")
+    workshop.lake.trouble("top", "define", lambda: None)
+    journal = workshop.store.journal
+    holds = workshop.store.call
+
+    def taken_over(method, *given, **named):
+        if method == "holds":
+            journal.unlock("s.top")
+        return holds(method, *given, **named)
+
+    workshop.store.call = taken_over
+    report = workshop.run()
+
+    assert report["top"].error.code == "lease-lost"
+    assert workshop.lake.log.head("/w/s/top") is None

@@ -1,0 +1,119 @@
+"""What the Log of real folders knows beyond its contract."""
+
+import json
+
+import pytest
+
+from fakes.builders import a_source
+from penstock.core.errors import TableError
+from penstock.core.facts import Head
+from penstock.core.schema import Column
+from penstock.engine.delta_log import DeltaLog, schema_from_json
+
+LOG = DeltaLog()
+
+
+def field(name, kind, **more):
+    return {"name": name, "type": kind, "nullable": True, "metadata": {}} | more
+
+
+NESTED = {
+    "type": "struct",
+    "fields": [
+        field("a", "long"),
+        field("b", {"type": "array", "elementType": "integer", "containsNull": True}),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "spark"),
+    [
+        ("long", "bigint"),
+        ("integer", "int"),
+        ("short", "smallint"),
+        ("byte", "tinyint"),
+        ("decimal(10,2)", "decimal(10,2)"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        (NESTED, "struct<a:bigint,b:array<int>>"),
+        ({"type": "map", "keyType": "string", "valueType": "short"}, "map<string,smallint>"),
+        ({"type": "array", "elementType": NESTED}, "array<struct<a:bigint,b:array<int>>>"),
+    ],
+)
+def test_types_are_told_in_sparks_short_spelling(told, spark):
+    text = json.dumps({"type": "struct", "fields": [field("c", told)]})
+
+    assert schema_from_json(text).columns == (Column("c", spark),)
+
+
+def test_comments_and_nullability_come_along():
+    told = field("c", "long", nullable=False, metadata={"comment": "Its number"})
+
+    found = schema_from_json(json.dumps({"type": "struct", "fields": [told]}))
+
+    assert found.columns == (Column("c", "bigint", nullable=False, comment="Its number"),)
+
+
+def test_the_head_of_a_folder_costs_its_newest_commit_and_no_other(tmp_path):
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    (log / "00000000000000000008.json").write_text("damaged")
+    (log / "00000000000000000009.json").write_text('{"commitInfo":{"operation":"WRITE"}}\n')
+    (log / "00000000000000000010.checkpoint.parquet").write_bytes(b"")
+    (log / "00000000000000000010.crc").write_bytes(b"")
+
+    assert LOG.head(str(tmp_path)) == Head(9, "")
+    assert LOG.head(f"file://{tmp_path}") == Head(9, "")
+
+
+def test_a_folder_without_a_log_is_no_table(tmp_path):
+    (tmp_path / "part.parquet").write_bytes(b"")
+
+    assert LOG.head(str(tmp_path)) is None
+    assert LOG.facts(str(tmp_path)) is None
+
+
+def test_a_table_whose_log_is_damaged_says_so_and_not_that_it_is_gone(tmp_path):
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    (log / "00000000000000000000.json").write_text('{"commitInfo":')
+
+    with pytest.raises(TableError) as caught:
+        LOG.facts(str(tmp_path))
+
+    assert caught.value.code == "log-unreadable"
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_spark_and_the_listing_overlook_the_same_files(tmp_path, prefix):
+    for name in ("_day=1/a.csv", "b.csv", "_temporary/c.csv", "d.csv._COPYING_", ".e.csv"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("x")
+    root = f"{prefix}{tmp_path}"
+
+    found = LOG.listing(a_source("files", path=root, format="csv"))
+
+    assert found.files == (f"{root}/_day=1/a.csv", f"{root}/b.csv")
+
+
+def test_a_link_to_nothing_is_no_file(tmp_path):
+    (tmp_path / "a.csv").symlink_to(tmp_path / "gone.csv")
+
+    assert LOG.listing(a_source("files", path=str(tmp_path), format="csv")).files == ()
+
+
+def test_a_single_file_is_its_own_listing(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x")
+
+    assert LOG.listing(a_source("files", path=str(file), format="csv")).files == (str(file),)
+
+
+def test_a_uri_that_is_not_there_is_a_missing_source(tmp_path):
+    source = a_source("files", path=f"file://{tmp_path}/gone", format="csv")
+
+    with pytest.raises(TableError) as caught:
+        LOG.listing(source)
+
+    assert caught.value.code == "source-missing"

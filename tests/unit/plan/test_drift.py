@@ -1,0 +1,139 @@
+"""Which state a model is in: the first that holds, with the others beside it."""
+
+from dataclasses import replace
+
+import pytest
+
+from fakes.builders import NOON, a_model, a_project, a_source, a_success
+from penstock.core.facts import Commit, Head
+from penstock.core.model import Append, Fingerprint, Merge, View, WindowSettings
+from penstock.core.pin import DeltaPin
+from penstock.core.records import ModelRecord, Status
+from penstock.core.step import StepFailure
+from penstock.plan.drift import drift
+from penstock.plan.values import Now, Observed, Reason, State
+
+BASE = a_model("base")
+USERS = a_model("users", "raw.events", "base")
+PROJECT = a_project(BASE, USERS, a_source("events"))
+NEW, OLD = DeltaPin("id-events", 3), DeltaPin("id-events", 2)
+BUILT = a_success(BASE, version=4)
+GOOD = a_success(USERS, 2, raw__events=NEW, base=DeltaPin("id-base", 4))
+FOREIGN = Commit(1, NOON, "DELETE", changes_data=True)
+HERE = Observed(Head(0, "step"))
+OTHER_SQL = Fingerprint("x", "x")
+FAILURE = StepFailure("duplicate-keys", "…")
+
+
+def reason(record: ModelRecord | None, seen: Observed = HERE, model=USERS) -> Reason:
+    records = {"base": BUILT} | ({} if record is None else {"users": record})
+    project = replace(PROJECT, models={**PROJECT.models, "users": model})
+    return drift(project, model, records, Now(NOON, {"users": seen}, {"raw.events": NEW}))
+
+
+def everything_wrong() -> ModelRecord:
+    pins = {"raw.events": OLD, "base": DeltaPin("id-base", 3)}
+    return replace(GOOD, status=Status.FAILED, failure=FAILURE, fingerprint=OTHER_SQL, pins=pins)
+
+
+def test_nothing_differs():
+    assert reason(GOOD) == Reason(State.CURRENT)
+
+
+def test_the_first_state_counts_and_the_others_stand_beside_it_in_order():
+    tampered = replace(HERE, foreign=(FOREIGN,))
+
+    assert reason(everything_wrong(), tampered) == Reason(
+        State.FAILED,
+        "duplicate-keys",
+        (State.TAMPERED, State.SQL_CHANGED, State.SOURCE_CHANGED, State.UPSTREAM_CHANGED),
+    )
+
+
+def test_a_missing_table_hides_what_others_did_to_it():
+    found = reason(everything_wrong(), Observed())
+
+    assert (found.state, found.also[0]) == (State.FAILED, State.MISSING)
+    assert State.TAMPERED not in found.also
+
+
+def test_another_table_in_its_place_is_a_missing_one():
+    found = reason(replace(GOOD, table_id="id-1"), replace(HERE, table_id="id-2"))
+
+    assert found == Reason(State.MISSING, "another table took its place")
+
+
+@pytest.mark.parametrize(
+    ("pins", "state", "detail"),
+    [
+        ({"raw.events": OLD}, State.SOURCE_CHANGED, "raw.events v2 -> v3"),
+        ({"base": DeltaPin("id-base", 3)}, State.UPSTREAM_CHANGED, "base"),
+        ({"base": DeltaPin("id-other", 9)}, State.UPSTREAM_CHANGED, "base"),
+    ],
+)
+def test_an_input_that_moved_on_is_named(pins, state, detail):
+    assert reason(replace(GOOD, pins={**GOOD.pins, **pins})) == Reason(state, detail)
+
+
+def test_an_upstream_that_was_read_after_its_last_change_has_not_moved():
+    later = {**GOOD.pins, "base": DeltaPin("id-base", 6)}
+
+    assert reason(replace(GOOD, pins=later)).state is State.CURRENT
+
+
+def test_an_input_that_the_record_does_not_know_is_new():
+    assert reason(replace(GOOD, pins={"base": GOOD.pins["base"]})) == Reason(
+        State.SOURCE_CHANGED, "raw.events is new"
+    )
+
+
+def test_changed_settings_are_told_from_changed_sql():
+    mark = USERS.fingerprint
+    other = replace(GOOD, fingerprint=replace(mark, settings="before"))
+
+    assert reason(other) == Reason(State.SQL_CHANGED, "its settings changed")
+
+
+def test_a_layout_that_differs_is_no_drift():
+    assert reason(replace(GOOD, fingerprint=replace(USERS.fingerprint, layout="before"))).state is (
+        State.CURRENT
+    )
+
+
+@pytest.mark.parametrize(
+    "strategy", [Append(WindowSettings("n")), Merge(("id",), WindowSettings("n"))]
+)
+def test_new_rows_for_a_window_are_no_drift_and_other_differences_are(strategy):
+    windowed = replace(USERS, strategy=strategy)
+    behind = replace(GOOD, pins={**GOOD.pins, "raw.events": OLD})
+
+    assert not reason(behind, model=windowed).drift
+    assert reason(replace(behind, fingerprint=OTHER_SQL), model=windowed).drift
+    assert reason(behind).drift
+
+
+def test_a_view_has_no_rows_that_could_be_stale():
+    view = replace(USERS, strategy=View())
+
+    assert reason(everything_wrong(), Observed(), view) == Reason(
+        State.FAILED, "duplicate-keys", (State.SQL_CHANGED,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "state"),
+    [
+        (Observed(), State.NEVER_RUN),
+        (HERE, State.FOREIGN_TABLE),
+        (replace(HERE, ever_ours=True), State.UNRECORDED),
+    ],
+)
+def test_without_a_record_the_log_tells_whose_table_it_is(seen, state):
+    assert reason(None, seen).state is state
+
+
+def test_a_try_that_failed_does_not_make_a_foreign_table_ours():
+    failed = ModelRecord("users", Status.FAILED, 1, failure=FAILURE)
+
+    assert reason(failed, Observed()) == Reason(State.FAILED, "duplicate-keys")
+    assert reason(failed).state is State.FOREIGN_TABLE

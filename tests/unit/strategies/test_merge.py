@@ -1,0 +1,146 @@
+from penstock.core.model import Merge
+from penstock.core.statement import Commit, Stage
+from penstock.strategies.merge import merge
+from unit.strategies.builds import a_build
+
+BY_ID = Merge(("id",), None)
+KNOWN = "id int, name string"
+
+
+def source(strategy: Merge, **more: object) -> Stage:
+    return merge(a_build(strategy, **more), strategy).stages[0]  # type: ignore[arg-type]
+
+
+def changes(strategy: Merge = BY_ID, **more: object) -> Stage:
+    build = a_build(strategy, **{"table": KNOWN, **more})  # type: ignore[arg-type]
+    return merge(build, strategy).stages[1]
+
+
+def commit(new: int, changed: int, strategy: Merge = BY_ID, **more: object) -> Commit | None:
+    build = a_build(strategy, **{"table": KNOWN, **more})  # type: ignore[arg-type]
+    return merge(build, strategy).decide({"new": new, "changed": changed})
+
+
+def test_the_first_merge_makes_the_table_from_the_checked_rows() -> None:
+    work = merge(a_build(BY_ID), BY_ID)
+
+    assert [stage.view for stage in work.stages] == ["penstock_source"]
+    assert work.decide({}) == Commit(
+        "CREATE OR REPLACE TABLE delta.`/w/s/users` USING delta "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        "AS SELECT `id`, `name` FROM `penstock_source`"
+    )
+
+
+def test_rows_are_read_once_with_the_number_of_rows_that_share_their_key() -> None:
+    stage = source(BY_ID)
+
+    assert stage.sql == (
+        "SELECT `id`, `name`, count(*) OVER (PARTITION BY `id`) AS `_ps_copies` "
+        "FROM `penstock_query`"
+    )
+    assert stage.look == (
+        "SELECT count(*) AS `rows`, "
+        "count(DISTINCT CASE WHEN `_ps_copies` > 1 THEN struct(`id`) END) AS `copied`, "
+        "count_if(`id` IS NULL) AS `null_keys` FROM `penstock_source`"
+    )
+
+
+def test_duplicate_and_null_keys_are_refused_with_samples() -> None:
+    copied, nulls = source(Merge(("id", "name"), None)).rules
+
+    assert (copied.code, nulls.code) == ("duplicate-keys", "null-key")
+    assert copied.samples == (
+        "SELECT concat(concat('id=', coalesce(CAST(`id` AS STRING), 'NULL'), ', ', "
+        "'name=', coalesce(CAST(`name` AS STRING), 'NULL')), ' ×', max(`_ps_copies`)) "
+        "FROM `penstock_source` WHERE `_ps_copies` > 1 GROUP BY `id`, `name` ORDER BY 1 LIMIT 5"
+    )
+    assert nulls.sentence.format(count=2, samples="id=NULL, name=a") == (
+        "2 rows in the query of 'users' have NULL in their key (id, name) (e.g. id=NULL, name=a)"
+    )
+
+
+def test_on_duplicate_latest_keeps_the_newest_row_of_each_key() -> None:
+    assert source(Merge(("id",), None, order_by=("at", "seq"))).sql == (
+        "SELECT `id`, `name`, 1 AS `_ps_copies` FROM (SELECT *, row_number() OVER "
+        "(PARTITION BY `id` ORDER BY `at` DESC NULLS LAST, `seq` DESC NULLS LAST) AS `_ps_rank` "
+        "FROM `penstock_query`) WHERE `_ps_rank` = 1"
+    )
+
+
+def test_only_new_and_changed_rows_are_kept_for_the_commit() -> None:
+    assert changes().sql == (
+        "SELECT s.`id`, s.`name`, m.`_ps_differs` IS NULL AS `_ps_is_new` "
+        "FROM `penstock_source` s LEFT JOIN ("
+        "SELECT s.`id`, NOT (s.`name` <=> t.`name`) AS `_ps_differs` "
+        "FROM `penstock_source` s JOIN `penstock_target` t ON s.`id` = t.`id`"
+        ") m ON s.`id` = m.`id` WHERE coalesce(m.`_ps_differs`, true)"
+    )
+
+
+def test_null_keys_that_match_are_compared_null_safe_everywhere() -> None:
+    strategy = Merge(("id",), None, match_null_keys=True)
+
+    stage = changes(strategy)
+
+    assert stage.sql.count("s.`id` <=> t.`id`") == 1
+    assert stage.sql.count("s.`id` <=> m.`id`") == 1
+    assert "count_if(false) AS `null_keys`" in source(strategy).look
+
+
+def test_maps_are_compared_as_text_and_a_new_column_differs_when_it_has_a_value() -> None:
+    sql = changes(
+        query="id int, tags map<string,int>, more int", table="id int, tags map<string,int>"
+    ).sql
+
+    assert (
+        "NOT (to_json(struct(s.`tags`)) <=> to_json(struct(t.`tags`)) AND s.`more` IS NULL) "
+        "AS `_ps_differs`"
+    ) in sql
+
+
+def test_a_table_of_keys_alone_never_changes_a_row() -> None:
+    assert "SELECT s.`id`, false AS `_ps_differs`" in changes(query="id int", table="id int").sql
+
+
+def test_nothing_new_and_nothing_changed_is_no_commit() -> None:
+    assert commit(0, 0) is None
+
+
+def test_only_new_rows_are_an_append() -> None:
+    assert commit(3, 0) == Commit(
+        "INSERT INTO delta.`/w/s/users` BY NAME SELECT `id`, `name` FROM `penstock_stage`",
+        once=True,
+    )
+
+
+def test_only_changed_rows_are_an_update() -> None:
+    found = commit(0, 3)
+
+    assert found is not None
+    assert found.sql == (
+        "MERGE INTO delta.`/w/s/users` t USING (SELECT `id`, `name` FROM `penstock_stage`) s "
+        "ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET t.`id` = s.`id`, t.`name` = s.`name`"
+    )
+
+
+def test_new_and_changed_rows_are_one_merge() -> None:
+    found = commit(1, 1)
+
+    assert found is not None
+    assert found.sql.endswith(
+        "WHEN MATCHED THEN UPDATE SET t.`id` = s.`id`, t.`name` = s.`name` "
+        "WHEN NOT MATCHED THEN INSERT (`id`, `name`) VALUES (s.`id`, s.`name`)"
+    )
+    assert not found.once
+
+
+def test_a_merge_that_widens_the_table_takes_all_columns() -> None:
+    found = commit(1, 1, table="id int", evolves=True)
+
+    assert found is not None
+    assert found.sql == (
+        "MERGE WITH SCHEMA EVOLUTION INTO delta.`/w/s/users` t "
+        "USING (SELECT `id`, `name` FROM `penstock_stage`) s ON t.`id` = s.`id` "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
