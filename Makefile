@@ -54,7 +54,7 @@ bench: setup ## measure what the docs promise
 	$(WITH_JAVA) $(BIN)/python scripts/bench
 
 .PHONY: docs
-docs: $(INSTALLED) ## write the generated pages anew: commands, errors, checks, strategies
+docs: $(INSTALLED) ## write docs/cli.md anew from the commands' own --help
 	$(BIN)/python scripts/docs
 
 .PHONY: lock

@@ -4,7 +4,6 @@ The tables of the warm project exist and are on record, as after a run of all mo
 logs are written by this script, because building a thousand tables is not what is measured.
 """
 
-# ruff: noqa: INP001, S101, S603  scripts, no package; it starts penstock itself
 from __future__ import annotations
 
 import datetime as dt
@@ -20,19 +19,19 @@ import generate
 from timing import median_of
 
 from penstock.app.wire import Where, open_shop
+from penstock.core.graph import ordered
 from penstock.core.model import window_settings
-from penstock.core.pin import DeltaPin, InputPin, Pin, ViewPin
+from penstock.core.pin import DeltaPin, InputPin, Pin
+from penstock.core.ports import RebuiltStep
 from penstock.core.project import Project
+from penstock.core.records import ModelRecord, Status
 from penstock.core.step import Intent, Outcome, StepKind
 from penstock.core.token import write_token
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
 from penstock.plan.drift import wanted_pins
 from penstock.plan.planner import upstream_models
-from penstock.core.graph import ordered
 from penstock.plan.values import Now
-from penstock.core.ports import RebuiltStep
-from penstock.core.records import ModelRecord, Status
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 NO_JAVA = {**os.environ, "PATH": "/nowhere", "JAVA_HOME": ""}
@@ -67,7 +66,9 @@ def _seconds(words: list[str], root: Path) -> float:
 
 
 def _call(words: list[str], root: Path) -> None:
-    told = subprocess.run([PENSTOCK, *words], cwd=root, env=NO_JAVA, capture_output=True, check=False)
+    told = subprocess.run(
+        [PENSTOCK, *words], cwd=root, env=NO_JAVA, capture_output=True, check=False
+    )
     assert told.returncode == 0, told.stderr.decode()
 
 
@@ -84,14 +85,21 @@ def _pretend_built(root: Path) -> None:
     steps = []
     now = Now(shop.clock.now(), {}, sources)
     for number, name in enumerate(_order(project), start=1):
-        step = _step(project, name, number, wanted_pins(project, project.models[name], records, now))
+        step = _step(
+            project, name, number, wanted_pins(project, project.models[name], records, now)
+        )
         intent = step.intent
         if intent.uri:
             token = write_token(intent, "bench", store.archive.store_id())
             _write_log(Path(intent.uri), f"id-{name}", token)
         records[name] = ModelRecord(
-            name, Status.SUCCESS, number, step_seq=number, table_id=f"id-{name}",
-            commit_version=0 if intent.uri else None, settled_version=0 if intent.uri else None,
+            name,
+            Status.SUCCESS,
+            number,
+            step_seq=number,
+            table_id=f"id-{name}",
+            commit_version=0 if intent.uri else None,
+            settled_version=0 if intent.uri else None,
         )
         steps.append(step)
     store.archive.rebuild(steps)
@@ -111,10 +119,20 @@ def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> Reb
     marks = (Watermark(first, settings.time_column, mark),) if settings else ()
     uri = "" if model.is_view else project.uri_of(model.table)
     intent = Intent(
-        step=f"step-{number}", run="bench", model=name, table=model.table, uri=uri,
-        kind=StepKind.BUILD, strategy=model.strategy_name, reason="", triggered_by="run",
-        run_timestamp=moment, fingerprint=model.fingerprint, watermarks=marks,
-        inputs=tuple(InputPin(each, pin) for each, pin in pins.items()), step_seq=number,
+        step=f"step-{number}",
+        run="bench",
+        model=name,
+        table=model.table,
+        uri=uri,
+        kind=StepKind.BUILD,
+        strategy=model.strategy_name,
+        reason="",
+        triggered_by="run",
+        run_timestamp=moment,
+        fingerprint=model.fingerprint,
+        watermarks=marks,
+        inputs=tuple(InputPin(each, pin) for each, pin in pins.items()),
+        step_seq=number,
     )
     version = 0 if uri else None
     return RebuiltStep(intent, Outcome(version, f"id-{name}", version), moment)
@@ -124,8 +142,12 @@ def _write_log(folder: Path, table_id: str, token: str) -> None:
     log = folder / "_delta_log"
     log.mkdir(parents=True)
     metadata = {
-        "id": table_id, "format": {"provider": "parquet", "options": {}}, "schemaString": SCHEMA,
-        "partitionColumns": [], "configuration": {}, "createdTime": 0,
+        "id": table_id,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": SCHEMA,
+        "partitionColumns": [],
+        "configuration": {},
+        "createdTime": 0,
     }
     lines = [
         {"commitInfo": {"timestamp": 0, "operation": "WRITE", "userMetadata": token}},

@@ -3,7 +3,7 @@
 python bench/generate.py DIR MODELS
 """
 
-# ruff: noqa: INP001  a script, no package
+
 from __future__ import annotations
 
 import sys

@@ -32,15 +32,18 @@ class Merging:
         place.write("models/m/target.sql", MODEL)
         self.deliver(f"SELECT {COLUMNS.format(salt=0)} FROM range({rows})")
         place.run()
-        place.sql(f"CREATE TABLE {place.delta('hand')} USING delta TBLPROPERTIES "
-                  "('delta.enableDeletionVectors' = 'true') AS "
-                  f"SELECT * FROM {place.delta('landing/batch')}")
+        place.sql(
+            f"CREATE TABLE {place.delta('hand')} USING delta TBLPROPERTIES "
+            "('delta.enableDeletionVectors' = 'true') AS "
+            f"SELECT * FROM {place.delta('landing/batch')}"
+        )
         self.next_batch()
 
     def deliver(self, query: str) -> None:
         """Replace the source's rows."""
-        self.place.sql(f"CREATE OR REPLACE TABLE {self.place.delta('landing/batch')} USING delta "
-                       f"AS {query}")
+        self.place.sql(
+            f"CREATE OR REPLACE TABLE {self.place.delta('landing/batch')} USING delta AS {query}"
+        )
 
     def next_batch(self) -> None:
         """Deliver the next 1%."""
@@ -64,9 +67,11 @@ class Merging:
     def by_careful_hand(self) -> None:
         """Merge the batch with the guarantees that penstock gives."""
         batch = self.place.delta("landing/batch")
-        bad = self.place.spark.newSession().sql(
-            f"SELECT count(*) - count(DISTINCT id) + count_if(id IS NULL) FROM {batch}"
-        ).collect()[0][0]
+        bad = (
+            self.place.spark.newSession()
+            .sql(f"SELECT count(*) - count(DISTINCT id) + count_if(id IS NULL) FROM {batch}")
+            .collect()[0][0]
+        )
         assert bad == 0
         self.place.sql(
             f"MERGE INTO {self.place.delta('hand')} t USING {batch} s ON t.id = s.id "

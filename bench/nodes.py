@@ -1,6 +1,5 @@
 """What penstock costs per table: 30 small tables, against the same statements on plain threads."""
 
-# ruff: noqa: INP001, S101  scripts, no package; a benchmark that is wrong must stop
 from __future__ import annotations
 
 import tempfile

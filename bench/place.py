@@ -29,7 +29,9 @@ targets:
 def start_spark(folder: Path) -> SparkSession:
     """Start Spark as penstock starts it, so that both sides have the same settings."""
     spark = SparkSettings("local[*]", "6g", {})
-    return launch(LaunchSettings(spark, str(folder / "warehouse"), folder / "spark.log"), os.environ)
+    return launch(
+        LaunchSettings(spark, str(folder / "warehouse"), folder / "spark.log"), os.environ
+    )
 
 
 class Place:

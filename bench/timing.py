@@ -45,7 +45,9 @@ def side_by_side(
 def tell(what: str, pair: Pair, aim: str) -> None:
     """Print one line: medians, ratio, aim."""
     ours, base = statistics.median(pair.ours), statistics.median(pair.baseline)
-    print(f"{what:<52} {ours:8.2f} s {base:8.2f} s  ratio {pair.ratio:5.2f}  (aim {aim})", flush=True)
+    print(
+        f"{what:<52} {ours:8.2f} s {base:8.2f} s  ratio {pair.ratio:5.2f}  (aim {aim})", flush=True
+    )
 
 
 def median_of(work: Callable[[], object], rounds: int) -> float:

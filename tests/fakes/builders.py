@@ -34,6 +34,7 @@ def a_model(name: str, *inputs: str, strategy: Strategy | None = None, **changes
         "strategy": strategy or Table(),
         "query": Query(text, text, text, read),
         "fingerprint": Fingerprint(f"sql-{name}", f"canonical-{name}", "", ""),
+        "depends_on": tuple(each.name for each in read if each.kind is InputKind.MODEL),
     }
     return Model(**(settings | changes))  # type: ignore[arg-type]
 

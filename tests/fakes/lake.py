@@ -47,6 +47,8 @@ class FakeTable:
     rewrites: list[bool] = field(default_factory=list)
     highs: list[Mapping[str, str]] = field(default_factory=list)
     rows: int = 0
+    comment: str = ""
+    properties: dict[str, str] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
     damaged: set[int] = field(default_factory=set)
     transactions: dict[str, int] = field(default_factory=dict)
@@ -214,7 +216,15 @@ class FakeLog:
             return None
         rows, size = (table.rows, 100 * table.rows) if counts else (None, None)
         last = len(table.commits) - 1
-        return TableFacts(table.table_id, last, table.schema, rows=rows, size_bytes=size)
+        return TableFacts(
+            table.table_id,
+            last,
+            table.schema,
+            properties=dict(table.properties),
+            comment=table.comment,
+            rows=rows,
+            size_bytes=size,
+        )
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
         table = self.lake.tables.get(uri)

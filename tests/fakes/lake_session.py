@@ -27,7 +27,11 @@ OPERATIONS = {
     "COMMENT": "SET TBLPROPERTIES",
 }
 _READ = re.compile(r"\b(?:FROM|JOIN)\s+(?:`(\w+)`|(\w+)\b)(?![.(])", re.IGNORECASE)
-_HIGH = re.compile(r"CAST\(max\(`(\w+)`\) AS STRING\) FROM `(\w+)`.*?\) AS (high_\d+)")
+_COMMENT = re.compile(r"(?:COMMENT|COMMENT ON TABLE \S+ IS) '([^']*)'")
+_PROPERTIES = re.compile(r"TBLPROPERTIES \(([^)]*)\)")
+_HIGH = re.compile(
+    r"max\(`(\w+)`\) AS STRING\) AS (high_\d+), count_if\([^)]*\) AS nulls_\d+ FROM `(\w+)`"
+)
 
 
 @dataclass
@@ -89,8 +93,28 @@ class FakeSession:
             table.transactions[intent.model] = intent.step_seq
         token = write_token(intent, *self.lake.signature())
         made = schema if word not in ("ALTER", "COMMENT") else None
-        self.lake.write(intent.uri, OPERATIONS[word], made, token)
+        self.lake.write(intent.uri, OPERATIONS[word], made, token, self._highs() if made else None)
+        self._describe(intent.uri, statement.sql)
         self.lake.meet(self.model, "committed")
+
+    def _highs(self) -> dict[str, str]:
+        """Give the greatest values of what was read: what is written has them too."""
+        found: dict[str, str] = {}
+        for view, (schema, _) in self.views.items():
+            for name in schema.names:
+                known, high = found.get(name), self._high(view, name)
+                if high is not None and (known is None or int(known) < int(high)):
+                    found[name] = high
+        return found
+
+    def _describe(self, uri: str, sql: str) -> None:
+        """Keep the properties and the comment that a statement sets."""
+        table = self.lake.tables[uri]
+        if sql.startswith("CREATE"):
+            table.comment, table.properties = "", {}
+        table.comment = next(iter(_COMMENT.findall(sql)), table.comment)
+        for told in _PROPERTIES.findall(sql):
+            table.properties.update(re.findall(r"'([^']*)' = '([^']*)'", told))
 
     def _do(self, word: str, sql: str) -> None:
         self.lake.meet(self.model, word)
@@ -119,14 +143,18 @@ class FakeSession:
             return told() if callable(told) else told
         row: dict[str, str | int | None] = {"rows": 1, "copied": 0, "null_keys": 0, "late": 0}
         row |= {"new": 1, "changed": 0} | {f"nulls_{number}": 0 for number in range(9)}
-        return row | {high: self._high(view, column) for column, view, high in _HIGH.findall(sql)}
+        return row | {high: self._high(view, column) for column, high, view in _HIGH.findall(sql)}
 
     def _high(self, view: str, column: str) -> str | None:
         relation = self.views[view][1]
-        if relation is None or not isinstance(relation.read, DeltaRead):
-            return None
-        table, version = self.lake.tables[relation.read.uri], relation.read.version
-        return table.highs[-1 if version is None else version].get(column)
+        match relation and relation.read:
+            case DeltaRead(uri, version):
+                return self.lake.tables[uri].highs[-1 if version is None else version].get(column)
+            case QueryRead(sql):
+                highs = [self._high(each, column) for each in self._views_in(sql)]
+                return max((high for high in highs if high is not None), default=None, key=int)
+            case _:
+                return None
 
 
 def _names(sql: str) -> list[str]:

@@ -11,6 +11,7 @@ from fakes.builders import a_project
 from fakes.clock import FixedClock
 from fakes.flaky import FlakyStore
 from fakes.lake import FakeLake
+from fakes.shops import an_intent
 from penstock.app.events import Listener, silent
 from penstock.app.faults import inert
 from penstock.app.planning import Planned, make_plan
@@ -19,7 +20,10 @@ from penstock.app.request import RunRequest
 from penstock.app.run import run
 from penstock.app.shop import Shop
 from penstock.core.model import Model, Source
+from penstock.core.pin import InputPin
 from penstock.core.records import Holder, ModelRecord
+from penstock.core.step import Intent
+from penstock.core.token import write_token
 from penstock.plan.values import Options
 from penstock.state.memory import MemoryStore
 
@@ -38,7 +42,7 @@ class Workshop:
         self.store = FlakyStore(
             MemoryStore(self.clock, self.project.lease, pid_alive=self.pid_alive)
         )
-        self.lake = FakeLake(lambda: ("0.1.0", self.store.archive.store_id()))
+        self.lake = FakeLake(self.signature)
         for source in self.project.sources.values():
             self.lake.land(source.path, "id int, n int", n="1")
 
@@ -67,6 +71,28 @@ class Workshop:
 
     def plan(self, *select: str, **asked: Any) -> Planned:
         return make_plan(self.shop(), select, (), Options(**asked))
+
+    def begin(self, holder: Holder, model: str, step: str = "step-other", **changes: Any) -> Intent:
+        """Begin a step of a model as another run would; it reads the sources as they are now."""
+        made = self.project.models[model]
+        read = [self.project.sources.get(name.name) for name in made.query.inputs]
+        pins = [(str(each.table), self.lake.log.facts(each.path)) for each in read if each]
+        intent = replace(
+            an_intent(made),
+            step=step,
+            run=holder.run,
+            inputs=tuple(InputPin(name, facts.pin) for name, facts in pins if facts),
+            **changes,
+        )
+        begun = self.store.journal.begin(intent, {}, holder, None)
+        return replace(intent, step_seq=begun.step_seq)
+
+    def commit(self, intent: Intent) -> int:
+        """Commit a step as its run would."""
+        return self.lake.land(intent.uri, "id int, n int", write_token(intent, *self.signature()))
+
+    def signature(self) -> tuple[str, str]:
+        return "0.1.0", self.store.archive.store_id()
 
     def records(self) -> dict[str, ModelRecord]:
         return dict(self.store.records.models())

@@ -1,5 +1,7 @@
 """Strategies on real tables: cases J7, J11 to J17 of the project's acceptance list."""
 
+import datetime as dt
+
 import pytest
 
 from fakes.place import Place, statuses
@@ -351,3 +353,45 @@ def test_layout_and_comments_are_those_of_the_project(events) -> None:
     assert told.partition_by == ("id",)
     assert told.properties["delta.enableDeletionVectors"] == "true"
     assert told.properties["delta.enableChangeDataFeed"] == "true"
+
+
+def test_a_date_window_is_measured_by_the_log_and_takes_the_same_rows(place) -> None:
+    place.source("days", "id INT, day DATE")
+    place.model(
+        "log",
+        "select id, day from {{ source('raw', 'days') }}",
+        materialized="append",
+        time_column="day",
+    )
+    place.insert("days", "(1, '2024-01-01')")
+    place.run()
+    place.insert("days", "(2, '2024-01-03'), (3, '2024-01-02')")
+    place.insert("days", "(4, '2023-12-31')")
+
+    second = place.run()
+    place.insert("days", "(5, null)")
+    third = place.run()
+
+    assert [row[0] for row in place.rows("log")] == [1, 2, 3]
+    assert (second["log"].rows.inserted, second["log"].rows.late) == (2, 1)
+    assert str(second["log"].watermarks[0].value) == "DATE 2024-01-03"
+    assert third["log"].error.code == "null-watermark"
+    assert "NULL in 1 rows" in third["log"].error.sentence
+
+
+def test_rows_after_as_of_are_read_by_a_later_run(place) -> None:
+    place.source("events", "id INT, ts TIMESTAMP")
+    place.model(
+        "log",
+        "select id, ts from {{ source('raw', 'events') }}",
+        materialized="append",
+        time_column="ts",
+    )
+    place.insert("events", "(1, '2024-01-01'), (2, '2024-01-05')")
+
+    first = place.run(as_of=dt.datetime(2024, 1, 3, tzinfo=dt.UTC))
+    second = place.run()
+
+    assert (first["log"].rows.inserted, second["log"].rows.inserted) == (1, 1)
+    assert [row[0] for row in place.rows("log")] == [1, 2]
+    assert place.run().plan.is_empty

@@ -42,6 +42,8 @@ def execute(shop: Shop, context: Context, step: Step) -> Ended:
         with committer.rejecting(intent):
             looked = Looking(shop, context, step, model, inputs).look(session)
         intent = _promised(intent, looked, step)
+        if context.as_of is not None and looked.opened is not None:
+            intent = replace(intent, inputs=())  # cut short: the next plan looks again
         if looked.has_nothing_to_read and not step.initial:
             return committer.nothing(intent, looked.late)
         intent = _alter(shop, context, committer, session, intent, looked)

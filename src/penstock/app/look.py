@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.app.arrivals import arrivals
 from penstock.app.inputs import Inputs
 from penstock.app.measure import Measuring, late_rows, measure, views_of
 from penstock.app.run_context import Context
@@ -83,6 +84,7 @@ class Looking:
             if name.kind is not InputKind.THIS and name.name in views
         }
         record = self.context.records.get(self.model.name)
+        pins = {pin.input: pin.pin for pin in self.inputs.pins}
         what = Measuring(
             model=self.model,
             settings=settings,
@@ -91,9 +93,9 @@ class Looking:
             watermarks=self._watermarks(),
             initial=self.step.initial,
             as_of=self.context.as_of,
+            arrived=arrivals(self.shop, pins, record),
         )
-        pins = {pin.input: pin.pin for pin in self.inputs.pins}
-        return measure(session, what), late_rows(self.shop, session, what, pins, record)
+        return measure(session, what), late_rows(session, what)
 
     def _watermarks(self) -> tuple[Watermark, ...]:
         record = self.context.records.get(self.model.name)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from penstock.app.shop import Shop
-from penstock.core.model import Model, WindowSettings
+from penstock.app.arrivals import Arrived
+from penstock.core.model import Model, NullWatermark, WindowSettings
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.pin import DeltaPin, Pin
 from penstock.core.ports import StepSession
-from penstock.core.records import ModelRecord
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
@@ -25,6 +23,8 @@ from penstock.plan.windows import (
 )
 from penstock.strategies.relations import Bound
 
+_EXACT = ("date", "tinyint", "smallint", "int", "bigint")
+
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
@@ -37,6 +37,7 @@ class Measuring:
     watermarks: tuple[Watermark, ...]
     initial: bool
     as_of: dt.datetime | None = None
+    arrived: Mapping[str, Arrived] = field(default_factory=dict)
 
 
 def views_of(bound: Bound) -> dict[str, str]:
@@ -47,37 +48,54 @@ def views_of(bound: Bound) -> dict[str, str]:
 def measure(session: StepSession, what: Measuring) -> Opened:
     """Find the greatest value and the NULLs of every windowed input, and open the windows.
 
-    Only rows above the watermark are looked at, so files below it are skipped by their
-    statistics.
+    Whole numbers and dates are told by the log; else one scan per input, and only of rows above
+    the watermark: files below it are skipped by their statistics.
     """
-    if not what.initial:
+    if not what.initial:  # before Spark compares a watermark with a column of another type
         check_watermarks(what.model, what.inputs, what.watermarks)
-    parts = [
-        part for number, each in enumerate(what.inputs) for part in _aggregates(number, each, what)
-    ]
-    seen = session.look(f"SELECT {', '.join(parts)}")
-    measured = [
-        Measured(each, _value(each, seen[f"high_{n}"]), int(seen[f"nulls_{n}"] or 0))
-        for n, each in enumerate(what.inputs)
-    ]
+    told = {each.input: _told_by_log(each, what) for each in what.inputs}
+    asked = [each for each in what.inputs if told[each.input] is None]
+    if asked:
+        looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
+        seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
+        for n, each in enumerate(asked):
+            nulls = int(seen[f"nulls_{n}"] or 0)
+            told[each.input] = Measured(each, _value(each, seen[f"high_{n}"]), nulls)
+    measured = [found for found in told.values() if found is not None]
     return opened(what.model, what.settings, measured, what.watermarks, initial=what.initial)
 
 
-def _aggregates(number: int, each: WindowedInput, what: Measuring) -> list[str]:
+def _told_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
+    """Measure whole numbers and dates by the statistics of the files that arrived, without a job.
+
+    Rows that arrived before lie below the watermark and had no NULL, or the model would have
+    failed on them; so this is only for `null_watermark: error`.
+    """
+    arrived = what.arrived.get(each.input)
+    known = _known(what.watermarks, each.input)
+    exact = each.type in _EXACT and what.settings.null_watermark is NullWatermark.ERROR
+    if arrived is None or known is None or not exact or what.initial or what.as_of is not None:
+        return None
+    column, files = each.column, arrived.files
+    if not all(column in f.nulls and (column in f.maximum or f.nulls[column]) for f in files):
+        return None
+    tops = [TypedValue.parse(each.type, f.maximum[column]) for f in files if column in f.maximum]
+    high = max((top for top in tops if top > known), default=None)
+    return Measured(each, high, sum(f.nulls[column] for f in files))
+
+
+def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
     column = quoted(each.column)
-    view = quoted(what.views[each.input])
     known = None if what.initial else _known(what.watermarks, each.input)
-    terms = []
-    if known is not None:
-        terms.append(f"{column} > {known.sql}")
+    terms = [f"{column} > {known.sql}"] if known is not None else []
     if what.as_of is not None and each.type in ("date", "timestamp", "timestamp_ntz"):
         limit = TypedValue.parse(each.type, what.as_of.isoformat())
         terms.append(f"{column} <= {limit.sql}")
-    where = f" WHERE {' AND '.join(terms)}" if terms else ""
-    return [
-        f"(SELECT CAST(max({column}) AS STRING) FROM {view}{where}) AS high_{number}",
-        f"(SELECT count(*) FROM {view} WHERE {column} IS NULL) AS nulls_{number}",
-    ]
+    where = f" WHERE ({' AND '.join(terms)}) OR {column} IS NULL" if terms else ""
+    return (
+        f"(SELECT CAST(max({column}) AS STRING) AS high_{number}, "
+        f"count_if({column} IS NULL) AS nulls_{number} FROM {quoted(what.views[each.input])}{where})"
+    )
 
 
 def _value(each: WindowedInput, text: object) -> TypedValue | None:
@@ -88,55 +106,29 @@ def _known(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
     return next((mark.value for mark in watermarks if mark.input == name), None)
 
 
-def late_rows(
-    shop: Shop,
-    session: StepSession,
-    what: Measuring,
-    pins: Mapping[str, Pin],
-    record: ModelRecord | None,
-) -> int | None:
+def late_rows(session: StepSession, what: Measuring) -> int | None:
     """Count rows at or below the low bound that arrived since the model last read its inputs.
 
     Only appended files of Delta inputs can tell; None where any input cannot. Files whose
     statistics lie above the bound are not opened.
     """
-    if what.initial or record is None:
+    if what.initial:
         return None
-    total = 0
-    for each in what.inputs:
-        now, then = pins.get(each.input), record.pins.get(each.input)
-        known = _known(what.watermarks, each.input)
-        uri = _uri(shop, each.input)
-        if not (isinstance(now, DeltaPin) and isinstance(then, DeltaPin) and uri and known):
-            return None
-        if now.table_id != then.table_id:
-            return None
-        count = _late_in(shop, session, each, (uri, then.version, now.version), what)
-        if count is None:
-            return None
-        total += count
-    return total
+    counts = [_late_in(session, each, what) for each in what.inputs]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
-def _late_in(
-    shop: Shop,
-    session: StepSession,
-    each: WindowedInput,
-    span: tuple[str, int, int],
-    what: Measuring,
-) -> int | None:
-    uri, after, upto = span
-    files = shop.log.added(uri, after, upto) if upto > after else ()
-    if files is None:
+def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int | None:
+    arrived = what.arrived.get(each.input)
+    low = low_bound(what.settings, _known(what.watermarks, each.input))
+    if arrived is None or low is None:
         return None
-    known = _known(what.watermarks, each.input)
-    low = low_bound(what.settings, known)
-    if low is None:
-        return None
-    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in files):
+    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in arrived.files):
         return 0
     before = f"{what.views[each.input]}_before"
-    session.bind([Relation(InputName(InputKind.SOURCE, each.input), before, DeltaRead(uri, after))])
+    read = DeltaRead(arrived.uri, arrived.after)
+    session.bind([Relation(InputName(InputKind.SOURCE, each.input), before, read)])
     below = f"WHERE {quoted(each.column)} {'<' if low.inclusive else '<='} {low.value.sql}"
     seen = session.look(
         f"SELECT (SELECT count(*) FROM {quoted(what.views[each.input])} {below}) - "
@@ -147,12 +139,3 @@ def _late_in(
 
 def _is_above(minimum: str | None, each: WindowedInput, low: TypedValue) -> bool:
     return minimum is not None and TypedValue.parse(each.type, minimum) > low
-
-
-def _uri(shop: Shop, name: str) -> str:
-    project = shop.project
-    if name in project.sources:
-        source = project.sources[name]
-        return source.path if source.is_delta else ""
-    model = project.models.get(name)
-    return "" if model is None or model.is_view else project.uri_of(model.table)

@@ -12,8 +12,9 @@ from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
 from penstock.core.records import ModelRecord
+from penstock.plan.drift import drift
 from penstock.plan.planner import check_adopt, plan
-from penstock.plan.values import Options, Plan, Step
+from penstock.plan.values import Options, Plan, State, Step
 
 _AHEAD = dt.timedelta(seconds=60)
 
@@ -71,6 +72,21 @@ def replan(shop: Shop, context: Context, name: str, options: Options) -> Step | 
     made = plan(shop.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error
+    return made.steps[0] if made.steps else None
+
+
+def still_needed(shop: Shop, context: Context, step: Step, options: Options) -> Step | None:
+    """Decide about a pending step once its upstreams have ended; give other steps as they are.
+
+    None means that no upstream made a change. What is left may be a change of its properties.
+    """
+    model = shop.project.models[step.model]
+    now = context.view.now
+    if not step.reason.pending:
+        return step
+    if drift(shop.project, model, context.records, now).state is not State.CURRENT:
+        return step
+    made = plan(shop.project, [step.model], context.records, now, options)
     return made.steps[0] if made.steps else None
 
 

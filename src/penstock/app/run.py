@@ -11,7 +11,7 @@ from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execute import execute
 from penstock.app.heartbeat import beating
-from penstock.app.planning import Planned, make_plan, replan
+from penstock.app.planning import Planned, make_plan, replan, still_needed
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
@@ -27,8 +27,7 @@ from penstock.core.errors import (
     StateError,
 )
 from penstock.core.records import Run, Status
-from penstock.plan.drift import drift
-from penstock.plan.values import State, Step
+from penstock.plan.values import Step
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 
@@ -49,7 +48,6 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         plan=planned.plan,
         results=(),
         recovered=tuple(str(each) for each in settled),
-        log_path=shop.log_path,
         notes=planned.notes,
     )
     if planned.plan.is_empty:
@@ -125,6 +123,7 @@ class _Runner:
             results=self._in_order(results),
             notes=(*self._report.notes, *notes),
             interrupted=self._interrupted,
+            log_path=self._shop.written_log,
         )
         report = replace(report, resume=resume_command(report, self._request))
         write_artifacts(self._shop, report)
@@ -180,10 +179,11 @@ class _Runner:
         for pause in (*_CONFLICT_PAUSES, None):
             if now is None:
                 return replace(result, status="unchanged", reason="another run built it")
-            if now.reason.pending and self._is_current(now):
+            needed = still_needed(self._shop, self._context, now, self._request.options)
+            if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
-                return self._done(result, execute(self._shop, self._context, now))
+                return self._done(result, execute(self._shop, self._context, needed))
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 if pause is None:
                     raise
@@ -191,12 +191,6 @@ class _Runner:
                     time.sleep(pause)
                 now = replan(self._shop, self._context, now.model, self._request.options)
         return result
-
-    def _is_current(self, step: Step) -> bool:
-        context = self._context
-        model = self._shop.project.models[step.model]
-        reason = drift(self._shop.project, model, context.records, context.view.now)
-        return reason.state is State.CURRENT
 
     def _done(self, result: ModelResult, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome

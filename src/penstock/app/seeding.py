@@ -49,14 +49,13 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
         results=(),
         command=COMMAND,
         recovered=tuple(map(str, settled)),
-        log_path=shop.log_path,
     )
     changed = [each for each in wanted if reasons[each.name].state is not State.CURRENT]
     done = _load(shop, context, changed, reasons) if changed else {}
     results = tuple(done.get(s.name) or _result(s, "unchanged", "current") for s in wanted)
     left = " ".join(result.name for result in results if not result.ok)
     resume = f"penstock seed --select {left!r}" if left else ""
-    report = replace(report, results=results, resume=resume)
+    report = replace(report, results=results, resume=resume, log_path=shop.written_log)
     if changed:
         write_artifacts(shop, report)
     return report

@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from penstock.core.ports import Clock, Engine, Fault, Log, Store
 from penstock.core.project import Project
@@ -54,6 +55,11 @@ class Shop:
         if self._writing is None:
             self._writing = self.open_writing()
         return self._writing
+
+    @property
+    def written_log(self) -> str:
+        """Where the output of Spark went; "" if this command started none."""
+        return self.log_path if Path(self.log_path).is_file() else ""
 
     def holder(self, run: str) -> Holder:
         """Say who this process is."""

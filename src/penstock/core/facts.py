@@ -69,7 +69,13 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class AddedFile:
-    """A file that an append added; `minimum` holds its columns' least values as logged."""
+    """A file that an append added, with its columns' bounds and NULLs as the log has them.
+
+    Bounds of timestamps and long texts are cut in the log: only below `minimum` and above
+    `maximum` of whole numbers and dates is certainly nothing.
+    """
 
     path: str
     minimum: Mapping[str, str] = field(default_factory=dict)
+    maximum: Mapping[str, str] = field(default_factory=dict)
+    nulls: Mapping[str, int] = field(default_factory=dict)

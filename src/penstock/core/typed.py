@@ -50,7 +50,7 @@ class TypedValue:
         """
         family = spark_type.upper().replace(" ", "")
         try:
-            return cls(family, _canonical(family, text.strip()))
+            return cls(family, _canonical(family, text))
         except (ValueError, InvalidOperation) as error:
             raise UsageError(
                 "bad-value", f"{text!r} is not a {family}", hint=f"for example {_example(family)}"
@@ -130,15 +130,16 @@ def read_typed(text: str) -> TypedValue:
     return TypedValue.parse(spark_type, value)
 
 
-def _canonical(family: str, text: str) -> str:
+def _canonical(family: str, given: str) -> str:
+    if family == "STRING":
+        return given  # blanks at its ends sort, too
+    text = given.strip()
     if family in _INTEGERS:
         return str(int(text))
     if family == "DATE":
         return dt.datetime.fromisoformat(text).date().isoformat()
     if family in ("TIMESTAMP", "TIMESTAMP_NTZ"):
         return _moment(family, text)
-    if family == "STRING":
-        return text
     if scale := _DECIMAL.fullmatch(family):
         unit = Decimal(1).scaleb(-int(scale[2]))
         return f"{Decimal(text).quantize(unit, context=_EXACT):f}"

@@ -58,7 +58,7 @@ class Entry:
             elif (add := action.get("add")) and add.get("dataChange"):
                 changes = True
                 rewrites |= add.get("deletionVector") is not None
-                added.append(AddedFile(add["path"], _minimum(add.get("stats"))))
+                added.append(_added(add["path"], add.get("stats")))
             elif (remove := action.get("remove")) and remove.get("dataChange"):
                 changes = rewrites = True
             elif "metaData" in action:
@@ -119,8 +119,15 @@ def _numbers(metrics: dict[str, Any]) -> dict[str, int]:
     return {k: int(v) for k, v in metrics.items() if str(v).lstrip("-").isdigit()}
 
 
-def _minimum(stats: str | None) -> dict[str, str]:
-    if not stats:
-        return {}
-    told = json.loads(stats).get("minValues") or {}
-    return {k: str(v) for k, v in told.items() if not isinstance(v, dict | list)}
+def _added(path: str, stats: str | None) -> AddedFile:
+    told = json.loads(stats) if stats else {}
+    return AddedFile(
+        path,
+        _texts(told.get("minValues") or {}),
+        _texts(told.get("maxValues") or {}),
+        {k: v for k, v in (told.get("nullCount") or {}).items() if isinstance(v, int)},
+    )
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    return {k: str(v) for k, v in values.items() if not isinstance(v, dict | list)}

@@ -5,7 +5,6 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import ELSEWHERE, Workshop
-from fakes.shops import an_intent
 from penstock.core.errors import ConcurrentWriterError, QueryError
 from penstock.core.model import Append, WindowSettings
 from penstock.core.records import Status
@@ -28,50 +27,41 @@ def workshop():
     return Workshop(EVENTS, TOP)
 
 
-def begin_elsewhere(workshop, model=TOP):
-    workshop.store.journal.begin(an_intent(model), {}, ELSEWHERE, None)
+def another_run_tries(workshop):
+    step = workshop.begin(ELSEWHERE, "top").step
+    workshop.store.journal.fail(step, StepFailure("x", "x"))
 
 
 def test_T4_a_target_that_another_run_writes_is_refused_naming_the_holder(workshop):
-    begin_elsewhere(workshop)
+    workshop.begin(ELSEWHERE, "top")
 
     error = workshop.run()["top"].error
 
     assert error.code == "lease-held"
     assert error.sentence == (
-        "s.top is being written by run run-other (host host-b, pid 22) since 2024-03-01 12:00:00 UTC"
+        "s.top is being written by run run-other (host host-b, pid 22) "
+        "since 2024-03-01 12:00:00 UTC"
     )
 
 
 def test_T4_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(workshop, monkeypatch):
-    workshop.run()
-    workshop.lake.land(EVENTS.path)
-    begin_elsewhere(workshop)
+    step = workshop.begin(ELSEWHERE, "top")
 
     def other_run_ends(seconds):
-        pins = workshop.lake.log.facts(EVENTS.path).pin
-        workshop.store.journal.fail("step-top", StepFailure("x", "x"))
-        step = an_intent(TOP, raw__events=pins)
-        workshop.store.journal.begin(step_named(step, "step-2"), {}, ELSEWHERE, None)
-        workshop.store.journal.finish("step-2", Outcome(0, "id-2", 0))
-        workshop.store.journal.unlock("s.top")
+        version = workshop.commit(step)
+        table = workshop.lake.tables[step.uri].table_id
+        workshop.store.journal.finish(step.step, Outcome(version, table, version))
 
     monkeypatch.setattr("penstock.app.commit.time.sleep", other_run_ends)
     report = workshop.run(wait_seconds=60)
 
     assert statuses(report) == {"top": "unchanged"}
     assert report["top"].reason == "another run built it"
-    assert workshop.lake.commits_of("top") == ["CREATE"]
-
-
-def step_named(intent, step):
-    from dataclasses import replace
-
-    return replace(intent, step=step)
+    assert workshop.lake.commits_of("top") == []
 
 
 def test_a_step_that_was_planned_on_an_older_one_is_planned_again(workshop):
-    workshop.lake.trouble("top", "define", lambda: other_step_fails(workshop))
+    workshop.lake.trouble("top", "define", lambda: another_run_tries(workshop))
 
     report = workshop.run()
 
@@ -80,15 +70,10 @@ def test_a_step_that_was_planned_on_an_older_one_is_planned_again(workshop):
     assert [word for _, word, _ in workshop.lake.ran].count("session") == 2
 
 
-def other_step_fails(workshop):
-    begin_elsewhere(workshop)
-    workshop.store.journal.fail("step-top", StepFailure("x", "x"))
-
-
 def test_a_step_that_is_planned_again_reads_its_sources_as_they_are_then(workshop):
     def somebody_delivers():
         workshop.lake.land(EVENTS.path)
-        other_step_fails(workshop)
+        another_run_tries(workshop)
 
     workshop.lake.trouble("top", "define", somebody_delivers)
 
@@ -196,8 +181,6 @@ def test_a_step_whose_log_cannot_be_read_is_left_for_recover():
 
 
 def test_T6_a_step_that_lost_its_lease_does_not_commit(workshop):
-    workshop.lake.trouble("top", "stage")
-    workshop.lake.trouble("top", "define", lambda: None)
     journal = workshop.store.journal
     holds = workshop.store.call
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import Workshop
@@ -58,6 +60,23 @@ def test_a_step_whose_upstream_made_no_change_turns_out_unneeded():
     assert [step.reason.pending for step in report.plan.steps] == [False, True]
     assert statuses(report) == {"merged": "unchanged", "above": "unchanged"}
     assert report["above"].reason == "its upstream made no change"
+    assert workshop.run().plan.is_empty
+
+
+def test_a_step_that_turns_out_unneeded_still_sets_the_comment_that_changed():
+    merged = a_model("merged", "raw.events", strategy=Merge(("id",), None))
+    above = a_model("above", "merged")
+    workshop = Workshop(EVENTS, merged, above)
+    workshop.run()
+    workshop.lake.land(EVENTS.path)
+    workshop.lake.answers("AS `changed`", {"new": 0, "changed": 0})
+    layout = replace(above.fingerprint, layout="told")
+    workshop.has(replace(above, description="All of them", fingerprint=layout))
+
+    report = workshop.run()
+
+    assert statuses(report) == {"merged": "unchanged", "above": "success"}
+    assert workshop.lake.commits_of("above") == ["CREATE", "COMMENT"]
     assert workshop.run().plan.is_empty
 
 
@@ -128,10 +147,8 @@ def test_spark_that_cannot_start_is_told_before_a_run_is_written():
     workshop = Workshop(EVENTS, TOP)
     workshop.lake.trouble("", "require", EnvironmentMissingError("java-missing", "no Java"))
 
-    try:
+    with pytest.raises(EnvironmentMissingError):
         workshop.run()
-    except EnvironmentMissingError as error:
-        assert error.code == "java-missing"
 
     assert workshop.store.calls["start_run"] == 0
 

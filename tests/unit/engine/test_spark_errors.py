@@ -103,7 +103,7 @@ def test_without_a_model_there_is_no_place():
 @pytest.mark.parametrize(
     "text",
     [
-        "An error occurred while calling o5.sql.\n: io.delta.exceptions.ConcurrentAppendException: …",
+        "An error occurred while calling o5.sql.\n: io.delta.ConcurrentAppendException: …",
         "[DELTA_CONCURRENT_APPEND] Files were added to the root of the table",
         "io.delta.exceptions.MetadataChangedException: [DELTA_METADATA_CHANGED] …",
         "[DELTA_PROTOCOL_CHANGED] ProtocolChangedException: The protocol version was changed",

@@ -1,0 +1,150 @@
+"""Projects with mistakes in them, from the command line: cases J1, J3, J4, J17 and J22."""
+
+import pytest
+
+TWO = "{{ config(materialized='table') }}\nselect * from {{ ref('two') }}\n"
+
+
+@pytest.fixture
+def only(shop):
+    """Write a project of these models alone."""
+
+    def written(**models):
+        gone = dict.fromkeys(
+            (
+                "models/sources.yml",
+                "models/staging/users_clean.sql",
+                "models/staging/log.sql",
+                "models/marts/daily.sql",
+            )
+        )
+        return shop(**(gone | models))
+
+    return written
+
+
+def test_J1_one_validate_lists_all_broken_files_and_creates_no_state(only, call):
+    root = only(
+        **{
+            "models/a/bad_jinja.sql": "select 1\n{% if %}\n",
+            "models/a/one.sql": TWO,
+            "models/a/same.sql": "select 1 as id\n",
+            "models/a/two.sql": "select * from {{ ref('one') }}\n",
+            "models/a/unknown_key.sql": "{{ config(materialised='table') }}\nselect 1 as id\n",
+            "models/a/unknown_ref.sql": "select *\nfrom {{ ref('sane') }}\n",
+            "models/b/same.sql": "select 1 as id\n",
+        }
+    )
+
+    answer = call("validate")
+
+    assert answer.code == 1
+    assert answer.err == ""
+    assert answer.out == (
+        "models/a/bad_jinja.sql:2: error: template-syntax: "
+        "Expected an expression, got 'end of statement block'\n"
+        "models/a/one.sql:2: error: dependency-cycle: "
+        "one → two → one (models/a/one.sql:2, models/a/two.sql:1)\n"
+        "  hint: a model cannot read what is built from it; take one of these references out\n"
+        "models/a/unknown_key.sql:1: error: unknown-key: unknown key 'materialised'\n"
+        "  hint: did you mean 'materialized'?\n"
+        "models/a/unknown_ref.sql:2: error: unknown-reference: no model is called 'sane'\n"
+        "  hint: did you mean 'same'?\n"
+        "models/b/same.sql:1: error: duplicate-model: "
+        "'same' is defined in models/a/same.sql and models/b/same.sql\n"
+        "  hint: model names are unique in the project, whatever the folder; rename one\n"
+        "5 errors, 0 warnings\n"
+    )
+    assert list(root.glob(".penstock/state*")) == []
+
+
+@pytest.mark.parametrize("command", ["validate", "list", "plan", "run"])
+def test_J3_a_cycle_is_printed_with_its_path_and_its_three_places(command, only, call):
+    only(
+        **{
+            "models/m/a.sql": "select *\nfrom {{ ref('c') }}\n",
+            "models/m/b.sql": "select * from {{ ref('a') }}\n",
+            "models/m/c.sql": "select * from m.b\n",
+        }
+    )
+
+    answer = call(command)
+
+    assert answer.code == 1
+    assert answer.out + answer.err == (
+        "models/m/a.sql:2: error: dependency-cycle: "
+        "a → b → c → a (models/m/a.sql:2, models/m/b.sql:1, models/m/c.sql:1)\n"
+        "  hint: a model cannot read what is built from it; take one of these references out\n"
+        "1 error, 0 warnings\n"
+    )
+
+
+def test_J4_a_misspelt_reference_is_answered_with_the_model_that_was_meant(shop, call):
+    shop(**{"models/marts/daily.sql": "select count(*) as n\nfrom {{ ref('user_clean') }}\n"})
+
+    answer = call("validate")
+
+    assert answer.code == 1
+    assert answer.out == (
+        "models/marts/daily.sql:2: error: unknown-reference: no model is called 'user_clean'\n"
+        "  hint: did you mean 'users_clean'?\n"
+        "1 error, 0 warnings\n"
+    )
+
+
+def test_J17_a_source_without_its_path_is_named_where_it_is_declared(shop, call):
+    root = shop()
+    (root / "landing" / "users.csv").unlink()
+
+    answers = [call(command, "--select", "users_clean") for command in ("plan", "run")]
+
+    error = (
+        "models/sources.yml:4:9: source-missing: "
+        f"source raw.users has no files: {root}/landing/users.csv does not exist\n"
+    )
+    hint = "hint: correct `path`, or deliver the files\n"
+    assert [answer.code for answer in answers] == [1, 1]
+    assert answers[0].out == (
+        f"Cannot be run:\n  {error}    {hint}\nTotal: 0 steps, 1 cannot be run. Nothing was run.\n"
+    )
+    assert answers[1].out == (
+        f"[1/1] users_clean  FAILED  {error.partition(': ')[2]}"
+        f"{error}  {hint}"
+        "Done: 0 steps. 1 failed.\nResume: penstock run --select users_clean\n"
+    )
+    assert list(root.glob("warehouse/*")) == []
+
+
+ODD = {
+    "models/latin.sql": "select 'a'\n, 'é'".encode("latin-1"),
+    "models/nul.sql": b"select 1\n\0",
+    "models/empty.sql": b"",
+    "models/big.sql": b"-- x\n" * 1_000_000,
+    "models/two words.sql": b"select 1",
+    "models/quo'te.sql": b"select 1",
+    "models/up.sql": b"select 1\n{% include '../secret.sql' %}",
+}
+
+
+@pytest.mark.parametrize("command", ["validate", "list", "plan", "run"])
+def test_J22_every_odd_file_is_a_finding_and_never_a_traceback(command, only, call):
+    root = only(**{"models/fine.sql": "select 1 as id\n"})
+    for name, data in ODD.items():
+        (root / name).write_bytes(data)
+
+    answer = call(command)
+
+    assert answer.code == 1
+    assert [line for line in (answer.out + answer.err).splitlines() if "hint: " not in line] == [
+        (
+            "models/big.sql:1: error: file-too-large: "
+            "the file has 5,000,000 bytes; at most 1,000,000 are read"
+        ),
+        "models/empty.sql:1: error: empty-file: the file is empty",
+        "models/latin.sql:2: error: not-utf8: byte 0xe9 is not UTF-8",
+        "models/nul.sql:2: error: not-utf8: the file holds a NUL byte",
+        """models/quo'te.sql:1: error: bad-name: "quo'te" cannot name a model""",
+        "models/two words.sql:1: error: bad-name: 'two words' cannot name a model",
+        "models/up.sql:2: error: path-outside-project: '../secret.sql' lies outside of macros/",
+        "7 errors, 0 warnings",
+    ]

@@ -1,0 +1,136 @@
+"""Projects whose tables are built: cases J6, J7, T7, T10 and T11 as far as they need no Spark."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from fakes.shops import an_intent, built
+from penstock.app.wire import Where, open_shop
+from penstock.core.pin import DeltaPin
+from penstock.core.token import write_token
+
+FIELD = {"name": "id", "type": "integer", "nullable": True, "metadata": {}}
+PINS = {"one": {}, "two": {"one": DeltaPin("id-one", 0)}}
+FILES = {
+    "models/sources.yml": None,
+    "models/staging/users_clean.sql": None,
+    "models/staging/log.sql": None,
+    "models/marts/daily.sql": None,
+    "models/m/one.sql": "{{ config(materialized='table') }}\nselect 1 as id\n",
+    "models/m/two.sql": "{{ config(materialized='table') }}\nselect id from {{ ref('one') }}\n",
+}
+
+
+@pytest.fixture
+def made(shop, monkeypatch):
+    """Leave what a run of two tables leaves, on a machine without Java."""
+    root = shop(**FILES)
+    wired = open_shop(Where(root))
+    models = wired.project.models
+    store = wired.writing.archive.store_id()
+    for number, (name, pins) in enumerate(PINS.items(), start=1):
+        built(wired, models[name], **pins)
+        intent = replace(an_intent(models[name], **pins), step_seq=number)
+        write_commit(root, name, 0, write_token(intent, "0.1.0", store))
+    wired.close()
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    return root
+
+
+def write_commit(root, name, version, token="", operation="WRITE", *, changes_data=True):
+    log = root / "warehouse" / "m" / name / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    file = {"path": f"{version}.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0}
+    metadata = {
+        "id": f"id-{name}",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": [FIELD]}),
+        "partitionColumns": [],
+        "configuration": {"delta.enableDeletionVectors": "true"},
+    }
+    actions = [
+        {"commitInfo": {"timestamp": 0, "operation": operation, "userMetadata": token}},
+        {"add": {**file, "dataChange": changes_data}},
+    ]
+    if version == 0:
+        features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+        protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
+        actions += [{"protocol": protocol}, {"metaData": metadata}]
+    (log / f"{version:020d}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
+def test_J6_a_run_without_changes_does_nothing_and_needs_no_java(made, call):
+    answer = call("run")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == "nothing to do (2 models up to date)\n"
+    assert not (made / ".penstock" / "logs").exists()
+    assert len(list(made.glob("warehouse/m/*/_delta_log/*"))) == 2
+
+
+def test_J7_a_changed_comment_is_named_as_cosmetic_and_nothing_is_run(made, call):
+    file = made / "models" / "m" / "one.sql"
+    file.write_text(file.read_text() + "-- the first\n")
+
+    answer = call("run")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == (
+        "nothing to do (2 models up to date)\nSQL text changed, meaning unchanged. (one)\n"
+    )
+    assert not (made / ".penstock" / "logs").exists()
+
+
+def test_T7_without_its_state_every_table_is_unrecorded_until_it_is_rebuilt(made, call):
+    shutil.rmtree(made / ".penstock")
+
+    lost = call("status")
+    plan = call("plan")
+    rebuilt = call("state", "rebuild", "--yes")
+    found = call("status")
+
+    assert lost.out == (
+        "one: unrecorded\n"
+        "    its log holds commits of penstock that the state does not know\n"
+        "two: unrecorded\n"
+        "    its log holds commits of penstock that the state does not know\n"
+        "\n"
+        "2 of 2 models drifted. Next: penstock state rebuild\n"
+    )
+    assert plan.code == 1
+    assert "hint: restore the records from the tables' logs: penstock state rebuild" in plan.out
+    assert (rebuilt.code, rebuilt.out) == (0, "2 steps of 2 models recorded\n")
+    assert found.out == "All current ✓\n"
+
+
+def test_T10_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, call):
+    write_commit(made, "one", 1, operation="OPTIMIZE", changes_data=False)
+    optimized = call("status")
+    write_commit(made, "one", 2, operation="UPDATE")
+
+    assert optimized.out == "All current ✓\n"
+    assert call("status").out == (
+        "one: tampered\n"
+        "    version 2 UPDATE at 1970-01-01 00:00:00 UTC\n"
+        "two: upstream_changed (pending)\n"
+        "    after one\n"
+        "\n"
+        "1 of 2 models drifted, 1 pending. Next: penstock run\n"
+    )
+
+
+def test_T11_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(made, call):
+    shutil.rmtree(made / "warehouse" / "m" / "one")
+
+    assert call("status").out == (
+        "one: missing\n"
+        "    the table is gone\n"
+        "two: upstream_changed (pending)\n"
+        "    after one\n"
+        "\n"
+        "1 of 2 models drifted, 1 pending. Next: penstock run\n"
+    )
+    assert "     the table is gone: full rebuild from all inputs" in call("plan").out.splitlines()

@@ -1,0 +1,48 @@
+"""Saying that a run lives."""
+
+import threading
+
+import pytest
+
+from penstock.app.heartbeat import beating
+from penstock.core.errors import StateError
+
+
+class Journal:
+    """Counts renewals; the ones in `unreachable` raise."""
+
+    def __init__(self, unreachable=()):
+        self.renewed = []
+        self.unreachable = unreachable
+        self.enough = threading.Event()
+
+    def renew(self, run):
+        self.renewed.append(run)
+        if len(self.renewed) >= 3:
+            self.enough.set()
+        if len(self.renewed) in self.unreachable:
+            raise StateError("state-unreachable", "gone")
+
+
+def test_leases_are_renewed_until_the_run_ends():
+    journal = Journal()
+
+    with beating(journal, "run-1", 0.001):
+        assert journal.enough.wait(20)
+
+    assert set(journal.renewed) == {"run-1"}
+    assert "penstock-heartbeat" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_store_that_is_gone_for_a_moment_is_tried_again():
+    journal = Journal(unreachable=(1, 2))
+
+    with beating(journal, "run-1", 0.001):
+        assert journal.enough.wait(20)
+
+
+def test_the_heart_stops_when_the_run_breaks():
+    with pytest.raises(ZeroDivisionError), beating(Journal(), "run-1", 0.001):
+        raise ZeroDivisionError
+
+    assert "penstock-heartbeat" not in {thread.name for thread in threading.enumerate()}

@@ -1,0 +1,93 @@
+"""The commit token: all that a rebuild needs, in at most 4 KB."""
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.store_cases import intent
+from penstock.core.names import TableName
+from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.step import Intent, StepKind
+from penstock.core.token import (
+    LIMIT_BYTES,
+    pin_of,
+    pin_parts,
+    read_intent,
+    signed_by,
+    write_intent,
+    write_token,
+)
+from penstock.core.typed import TypedValue
+from penstock.core.window import Bound, InputWindow, Watermark, Window
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+NUMBER = st.integers(0, 2**62)
+PIN = st.one_of(
+    st.builds(DeltaPin, TEXT, NUMBER),
+    st.builds(FilesPin, TEXT, NUMBER),
+    st.builds(ViewPin, NUMBER),
+    st.just(NoPin()),
+)
+VALUE = st.one_of(
+    st.integers().map(lambda number: TypedValue("BIGINT", str(number))),
+    st.dates().map(lambda day: TypedValue("DATE", str(day))),
+)
+BOUND = st.none() | st.builds(Bound, VALUE, inclusive=st.booleans())
+WINDOW = st.builds(Window, TEXT, BOUND, BOUND, nulls=st.booleans())
+INTENTS = st.builds(
+    replace,
+    st.just(intent()),
+    table=st.builds(TableName, TEXT, TEXT),
+    kind=st.sampled_from(StepKind),
+    reason=TEXT,
+    inputs=st.lists(st.builds(InputPin, TEXT, PIN), max_size=40).map(tuple),
+    windows=st.lists(st.builds(InputWindow, TEXT, WINDOW), max_size=40).map(tuple),
+    watermarks=st.lists(st.builds(Watermark, TEXT, TEXT, VALUE), max_size=9).map(tuple),
+    lowers_watermarks=st.booleans(),
+    base_version=st.none() | NUMBER,
+    step_seq=NUMBER,
+)
+
+
+@given(INTENTS)
+def test_an_intent_reads_back_as_it_was_written(given_intent: Intent):
+    assert repr(read_intent(write_intent(given_intent))) == repr(given_intent)
+
+
+@given(INTENTS)
+def test_a_token_is_short_and_always_names_step_and_store(given_intent: Intent):
+    token = write_token(given_intent, "0.1.0", "store-1")
+
+    assert len(token.encode()) <= LIMIT_BYTES
+    assert signed_by(token) == ("step-1", "store-1")
+
+
+@given(PIN)
+def test_a_pin_reads_back_from_its_columns(pin):
+    assert pin_of(*pin_parts(pin)) == pin
+
+
+def test_a_token_leaves_the_folder_out_and_keeps_what_a_rebuild_needs():
+    token = write_token(intent(), "0.1.0", "store-1")
+
+    assert read_intent(token) == replace(intent(), uri="")
+    assert json.loads(token)["penstock"] == "0.1.0"
+
+
+def test_of_a_long_intent_the_reason_goes_first_and_the_inputs_last():
+    pins = tuple(InputPin(f"raw.{number}", NoPin()) for number in range(50))
+    chatty = replace(intent(), reason="why " * 1000, inputs=pins)
+    wide = replace(intent(), inputs=pins * 20)
+
+    assert read_intent(write_token(chatty, "1", "s")) == replace(chatty, uri="", reason="")
+    assert read_intent(write_token(wide, "1", "s")).inputs == ()
+
+
+def test_an_intent_that_fits_in_no_way_leaves_its_name():
+    marks = tuple(Watermark(f"i{n}", "x" * 50, TypedValue("INT", "1")) for n in range(99))
+
+    token = write_token(replace(intent(), watermarks=marks), "1", "s")
+
+    assert json.loads(token) == {"penstock": "1", "store": "s", "step": "step-1", "run": "run-1"}
