@@ -3,7 +3,6 @@
 python bench/generate.py DIR MODELS
 """
 
-
 from __future__ import annotations
 
 import sys

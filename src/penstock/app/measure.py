@@ -92,9 +92,10 @@ def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
         limit = TypedValue.parse(each.type, what.as_of.isoformat())
         terms.append(f"{column} <= {limit.sql}")
     where = f" WHERE ({' AND '.join(terms)}) OR {column} IS NULL" if terms else ""
+    view = quoted(what.views[each.input])
     return (
         f"(SELECT CAST(max({column}) AS STRING) AS high_{number}, "
-        f"count_if({column} IS NULL) AS nulls_{number} FROM {quoted(what.views[each.input])}{where})"
+        f"count_if({column} IS NULL) AS nulls_{number} FROM {view}{where})"
     )
 
 
