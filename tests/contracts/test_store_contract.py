@@ -23,6 +23,7 @@ from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
 from penstock.core.model import Fingerprint
 from penstock.core.pin import DeltaPin
 from penstock.core.records import Begun, Execution, ModelRecord, Status, StepRecord
+from penstock.core.step import StepKind
 
 
 def test_a_step_that_began_is_running_with_its_number_and_token(store):
@@ -253,3 +254,23 @@ def test_an_unknown_step_is_an_error(store):
         store.journal.finish("nowhere", wrote(0))
 
     assert caught.value.render() == "error: unknown-step: no step has the id 'nowhere'"
+
+
+def test_a_change_of_properties_before_any_build_is_no_success(store):
+    succeed(store, replace(intent(), kind=StepKind.ALTER))
+
+    record = store.records.models()["orders"]
+    assert not record.succeeded_once
+    assert (record.last_step_seq, record.pins, record.commit_version) == (1, {}, None)
+
+
+def test_a_change_of_properties_leaves_rows_inputs_and_failures_as_they_were(store):
+    succeed(store, intent())
+    store.journal.begin(intent("step-2"), {}, HERE, None)
+    store.journal.fail("step-2", BROKEN)
+    before = store.records.models()["orders"]
+    marked = replace(MARK, layout="layout-2")
+    succeed(store, replace(intent("step-3"), kind=StepKind.ALTER, fingerprint=marked), 9)
+
+    after = store.records.models()["orders"]
+    assert after == replace(before, last_step_seq=3, fingerprint=marked, settled_version=9)

@@ -94,6 +94,7 @@ class Looking:
             initial=self.step.initial,
             as_of=self.context.as_of,
             arrived=arrivals(self.shop, pins, record),
+            read_before=frozenset(record.pins if record else ()),
         )
         return measure(session, what), late_rows(session, what)
 

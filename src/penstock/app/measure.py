@@ -38,6 +38,7 @@ class Measuring:
     initial: bool
     as_of: dt.datetime | None = None
     arrived: Mapping[str, Arrived] = field(default_factory=dict)
+    read_before: frozenset[str] = frozenset()
 
 
 def views_of(bound: Bound) -> dict[str, str]:
@@ -52,7 +53,7 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     the watermark: files below it are skipped by their statistics.
     """
     if not what.initial:  # before Spark compares a watermark with a column of another type
-        check_watermarks(what.model, what.inputs, what.watermarks)
+        check_watermarks(what.model, what.inputs, what.watermarks, what.read_before)
     told = {each.input: _told_by_log(each, what) for each in what.inputs}
     asked = [each for each in what.inputs if told[each.input] is None]
     if asked:
@@ -62,7 +63,14 @@ def measure(session: StepSession, what: Measuring) -> Opened:
             nulls = int(seen[f"nulls_{n}"] or 0)
             told[each.input] = Measured(each, _value(each, seen[f"high_{n}"]), nulls)
     measured = [found for found in told.values() if found is not None]
-    return opened(what.model, what.settings, measured, what.watermarks, initial=what.initial)
+    return opened(
+        what.model,
+        what.settings,
+        measured,
+        what.watermarks,
+        initial=what.initial,
+        read_before=what.read_before,
+    )
 
 
 def _told_by_log(each: WindowedInput, what: Measuring) -> Measured | None:

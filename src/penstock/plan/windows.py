@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.errors import DataError, PenstockError, TableError
@@ -130,6 +130,7 @@ def opened(
     watermarks: Sequence[Watermark],
     *,
     initial: bool,
+    read_before: Collection[str] = (),
 ) -> Opened:
     """Give the windows of a step (spec/python.md §4.2) and the watermarks after it.
 
@@ -137,7 +138,8 @@ def opened(
     Raises `null-watermark` and what `check_watermarks` raises.
     """
     old = {} if initial else {mark.input: mark for mark in watermarks}
-    check_watermarks(model, [each.input for each in measured], tuple(old.values()))
+    inputs = [each.input for each in measured]
+    check_watermarks(model, inputs, tuple(old.values()), read_before)
     windows, marks, null_rows = [], [], 0
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
@@ -177,15 +179,21 @@ def _check_nulls(model: Model, settings: WindowSettings, measured: Measured) -> 
 
 
 def check_watermarks(
-    model: Model, inputs: Sequence[WindowedInput], watermarks: Sequence[Watermark]
+    model: Model,
+    inputs: Sequence[WindowedInput],
+    watermarks: Sequence[Watermark],
+    read_before: Collection[str] = (),
 ) -> None:
     """Hold what is remembered against the inputs, before Spark compares the two.
 
+    `read_before` are inputs of the last success: one of them without a watermark was empty then,
+    so nothing of it is in the table.
     Raises `time-column-changed`, `watermark-type-changed` or `new-windowed-input`.
     """
     known = {mark.input: mark for mark in watermarks}
     for each in inputs:
-        _check_known(model, each, known.get(each.input), others=bool(known))
+        others = bool(known) and each.input not in read_before
+        _check_known(model, each, known.get(each.input), others=others)
 
 
 def _check_known(

@@ -111,12 +111,14 @@ class SqlRecords:
 
 def _models() -> Select[Any]:
     state = partition_state.c
-    done, last = steps.alias("done"), steps.alias("last")
-    failed = and_(
-        last.c.step_seq == state.last_step_seq,
-        state.status == str(Status.FAILED),
-        last.c.status == str(Status.FAILED),
+    done, last, tried = steps.alias("done"), steps.alias("last"), steps.alias("tried")
+    newest = (  # not always the last step: a change of properties may come after it
+        select(func.max(tried.c.step_seq))
+        .where(tried.c.model_id == state.model_id, tried.c.status == str(Status.FAILED))
+        .correlate(partition_state)
+        .scalar_subquery()
     )
+    failed = and_(state.status == str(Status.FAILED), last.c.step_seq == newest)
     return (
         select(
             partition_state,

@@ -10,7 +10,14 @@ from penstock.core.model import Append, Merge, NullWatermark, WindowSettings
 from penstock.core.schema import Column, Schema
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
-from penstock.plan.windows import Measured, WindowedInput, is_ahead, opened, windowed_inputs
+from penstock.plan.windows import (
+    Measured,
+    WindowedInput,
+    check_watermarks,
+    is_ahead,
+    opened,
+    windowed_inputs,
+)
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")
@@ -91,9 +98,40 @@ def test_a_new_input_of_an_append_is_refused_and_of_a_merge_read_from_the_start(
     assert str(found.windows[0].window) == "(-∞, 7]"
 
 
+def test_an_input_of_an_append_that_was_empty_before_is_read_from_the_start() -> None:
+    measured = [Measured(EVENTS, integer(7), 0)]
+    other = [mark(3, name="raw.other")]
+
+    found = opened(
+        APPEND, FORWARD, measured, other, initial=False, read_before={"raw.events", "raw.other"}
+    )
+
+    assert str(found.windows[0].window) == "(-∞, 7]"
+
+
 def test_a_watermark_on_another_column_asks_for_a_full_refresh() -> None:
     with pytest.raises(PenstockError, match=r"the watermark of raw.events is on 'old'"):
         shown(FORWARD, 7, mark(3, column="old"))
+
+
+@pytest.mark.parametrize(("old", "now"), [("INT", "bigint"), ("BIGINT", "decimal(20,2)")])
+def test_a_watermark_fits_a_column_of_wider_numbers(old: str, now: str) -> None:
+    known = Watermark("raw.events", "n", TypedValue(old, "7"))
+
+    check_watermarks(APPEND, [WindowedInput("raw.events", "n", now)], [known])
+
+
+@pytest.mark.parametrize(("old", "now"), [("INT", "date"), ("TIMESTAMP", "timestamp_ntz")])
+def test_a_watermark_of_another_type_asks_for_a_full_refresh(old: str, now: str) -> None:
+    known = Watermark("raw.events", "n", TypedValue(old, "2024"))
+
+    with pytest.raises(PenstockError) as caught:
+        check_watermarks(APPEND, [WindowedInput("raw.events", "n", now)], [known])
+
+    assert caught.value.code == "watermark-type-changed"
+    assert caught.value.sentence == (
+        f"the watermark of raw.events.n is a {old}, the column is {now.upper()} now"
+    )
 
 
 @given(st.lists(st.lists(st.integers(-50, 50), max_size=5), max_size=8))
