@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
 from penstock.core.model import Source
 
@@ -15,6 +16,7 @@ class FakeLog:
 
     tables: Mapping[str, tuple[Commit, ...]] = field(default_factory=dict)
     described: Mapping[str, TableFacts] = field(default_factory=dict)
+    listings: Mapping[str, Listing] = field(default_factory=dict)
 
     def head(self, uri: str) -> Head | None:
         commits = self.tables.get(uri, ())
@@ -30,4 +32,6 @@ class FakeLog:
         return None
 
     def listing(self, source: Source) -> Listing:
-        raise NotImplementedError
+        if str(source.table) not in self.listings:
+            raise TableError("source-missing", f"{source.path} does not exist", where=source.where)
+        return self.listings[str(source.table)]
