@@ -1,4 +1,4 @@
-"""Projects with mistakes in them, from the command line: cases J1, J3, J4, J17 and J22."""
+"""Projects with mistakes in them, from the command line: cases J1, J3, J4, J17, J22, H4, H11."""
 
 import pytest
 
@@ -148,3 +148,45 @@ def test_J22_every_odd_file_is_a_finding_and_never_a_traceback(command, only, ca
         "models/up.sql:2: error: path-outside-project: '../secret.sql' lies outside of macros/",
         "7 errors, 0 warnings",
     ]
+
+
+def test_H4_one_validate_lists_what_four_snapshots_lack(only, call):
+    header = "{{{{ config(materialized='snapshot', {}) }}}}\nselect 1 as id, 2 as value\n"
+    only(
+        **{
+            "models/s/a.sql": header.format("strategy='check', check_cols='value'"),
+            "models/s/b.sql": header.format("unique_key='id'"),
+            "models/s/c.sql": header.format("unique_key='id', strategy='timestamp'"),
+            "models/s/d.sql": header.format("unique_key='id', snapshot={'strategy': 'check'}"),
+        }
+    )
+
+    answer = call("validate")
+
+    assert answer.code == 1
+    assert answer.out == (
+        "models/s/a.sql:1: error: snapshot-key-missing: snapshot 'a' has no unique_key\n"
+        "  hint: add unique_key='…' (or a list)\n"
+        "models/s/b.sql:1: error: snapshot-strategy-missing: snapshot 'b' has no strategy\n"
+        "  hint: write snapshot={'strategy': 'timestamp'} or 'check'\n"
+        "models/s/c.sql:1: error: updated-at-missing: strategy 'timestamp' needs updated_at\n"
+        "  hint: name the column that tells when a row changed\n"
+        "models/s/d.sql:1: error: check-cols-missing: strategy 'check' needs check_cols\n"
+        "  hint: a list of columns, or 'all'\n"
+        "4 errors, 0 warnings\n"
+    )
+
+
+def test_H11_a_column_that_changes_by_itself_is_a_warning(only, call):
+    header = "materialized='snapshot', unique_key='id', strategy='check', check_cols='value'"
+    text = f"{{{{ config({header}) }}}}\nselect 1 as id,\n  now() as value\n"
+    only(**{"models/s/a.sql": text})
+
+    answer = call("validate")
+
+    assert answer.code == 0
+    assert answer.out == (
+        "models/s/a.sql:3: warning: volatile-change-column: "
+        "'value' differs on every run; each run would open a version of every row\n"
+        "0 errors, 1 warning\n"
+    )

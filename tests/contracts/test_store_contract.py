@@ -58,6 +58,7 @@ def test_a_success_is_the_record_of_its_model(store, world):
             duration_ms=250,
             rows_written=3,
             bytes_written=30,
+            high_time=NOON,
         )
     }
     assert store.journal.running() == ()

@@ -233,6 +233,9 @@ class FakeLog:
         wanted = range(after + 1, len(table.commits))
         return tuple(table.entry(v) for v in wanted if not (partial and v in table.gone))
 
+    def is_cluttered(self, uri: str) -> bool:
+        return uri not in self.lake.tables and uri in self.lake.files
+
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         table = self.lake.tables.get(uri, FakeTable(""))
         wanted = range(after + 1, upto + 1)

@@ -24,7 +24,6 @@ from penstock.core.pin import InputPin
 from penstock.core.records import Holder, ModelRecord
 from penstock.core.step import Intent
 from penstock.core.token import write_token
-from penstock.plan.values import Options
 from penstock.state.memory import MemoryStore
 
 ELSEWHERE = Holder("run-other", "host-b", 22, "bob")
@@ -70,7 +69,7 @@ class Workshop:
         return run(self.shop(), RunRequest(select=select, **asked), listener)
 
     def plan(self, *select: str, **asked: Any) -> Planned:
-        return make_plan(self.shop(), select, (), Options(**asked))
+        return make_plan(self.shop(), RunRequest(select=select, **asked))
 
     def begin(self, holder: Holder, model: str, step: str = "step-other", **changes: Any) -> Intent:
         """Begin a step of a model as another run would; it reads the sources as they are now."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import (
+    ConcurrentWriterError,
     DataError,
     LeaseHeldError,
     LeaseLostError,
@@ -18,8 +19,10 @@ from penstock.core.errors import (
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
 from penstock.core.ports import StepSession
-from penstock.core.statement import Commit, Row, Stage, Work
+from penstock.core.statement import ROW_CHANGE, Commit, Row, Scalar, Stage, Work
 from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.token import read_metrics
+from penstock.strategies.history.counts import IdentityError, first_metrics
 
 if TYPE_CHECKING:
     from penstock.app.run_context import Context
@@ -86,14 +89,15 @@ class Committer:
         begun = self._begin(intent)
         self._shop.fault("after-begin")
         with self._failing(begun):
-            look: Row = {}
-            for stage in work.stages:
-                look = session.stage(stage)
-                hold(session, stage, look, self._where)
-            statement = work.decide(look)
+            seen = staged(session, work, self._where)
+            statement = work.decide(seen)
         if statement is not None:
-            self._commit(session, begun, statement)
-        return self._finish(begun, self._outcome(begun, late))
+            self._commit(session, begun, statement, work.again)
+        outcome = self._outcome(begun, late)
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.told(seen)})
+        if statement is not None:
+            self._hold_promises(begun, statement)
+        return self._finish(begun, outcome)
 
     def _begin(self, intent: Intent) -> Intent:
         contents = self._context.contents(intent.model)
@@ -105,22 +109,58 @@ class Committer:
 
         return waiting(begin, self._context.wait_seconds)
 
-    def _commit(self, session: StepSession, intent: Intent, statement: Commit) -> None:
+    def _commit(
+        self,
+        session: StepSession,
+        intent: Intent,
+        statement: Commit,
+        again: Work | None = None,
+    ) -> None:
         """Commit; an error that came after the commit was in the log is no failure.
 
-        A step whose log cannot be read then stays RUNNING, and `recover` finds out.
+        A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
+        more about rows for which the statement was refused.
         """
         with self._failing(intent):
             self._shop.fault("before-commit")
             if not self._shop.writing.journal.holds(intent.step):
                 raise lease_lost(intent)
+            if statement.exclusive:
+                self._hold_version(intent)
         try:
             session.commit(statement, intent)
-        except BaseException:
+        except BaseException as error:
             if self._commit_of(intent) is None:
                 with self._failing(intent):
+                    if again is not None and isinstance(error, DataError):
+                        staged(session, again, self._where)
                     raise
         self._shop.fault("after-commit")
+
+    def _hold_version(self, intent: Intent) -> None:
+        """Refuse to write where somebody has written since the step looked."""
+        head = self._shop.log.head(intent.uri)
+        if (head.version if head else None) != intent.base_version:
+            raise ConcurrentWriterError(
+                "concurrent-writer",
+                f"another writer committed to {intent.table} after the step had read it",
+                where=self._where,
+                hint="run again; nothing of this step was written",
+            )
+
+    def _hold_promises(self, intent: Intent, statement: Commit) -> None:
+        """Compare what Delta says it did with what was staged; a difference is a bug."""
+        commit = self._commit_of(intent)
+        if commit is None:
+            return
+        for name, (identity, wanted) in statement.expected.items():
+            found = commit.row_change if name == ROW_CHANGE else commit.metrics.get(name, 0)
+            if found is not None and found != wanted:
+                with self._failing(intent):
+                    raise IdentityError(
+                        f"metrics-mismatch: {identity}: {name} of version {commit.version} is "
+                        f"{found}, staged were {wanted}; penstock snapshot verify {intent.model}"
+                    )
 
     @contextmanager
     def _failing(self, intent: Intent) -> Iterator[None]:
@@ -130,7 +170,9 @@ class Committer:
         except BaseException as error:
             if isinstance(error, LeaseLostError):
                 raise
-            if not isinstance(error, PenstockError):
+            if isinstance(error, IdentityError):
+                failure = StepFailure("metrics-mismatch", str(error))
+            elif not isinstance(error, PenstockError):
                 failure = StepFailure("internal-error", f"{type(error).__name__}: {error}"[:4000])
             else:
                 failure = StepFailure.of(error)
@@ -143,7 +185,7 @@ class Committer:
         commit = self._commit_of(intent)
         if commit is None:
             return self._unchanged(intent, late)
-        return outcome_of(commit, self._table_id(intent, commit), late)
+        return outcome_of(commit, self._table_id(intent, commit), intent, late)
 
     def _commit_of(self, intent: Intent) -> LogCommit | None:
         if not intent.uri:
@@ -185,23 +227,43 @@ class Committer:
         return Ended(intent, outcome)
 
 
+def staged(session: StepSession, work: Work, where: Location | None) -> Row:
+    """Run the stages of a step and hold their rules; give their looks as one row."""
+    seen: dict[str, Scalar] = {}
+    for stage in work.stages:
+        if stage.when and not seen.get(stage.when):
+            continue
+        look = session.stage(stage)
+        hold(session, stage, look, where)
+        seen |= look
+    return seen
+
+
 def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) -> None:
     """Hold a stage's rules against its look; every broken one is in the error, with samples."""
     broken = []
     for rule in stage.rules:
         count = int(look.get(rule.count) or 0)
         if count:
-            samples = ", ".join(session.sample(rule.samples))
+            samples = ", ".join(session.sample(rule.samples)) if rule.samples else ""
+            count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
             broken.append((rule, rule.sentence.format(count=count, samples=samples)))
     if broken:
-        rule = broken[0][0]
-        sentence = "; ".join(text for _, text in broken)
-        raise DataError(rule.code, sentence, where=where, hint=rule.hint)
+        first, sentence = broken[0]
+        others = [f"{rule.code}: {text} ({rule.hint})" for rule, text in broken[1:]]
+        raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
 
 
-def outcome_of(commit: LogCommit, table_id: str, late: int | None = None) -> Outcome:
-    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3)."""
-    told = commit.metrics
+def outcome_of(
+    commit: LogCommit, table_id: str, intent: Intent, late: int | None = None
+) -> Outcome:
+    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
+
+    Counts that Delta does not make stand in its token.
+    """
+    told = {**commit.metrics, **read_metrics(commit.token)}
+    if intent.strategy == "snapshot" and "source_rows" not in told:
+        told |= first_metrics(commit.metrics.get("numOutputRows", 0))
     if commit.operation == "MERGE":
         rows = RowCounts(
             told.get("numTargetRowsInserted", 0),

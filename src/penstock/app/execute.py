@@ -9,16 +9,20 @@ from penstock.app.inputs import pin_inputs
 from penstock.app.look import Looked, Looking, table_gone
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.core.history import Snapshot
 from penstock.core.model import Append, Merge, Model, Table
 from penstock.core.model import View as ViewStrategy
 from penstock.core.ports import StepSession
 from penstock.core.statement import Commit, Work
 from penstock.core.step import Intent, StepKind
+from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.layout import layout_change
 from penstock.plan.values import Step
 from penstock.strategies.alter import allow_widening, alter_properties
 from penstock.strategies.append import append
 from penstock.strategies.build import Build
+from penstock.strategies.history.engine import history
+from penstock.strategies.history.terms import terms_of
 from penstock.strategies.merge import merge
 from penstock.strategies.table import table
 from penstock.strategies.view import view
@@ -32,7 +36,7 @@ def execute(shop: Shop, context: Context, step: Step) -> Ended:
     """
     model = shop.project.models[step.model]
     committer = Committer(shop, context, model.where, step.planned_on)
-    intent = _intent(shop, context, step, model)
+    intent = intent_of(shop, context, step, model)
     with committer.rejecting(intent):
         inputs = pin_inputs(shop, model, context.records, context.view)
     intent = replace(intent, inputs=inputs.pins)
@@ -47,8 +51,8 @@ def execute(shop: Shop, context: Context, step: Step) -> Ended:
         if looked.has_nothing_to_read and not step.initial:
             return committer.nothing(intent, looked.late)
         intent = _alter(shop, context, committer, session, intent, looked)
-        ended = committer.build(session, intent, _work(shop, model, looked), looked.late)
-    return replace(ended, schema_changes=_schema_changes(looked))
+        ended = committer.build(session, intent, work_of(shop, context, model, looked), looked.late)
+    return replace(ended, schema_changes=schema_changes(looked))
 
 
 def _only_alter(
@@ -73,7 +77,8 @@ def _only_alter(
     return ended
 
 
-def _intent(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
+def intent_of(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
+    """Give what a step intends before anything was looked at."""
     return Intent(
         step=shop.clock.new_id(),
         run=context.run,
@@ -127,7 +132,8 @@ def _alter(  # the sides of one step
     return replace(intent, base_version=base)
 
 
-def _work(shop: Shop, model: Model, looked: Looked) -> Work:
+def work_of(shop: Shop, context: Context, model: Model, looked: Looked) -> Work:
+    """Give what the model's strategy wants to run."""
     catalog = bool(shop.project.target.catalog)
     build = Build(
         model=model,
@@ -147,8 +153,18 @@ def _work(shop: Shop, model: Model, looked: Looked) -> Work:
             return append(build)
         case Merge() as strategy:
             return merge(build, strategy)
+        case Snapshot() as strategy:
+            options = context.options
+            terms = terms_of(
+                strategy,
+                context.run_timestamp,
+                retention_of(model, options),
+                allow_empty=options.allow_empty,
+            )
+            return history(build, terms, {PROPERTY: property_of(model)})
 
 
-def _schema_changes(looked: Looked) -> tuple[str, ...]:
+def schema_changes(looked: Looked) -> tuple[str, ...]:
+    """Word how the query's columns change the table."""
     added = tuple(f"added {name}" for name in looked.evolution.added)
     return added + tuple(f"widened {name}" for name in looked.evolution.widened)

@@ -66,7 +66,8 @@ class Looking:
         query = session.define(QUERY_VIEW, bound.sql)
         facts = self._facts()
         table = facts.schema if facts and not self.step.initial else None
-        evolution = evolve(self.model, query, table)
+        properties = facts.properties if facts else None
+        evolution = evolve(self.model, query, table, properties)
         if facts is not None and table is not None:
             uri = self.shop.project.uri_of(self.model.table)
             read = DeltaRead(uri, facts.version)

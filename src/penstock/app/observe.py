@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.app.shop import Shop
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Commit, Listing
+from penstock.core.facts import Commit, Head, Listing
 from penstock.core.model import Model, Source
 from penstock.core.names import InputKind
 from penstock.core.pin import NoPin, Pin
@@ -82,7 +82,14 @@ def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Obse
     uri = shop.project.uri_of(model.table)
     head = shop.log.head(uri)
     if head is None:
-        return Observed()
+        return Observed(clutter=model.is_snapshot and shop.log.is_cluttered(uri))
+    if model.is_snapshot:
+        return replace(_observe_there(shop, model, record, head), facts=shop.log.facts(uri))
+    return _observe_there(shop, model, record, head)
+
+
+def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: Head) -> Observed:
+    uri = shop.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
         ever_ours = any(map(_is_build, shop.log.commits(uri, -1, partial=True)))
         return Observed(head, ever_ours=ever_ours)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.app.observe import View, observe
+from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
-from penstock.app.selecting import selected_models
+from penstock.app.selecting import divided
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
 from penstock.core.records import ModelRecord
@@ -23,7 +24,8 @@ _AHEAD = dt.timedelta(seconds=60)
 class Planned:
     """A plan with what it was made from, so that a run executes exactly it.
 
-    `names` are the selected models in topological order.
+    `names` are the selected models in topological order, without those of `not_run`, which
+    another command builds.
     """
 
     plan: Plan
@@ -31,23 +33,19 @@ class Planned:
     view: View
     records: Mapping[str, ModelRecord]
     notes: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
 
 
-def make_plan(
-    shop: Shop,
-    select: tuple[str, ...],
-    exclude: tuple[str, ...],
-    options: Options,
-    as_of: dt.datetime | None = None,
-) -> Planned:
+def make_plan(shop: Shop, request: RunRequest) -> Planned:
     """Select, look at tables and inputs, decide."""
-    moment = _moment(shop, as_of)
+    moment = _moment(shop, request.as_of)
     records = dict(shop.reading.records.models())
-    names = selected_models(shop, select, exclude, moment)
-    check_adopt(names, options)
+    names, not_run, note = divided(shop, request, moment)
+    check_adopt(names, request.options)
     view = observe(shop, names, records, moment)
-    made = plan(shop.project, names, records, view.now, options)
-    return Planned(made, names, view, records, (*_warnings(shop), *made.notes))
+    made = plan(shop.project, names, records, view.now, request.options)
+    notes = (*_warnings(shop), *made.notes, *((note,) if note else ()))
+    return Planned(made, names, view, records, notes, not_run)
 
 
 def _moment(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:

@@ -23,14 +23,15 @@ class Preview:
 
 def preview(shop: Shop, request: RunRequest) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
-    planned = make_plan(shop, request.select, request.exclude, request.options, request.as_of)
+    planned = make_plan(shop, request)
     report = RunReport(
         run_id="",
         run_timestamp=planned.plan.run_timestamp,
         plan=planned.plan,
-        results=_results(shop, planned.plan),
+        results=preview_results(shop, planned.plan),
         dry_run=True,
         notes=planned.notes,
+        not_run=planned.not_run,
     )
     changes = [
         executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps
@@ -38,7 +39,8 @@ def preview(shop: Shop, request: RunRequest) -> Preview:
     return Preview(report, tuple(change for change in changes if change is not None))
 
 
-def _results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
+def preview_results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
+    """Give what would become of each model, in topological order."""
     found: dict[str, ModelResult] = {}
     for name in plan.current:
         found[name] = _result(shop, name, "unchanged", "current")

@@ -53,7 +53,7 @@ def _steps_of(shop: Shop, model: Model) -> Iterator[RebuiltStep]:
         intent = _intent_of(commit, uri)
         if intent is None or intent.model != model.name:
             continue
-        outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""))
+        outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
         yield RebuiltStep(intent, outcome, commit.time)
 
 

@@ -12,7 +12,7 @@ from penstock.core.facts import Commit
 from penstock.core.records import Lease, StepRecord
 from penstock.core.step import Intent, StepFailure, StepKind
 
-_RERUN_IS_SAFE = ("table", "view", "seed")
+_RERUN_IS_SAFE = ("table", "view", "seed", "snapshot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _settle(shop: Shop, record: StepRecord) -> Recovered:
         failure = StepFailure("crashed", "the process died before the step committed")
         shop.writing.journal.fail(intent.step, failure, recovered=True)
         return Recovered(intent.step, intent.model, None)
-    outcome = outcome_of(commit, _table_id(shop, intent, commit))
+    outcome = outcome_of(commit, _table_id(shop, intent, commit), intent)
     shop.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, commit.version)
 

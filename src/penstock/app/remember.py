@@ -8,6 +8,7 @@ from dataclasses import replace
 from penstock.app.commit import Ended
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepKind
+from penstock.state.high_time import high_time_after
 
 
 def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:
@@ -46,4 +47,5 @@ def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> Mod
         duration_ms=outcome.duration_ms,
         rows_written=outcome.rows.written,
         bytes_written=outcome.bytes_written,
+        high_time=high_time_after(intent, outcome, before.high_time if before else None),
     )

@@ -50,7 +50,10 @@ class ModelResult:
 
 @dataclass(frozen=True, slots=True)
 class RunReport(Mapping[str, ModelResult]):
-    """What a run did, by model name; in plan order."""
+    """What a run did, by model name; in plan order.
+
+    `not_run` are selected models that another command builds.
+    """
 
     run_id: str
     run_timestamp: dt.datetime
@@ -63,6 +66,7 @@ class RunReport(Mapping[str, ModelResult]):
     resume: str = ""
     log_path: str = ""
     interrupted: bool = False
+    not_run: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:

@@ -5,12 +5,35 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+from penstock.core.history import Retention
 from penstock.plan.values import Options
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotRequest:
+    """What `penstock snapshot run` asks beside that.
+
+    `prune` with `keep_last` replaces the models' retention for this run; without, they need one.
+    """
+
+    prune: bool = False
+    keep_last: int | None = None
+    no_prune: bool = False
+    allow_empty: bool = False
+
+    def words(self) -> list[str]:
+        """Give the flags that say the same on a command line."""
+        words = ["--prune"] * self.prune
+        words += [] if self.keep_last is None else ["--keep-last", str(self.keep_last)]
+        return words + ["--no-prune"] * self.no_prune + ["--allow-empty"] * self.allow_empty
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What the command line, or the Python entry point, asks of a run."""
+    """What the command line, or the Python entry point, asks of a run.
+
+    With `snapshot` it is `penstock snapshot run`: snapshots and nothing else.
+    """
 
     select: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -21,8 +44,22 @@ class RunRequest:
     as_of: dt.datetime | None = None
     wait_seconds: float = 0.0
     arguments: str = ""
+    snapshot: SnapshotRequest | None = None
+
+    @property
+    def command(self) -> str:
+        """The command as users type it."""
+        return "snapshot run" if self.snapshot else "run"
 
     @property
     def options(self) -> Options:
         """What of it decides the plan."""
-        return Options(self.full_refresh, self.adopt)
+        asked = self.snapshot or SnapshotRequest()
+        return Options(
+            self.full_refresh,
+            self.adopt,
+            prune=asked.prune,
+            no_prune=asked.no_prune,
+            retention=Retention(keep_last=asked.keep_last) if asked.keep_last else None,
+            allow_empty=asked.allow_empty,
+        )

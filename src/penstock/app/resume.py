@@ -22,13 +22,15 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
     left += [step.model for step in report.plan.steps if step.model not in done]
     if not left:
         return ""
-    words = ["penstock", report.command]
+    words = ["penstock", *report.command.split()]
     if len(left) <= _NAMED:
         words += ["--select", " ".join(left)]
     else:  # what is done is current, so the same selection does only what is left
         words += [word for each in request.select for word in ("--select", each)]
         words += [word for each in request.exclude for word in ("--exclude", each)]
     words += ["--full-refresh"] * request.full_refresh + ["--adopt"] * request.adopt
+    if request.snapshot is not None:
+        words += request.snapshot.words() + ["--yes"] * request.full_refresh
     if request.as_of is not None:
         words += ["--as-of", request.as_of.isoformat()]
     return shlex.join(words)

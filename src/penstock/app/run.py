@@ -41,12 +41,14 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     settled = recover(shop) if shop.has_state() else ()
     for each in settled:
         listener(Said(str(each)))
-    planned = make_plan(shop, request.select, request.exclude, request.options, request.as_of)
+    planned = make_plan(shop, request)
     report = RunReport(
         run_id=shop.run_id or shop.clock.new_id(),
         run_timestamp=planned.plan.run_timestamp,
         plan=planned.plan,
         results=(),
+        command=request.command,
+        not_run=planned.not_run,
         recovered=tuple(str(each) for each in settled),
         notes=planned.notes,
     )
@@ -99,6 +101,7 @@ class _Runner:
             records=dict(planned.records),
             as_of=request.as_of,
             wait_seconds=request.wait_seconds,
+            options=request.options,
         )
         self._interrupted = False
 

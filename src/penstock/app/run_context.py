@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.app.observe import View
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.plan.values import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Context:
     as_of: dt.datetime | None = None
     wait_seconds: float = 0.0
     triggered_by: str = "run"
+    options: Options = Options()
 
     def contents(self, name: str) -> Mapping[str, str]:
         """Give the texts that a model's step stores, by checksum."""

@@ -22,7 +22,7 @@ from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.step import Intent, StepKind
 from penstock.plan.drift import drift
 from penstock.plan.values import Now, Reason, State
-from penstock.strategies.build import Build, create
+from penstock.strategies.build import Build, create_from
 
 STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
@@ -70,7 +70,7 @@ def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended
         project = shop.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         build = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
-        return committer.build(session, intent, Work.just(create(build)), None)
+        return committer.build(session, intent, Work.just(create_from(build)), None)
 
 
 def refuse_foreign(seed: Seed, reason: Reason) -> None:

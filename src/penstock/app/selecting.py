@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 
 from penstock.app.observe import observe
+from penstock.app.request import RunRequest
 from penstock.app.shop import Shop
+from penstock.core.errors import SelectorError
+from penstock.core.project import Project
 from penstock.plan.drift import drift
 from penstock.plan.values import State
-from penstock.project.select import Known, select
+from penstock.project.select import Known, exact_names, select
 
 
 def selected_models(
@@ -36,3 +40,58 @@ def _states(shop: Shop, moment: dt.datetime) -> dict[str, frozenset[str]]:
             states.add("drifted")
         found[name] = frozenset(states)
     return found
+
+
+Divided = tuple[tuple[str, ...], tuple[str, ...], str]
+
+
+def divided(shop: Shop, request: RunRequest, moment: dt.datetime) -> Divided:
+    """Give what a run builds, what it leaves to another command, and the line that says so.
+
+    `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
+    others is an error, and so is a selection of nothing but others.
+    """
+    project = shop.project
+    if request.snapshot and not request.select and not _snapshots(project, project.models):
+        return (), (), "no snapshot models in this project"
+    names = selected_models(shop, request.select, request.exclude, moment)
+    snapshots = _snapshots(project, names)
+    others = tuple(name for name in names if name not in snapshots)
+    named = _named(project, request.select)
+    if request.snapshot:
+        refused = [name for name in named if not project.models[name].is_snapshot]
+        if refused or not snapshots:
+            raise _not_a_snapshot(project, refused or list(others))
+        listed = ", ".join(others)
+        said = f"not snapshots, not run: {listed} ({len(others)})"
+        return snapshots, others, said if others and request.select else ""
+    if any(project.models[name].is_snapshot for name in named) or (
+        request.select and snapshots and not others
+    ):
+        raise SelectorError("snapshot-needs-snapshot-run", NEEDS_SNAPSHOT_RUN)
+    count = f"{len(snapshots)} snapshot model{'s' if len(snapshots) > 1 else ''}"
+    return others, snapshots, f"{count} not run; use 'penstock snapshot run'" if snapshots else ""
+
+
+NEEDS_SNAPSHOT_RUN = (
+    "Snapshot models cannot be executed via 'penstock run'. Use 'penstock snapshot run' instead."
+)
+
+
+def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if project.models[name].is_snapshot)
+
+
+def _named(project: Project, include: tuple[str, ...]) -> list[str]:
+    known = {name.lower(): name for name in project.models}
+    return [known[name.lower()] for name in exact_names(include) if name.lower() in known]
+
+
+def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
+    first = project.models[names[0]]
+    more = f" (and {len(names) - 1} more are none)" if len(names) > 1 else ""
+    return SelectorError(
+        "not-a-snapshot",
+        f"{first.name!r} is a {first.strategy_name} model{more}",
+        hint=f"penstock run --select {first.name}",
+    )

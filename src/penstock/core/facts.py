@@ -16,7 +16,8 @@ class Commit:
 
     `store` is the id of the state store whose step it was. `changes_data` is whether any file
     was added or removed as a change of rows: OPTIMIZE, VACUUM and property changes are not.
-    `table_id` is set by commits that create or replace the table.
+    `table_id` is set by commits that create or replace the table. `row_change` is how many rows
+    more the table holds after it, by the statistics of its files; None where they do not tell.
     """
 
     version: int
@@ -29,6 +30,7 @@ class Commit:
     metrics: Mapping[str, int] = field(default_factory=dict)
     token: str = ""
     table_id: str = ""
+    row_change: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

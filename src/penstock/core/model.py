@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.findings import Location
+from penstock.core.history import Snapshot
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import Query
 
@@ -68,7 +69,7 @@ class Merge:
     match_null_keys: bool = False
 
 
-Strategy = View | Table | Append | Merge
+Strategy = View | Table | Append | Merge | Snapshot
 
 
 def strategy_name(strategy: Strategy) -> str:
@@ -149,6 +150,11 @@ class Model:
     def is_view(self) -> bool:
         """Whether nothing is stored for it."""
         return isinstance(self.strategy, View)
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether `penstock snapshot run` builds it, and `penstock run` does not."""
+        return isinstance(self.strategy, Snapshot)
 
     @property
     def strategy_name(self) -> str:

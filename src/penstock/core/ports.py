@@ -127,6 +127,10 @@ class Log(Protocol):
         """
         ...
 
+    def is_cluttered(self, uri: str) -> bool:
+        """Whether files lie in a folder that is no Delta table."""
+        ...
+
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """Give the files appended in versions (after, upto]; None if rows were rewritten."""
         ...

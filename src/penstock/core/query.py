@@ -10,10 +10,12 @@ import datetime as dt
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from penstock.core.names import InputKind, InputName, is_plain, quoted
 
 _TOKEN = re.compile(r"`penstock:(model|source|external|this):([^`:]+)(:bare:[^`:]+)?`")
+_PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`")
 
 RUN_TIMESTAMP = "penstock__run_timestamp"
 _MOMENT = re.compile(
@@ -35,12 +37,34 @@ def mention(name: InputName, alias: str = "") -> str:
     return f"`penstock:{name.kind}:{name.name}{bare}`"
 
 
+def present(name: InputName) -> str:
+    """Write the condition that leaves the tombstones of a history table out.
+
+    What it stands for is decided when the step is bound: the table may lack the column.
+
+    >>> present(InputName(InputKind.MODEL, "users"))
+    '`penstock:present:model:users`'
+    """
+    return f"`penstock:present:{name.kind}:{name.name}`"
+
+
+def live(is_deleted: str) -> str:
+    """Give the condition of rows that are no tombstones, where the table has the column.
+
+    >>> live("_ps_is_deleted")
+    'coalesce(`_ps_is_deleted`, false) = false'
+    """
+    return f"coalesce({quoted(is_deleted)}, false) = false"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The SQL of a model after its template was rendered.
 
     `text` is what a run of the whole history executes, `incremental` what a run on top of an
     existing table executes; they differ only where the template asks `is_incremental()`.
+    `deleted_flags` names the `is_deleted` column of every history table that is read as of a time
+    without its tombstones.
     """
 
     text: str
@@ -48,10 +72,12 @@ class Query:
     canonical: str
     inputs: tuple[InputName, ...]
     parsed: bool = True
+    deleted_flags: tuple[tuple[InputName, str], ...] = ()
 
     def shown(self, names: Mapping[InputName, str]) -> str:
         """Give the text with every table under the name that users know it by."""
-        return substitute(self.text, lambda name, _: names[name])
+        conditions = {name: live(column) for name, column in self.deleted_flags}
+        return _decided(substitute(self.text, lambda name, _: names[name]), conditions)
 
 
 def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
@@ -80,19 +106,35 @@ def mentioned(text: str) -> tuple[InputName, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def bound(text: str, views: Mapping[InputName, str]) -> str:
+def bound(
+    text: str,
+    views: Mapping[InputName, str],
+    present: Mapping[InputName, str] = MappingProxyType({}),
+) -> str:
     """Bind every token to a view of the step's session, aliased to what the query calls it.
+
+    `present` gives the condition that leaves the tombstones of a history table out, as `live`
+    writes it; of a table that it does not name no row is a tombstone.
 
     >>> events = InputName(InputKind.SOURCE, "raw.events")
     >>> bound(f"select * from {mention(events, alias='events')}", {events: "in_1"})
     'select * from `in_1` AS `events`'
+    >>> bound(f"{present(events)} or {present(events)}", {}, {events: "x"})
+    'x or x'
     """
 
     def relation(name: InputName, alias: str) -> str:
         view = quoted(views[name])
         return f"{view} AS {quoted(alias)}" if alias else view
 
-    return substitute(text, relation)
+    return _decided(substitute(text, relation), present)
+
+
+def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
+    def condition(found: re.Match[str]) -> str:
+        return conditions.get(InputName(InputKind(found[1]), found[2]), "true")
+
+    return _PRESENT.sub(condition, text)
 
 
 def at(text: str, moment: dt.datetime) -> str:
@@ -128,4 +170,15 @@ def shown_name(dotted: str) -> str:
     return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))
 
 
-__all__ = ["RUN_TIMESTAMP", "Query", "at", "bound", "mention", "shown_name", "substitute"]
+__all__ = [
+    "RUN_TIMESTAMP",
+    "Query",
+    "at",
+    "bound",
+    "live",
+    "mention",
+    "mentioned",
+    "present",
+    "shown_name",
+    "substitute",
+]

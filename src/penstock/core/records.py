@@ -88,7 +88,8 @@ class ModelRecord:
 
     `status` is that of the last execution; the other fields are those of the last success and
     are empty if there never was one. `settled_version` is the target's Delta version after that
-    success, `pins` are its inputs by name, `sql` the text it executed.
+    success, `pins` are its inputs by name. `high_time` is the greatest run timestamp of any step
+    that wrote the table.
     """
 
     model: str
@@ -107,6 +108,7 @@ class ModelRecord:
     rows_written: int = 0
     bytes_written: int = 0
     failure: StepFailure | None = None
+    high_time: dt.datetime | None = None
 
     @property
     def succeeded_once(self) -> bool:

@@ -10,6 +10,7 @@ Row = Mapping[str, Scalar]
 
 QUERY_VIEW = "penstock_query"
 TARGET_VIEW = "penstock_target"
+ROW_CHANGE = "rows after - rows before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +18,27 @@ class Rule:
     """Rows that must not be there: `count` names the column of a look that counts them.
 
     `sentence` may use `{count}` and `{samples}`; `samples` is a query of at most five texts.
+    `tally` is a query of one whole number where the look counts rows and people want keys.
     """
 
     count: str
     code: str
     sentence: str
     hint: str
-    samples: str
+    samples: str = ""
+    tally: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Rows that pass by once: all of them are counted, few of them are kept.
+
+    `counts` are aggregates over them by name; DISTINCT is not possible.
+    """
+
+    view: str
+    sql: str
+    counts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +46,17 @@ class Stage:
     """Rows that are computed once and kept under a view until the step ends.
 
     `look` gives one row about them and is the action that computes them; then the rules are held.
+    With `passing` the rows are a selection of those that pass by, whose counts are the look; the
+    query is then evaluated by one action and never again: rows that get lost fail the step.
+    `when` names a count of an earlier stage: without it there is nothing to do here.
     """
 
     view: str
     sql: str
-    look: str
+    look: str = ""
     rules: tuple[Rule, ...] = ()
+    passing: Passing | None = None
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +64,32 @@ class Commit:
     """The one statement of a step that commits, with the session settings it needs.
 
     `once` makes a blind append idempotent: Delta's application transaction (spec/state.md §2).
+    `metrics` are counts that the commit carries in its token. `expected` are those of Delta's own
+    operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity
+    that it must satisfy. With `exclusive` nobody may have written since the table was looked at.
     """
 
     sql: str
     confs: Mapping[str, str] = field(default_factory=dict)
     once: bool = False
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    expected: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """All that one step runs: stages in order, then the commit that `decide` picks.
 
-    `decide` sees the look of the last stage (empty without one); None means nothing to write.
+    `decide` sees the looks of all stages as one row; None means nothing to write. `told` gives the
+    counts that the step's record keeps beside Delta's metrics. `again` is the work that finds out
+    what was wrong when the commit is refused with the code `refused`.
     """
 
     stages: tuple[Stage, ...]
     decide: Callable[[Row], Commit | None]
+    told: Callable[[Row], Mapping[str, int]] = lambda _: {}
+    again: Work | None = None
 
     @classmethod
     def just(cls, commit: Commit | None) -> Work:

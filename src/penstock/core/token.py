@@ -54,15 +54,23 @@ def write_intent(intent: Intent) -> str:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
-def write_token(intent: Intent, penstock: str, store: str) -> str:
-    """Give the token of a commit; what a rebuild can do without goes first when it is too long."""
+def write_token(
+    intent: Intent, penstock: str, store: str, metrics: Mapping[str, int] | None = None
+) -> str:
+    """Give the token of a commit; what a rebuild can do without goes first when it is too long.
+
+    `metrics` are counts that Delta does not make: a step that is recovered has them from here.
+    """
     for cut in (
         replace(intent, uri=""),
         replace(intent, uri="", reason=""),
         replace(intent, uri="", reason="", windows=()),
         replace(intent, uri="", reason="", windows=(), inputs=()),
     ):
-        head = json.dumps({"penstock": penstock, "store": store}, separators=(",", ":"))
+        head = json.dumps(
+            {"penstock": penstock, "store": store, **({"metrics": metrics} if metrics else {})},
+            separators=(",", ":"),
+        )
         text = head[:-1] + "," + write_intent(cut)[1:]
         if len(text.encode()) <= LIMIT_BYTES:
             return text
@@ -101,6 +109,20 @@ def read_intent(text: str) -> Intent:
         lowers_watermarks=document["lowers_watermarks"],
         base_version=document["base_version"],
     )
+
+
+def read_metrics(token: str) -> dict[str, int]:
+    """Read the counts of a token, none where it has none.
+
+    >>> read_metrics('{"penstock": "1", "metrics": {"unchanged": 3}}')
+    {'unchanged': 3}
+    """
+    try:
+        document = json.loads(token)
+    except ValueError:
+        return {}
+    found = document.get("metrics") if isinstance(document, dict) else None
+    return {str(k): int(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
 
 def signed_by(token: str) -> tuple[str, str]:

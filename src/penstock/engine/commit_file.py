@@ -51,6 +51,7 @@ class Entry:
         added: list[AddedFile] = []
         table_id = ""
         changes, rewrites = data_by_name, data_by_name
+        rows: list[int | None] = [None] if data_by_name else []
         for line in lines:
             action = json.loads(line)
             if "commitInfo" in action:
@@ -59,11 +60,17 @@ class Entry:
                 changes = True
                 rewrites |= add.get("deletionVector") is not None
                 added.append(_added(add["path"], add.get("stats")))
+                rows.append(_rows(add))
             elif (remove := action.get("remove")) and remove.get("dataChange"):
                 changes = rewrites = True
+                gone = _rows(remove)
+                rows.append(None if gone is None else -gone)
             elif "metaData" in action:
                 table_id = str(action["metaData"]["id"])
-        commit = replace(_commit(version, info, changes), table_id=table_id)
+        known = [count for count in rows if count is not None]
+        change = sum(known) if len(known) == len(rows) else None
+        told = _commit(version, info, changes)
+        commit = replace(told, table_id=table_id, row_change=change)
         return cls(commit, tuple(added), rewrites)
 
 
@@ -127,6 +134,15 @@ def _added(path: str, stats: str | None) -> AddedFile:
         _texts(told.get("maxValues") or {}),
         {k: v for k, v in (told.get("nullCount") or {}).items() if isinstance(v, int)},
     )
+
+
+def _rows(action: dict[str, Any]) -> int | None:
+    """Give the rows of a file, without those that its deletion vector hides."""
+    records = json.loads(action.get("stats") or "{}").get("numRecords")
+    if records is None:
+        return None
+    hidden = (action.get("deletionVector") or {}).get("cardinality", 0)
+    return int(records) - int(hidden)
 
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
 from penstock.core.model import Source
 from penstock.core.schema import Column, Schema
 from penstock.engine.commit_file import DATA_OPERATIONS, Entry, read_entry
-from penstock.engine.listing import list_files
+from penstock.engine.listing import holds_files, list_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -64,6 +64,10 @@ class DeltaLog:
         if not partial:
             _check_whole(uri, after, left)
         return tuple(_entry(uri, version).commit for version in left)
+
+    def is_cluttered(self, uri: str) -> bool:
+        """See `Log.is_cluttered`."""
+        return _open(uri) is None and holds_files(uri)
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """See `Log.added`. A table that is not in a local folder gives None."""

@@ -30,6 +30,18 @@ def list_files(source: Source) -> Listing:
     return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
 
 
+def holds_files(uri: str) -> bool:
+    """Whether any file lies below a folder, hidden ones too."""
+    if "://" not in uri or uri.startswith("file://"):
+        folder = Path(uri.removeprefix("file://"))
+        return any(path.is_file() for path in folder.rglob("*"))
+    from pyarrow import fs  # only for object stores
+
+    system, path = fs.FileSystem.from_uri(uri)
+    found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
+    return any(info.type == fs.FileType.File for info in found)
+
+
 def missing(source: Source) -> TableError:
     """Give the error of a source whose path is not there."""
     return TableError(

@@ -6,8 +6,8 @@ two threads in one session mix their tokens (docs/decisions/0003-one-session-per
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import InterruptedRunError, TableError
 from penstock.core.findings import Location
@@ -15,7 +15,7 @@ from penstock.core.names import quoted
 from penstock.core.ports import Fault
 from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit, Row, Stage
+from penstock.core.statement import Commit, Passing, Row, Stage
 from penstock.core.step import Intent
 from penstock.core.token import write_token
 from penstock.engine.spark_errors import explained
@@ -25,21 +25,26 @@ if TYPE_CHECKING:
 
 _TOKEN = "spark.databricks.delta.commitInfo.userMetadata"  # noqa: S105  # the name of a setting
 _TXN_APP = "spark.databricks.delta.write.txnAppId"
+_WAIT = True
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+
+Signature = Callable[[], tuple[str, str]]
+"""Gives penstock's version and the store's id, with which commits are signed."""
 
 
 class SparkStepSession:
     """The `StepSession` of real Spark."""
 
     def __init__(
-        self, spark: SparkSession, where: Location | None, signature: tuple[str, str], fault: Fault
+        self, spark: SparkSession, where: Location | None, signature: Signature, fault: Fault
     ) -> None:
-        """Take over a fresh session; `signature` is penstock's version and the store's id."""
+        """Take over a fresh session; `signature` is asked for when something is committed."""
         self._spark = spark
         self._where = where
-        self._version, self._store = signature
+        self._signature = signature
         self._fault = fault
         self._kept: list[DataFrame] = []
+        self._cut: list[DataFrame] = []
         self.interrupted = False
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
@@ -79,6 +84,8 @@ class SparkStepSession:
 
     def stage(self, stage: Stage) -> Row:
         """See `StepSession.stage`: the look is the action that computes the kept rows."""
+        if stage.passing is not None:
+            return self._sift(stage, stage.passing)
         try:
             frame = self._spark.sql(stage.sql).persist()
             self._kept.append(frame)
@@ -89,13 +96,38 @@ class SparkStepSession:
         self._fault("during-staging")
         return seen
 
+    def _sift(self, stage: Stage, passing: Passing) -> Row:
+        """Count the rows that pass by and keep some, in one action.
+
+        What is kept is cut off from the query that made it, so that rows which get lost fail the
+        step instead of being evaluated anew.
+        """
+        from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+        counts = [F.expr(sql).alias(name) for name, sql in passing.counts.items()]
+        try:
+            frame = self._spark.sql(passing.sql).observe(passing.view, *counts)
+            frame.createOrReplaceTempView(passing.view)
+            kept = self._spark.sql(stage.sql)
+            checked = kept.localCheckpoint(eager=True)
+            checked.createOrReplaceTempView(stage.view)
+            # An Observation is not told about a checkpoint and would wait for ever.
+            told = _java(kept).queryExecution().observedMetrics().apply(passing.view)
+        except Exception as error:
+            raise explained(error, self._where) from error
+        self._cut.append(checked)
+        self._fault("during-staging")
+        return {name: told.get(place) for place, name in enumerate(passing.counts)}
+
     def commit(self, statement: Commit, intent: Intent) -> None:
         """See `StepSession.commit`."""
         if self.interrupted:
             raise InterruptedRunError("interrupted", "the run was interrupted")
-        settings = {_TOKEN: write_token(intent, self._version, self._store), **statement.confs}
+        version, store = self._signature()
+        token = write_token(intent, version, store, statement.metrics)
+        settings = {_TOKEN: token, **statement.confs}
         if statement.once:
-            settings[_TXN_APP] = f"{self._store}/{intent.model}"
+            settings[_TXN_APP] = f"{store}/{intent.model}"
             settings[_TXN_VERSION] = str(intent.step_seq)
         for key, value in settings.items():
             self._spark.conf.set(key, value)
@@ -112,6 +144,14 @@ class SparkStepSession:
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()
+        for frame in self._cut:
+            _java(frame).logicalPlan().rdd().unpersist(not _WAIT)
+        self._cut.clear()
+
+
+def _java(frame: DataFrame) -> Any:  # noqa: ANN401  Py4J has no types
+    """Give the frame's side in the JVM, for what PySpark does not pass on."""
+    return frame._jdf  # noqa: SLF001  there is no public way
 
 
 def read(spark: SparkSession, relation: Relation) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from penstock.core.relation import Relation
 from penstock.engine.jars import spark_versions
 from penstock.engine.java import require_java
 from penstock.engine.launch import LaunchSettings, launch
-from penstock.engine.session import SparkStepSession, read, texts
+from penstock.engine.session import Signature, SparkStepSession, read, texts
 from penstock.engine.spark_errors import explained
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 _CANCEL_EVERY_SECONDS = 0.3
-
-Signature = Callable[[], tuple[str, str]]
 
 
 class SparkEngine:
@@ -66,7 +64,7 @@ class SparkEngine:
         root.sparkContext.setJobDescription(model)
         spark = root.newSession()
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        session = SparkStepSession(spark, where, self._signature(), self._fault)
+        session = SparkStepSession(spark, where, self._signature, self._fault)
         self._open.append(session)
         try:
             yield session

@@ -48,7 +48,10 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
     text = "\n".join(_texts(error))
     if isinstance(error, PenstockError):
         return error
-    if ours := _OURS.search(text):
+    if (ours := _OURS.search(text)) and ours[1] == "history-changed-underneath":
+        hint = "run again; nothing of this step was written"
+        return ConcurrentWriterError(ours[1], ours[2].strip(), where=where, hint=hint)
+    if ours:
         return DataError(ours[1], ours[2].strip(), where=where)
     if any(name in text for name in _CONFLICTS):
         return ConcurrentWriterError(

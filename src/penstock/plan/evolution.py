@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.errors import SchemaError
+from penstock.core.findings import Finding
+from penstock.core.history import Snapshot
 from penstock.core.model import Model, OnSchemaChange
 from penstock.core.schema import Column, Schema
+from penstock.core.types import (
+    ArrayType,
+    ColumnType,
+    MapType,
+    ScalarType,
+    StructType,
+    merged,
+    parse_type,
+    scalars,
+)
+from penstock.plan.history_schema import check_history
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_WIDENING = "delta.enableTypeWidening"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +30,8 @@ class Evolution:
     """How a query fits its table; names are column names.
 
     `written` are the columns of the query that are written, in its order; `added` are new to the
-    table, `widened` hold a wider type than it, `gone` are the table's and not the query's.
+    table, `widened` hold a wider type than it, `gone` are the table's and not the query's. In
+    `added` and `widened` a part of a column has its path: `address.zip`, `tags.element`.
     """
 
     written: tuple[str, ...]
@@ -33,96 +45,179 @@ class Evolution:
         return bool(self.added or self.widened)
 
 
-def evolve(model: Model, query: Schema, table: Schema | None) -> Evolution:
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """What one column of a table becomes; `fits` is whether there is a type that holds both."""
+
+    fits: bool = True
+    added: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+
+
+def evolve(
+    model: Model,
+    query: Schema,
+    table: Schema | None,
+    properties: Mapping[str, str] | None = None,
+) -> Evolution:
     """Compare before anything is written: Delta would cast silently, so penstock looks first.
 
+    Fields inside ARRAY, MAP and STRUCT are compared like columns; only a snapshot can lack one
+    that its table has. `properties` are the table's.
     Raises `incompatible-type`, `schema-changed` (with `on_schema_change: fail`),
-    `duplicate-column` or `void-column`; every difference is named in one error.
+    `duplicate-column`, `void-column` and, of a snapshot, what `check_history` finds; every
+    difference is named in one error.
     """
-    check_query(model, query)
+    wrong = [*check_query(model, query), *check_history(model, query)]
     if table is None:
+        refuse(wrong)
         return Evolution(query.names)
-    added, widened, wrong = [], [], []
-    for column in query.columns:
-        known = table.find(column.name)
-        if known is None:
-            added.append(column.name)
-        elif column.type == known.type or widens(column.type, known.type):
-            continue
-        elif widens(known.type, column.type):
-            widened.append(column.name)
-        else:
-            wrong.append((column, known))
-    gone = tuple(name for name in table.names if query.find(name) is None)
-    if wrong:
-        raise incompatible(model, *wrong[0], more=len(wrong) - 1)
-    if model.on_schema_change is OnSchemaChange.FAIL and (added or widened or gone):
+    stored = _business(model, table)
+    shared = [(column, stored.find(column.name)) for column in query.columns]
+    grown = [_grown(model, column, known, properties or {}) for column, known in shared]
+    misfits = [
+        (column, known)
+        for (column, known), growth in zip(shared, grown, strict=True)
+        if known is not None and not growth.fits
+    ]
+    if misfits:
+        wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
+    refuse(wrong)
+    found = Evolution(
+        query.names,
+        tuple(path for growth in grown for path in growth.added),
+        tuple(path for growth in grown for path in growth.widened),
+        tuple(name for name in stored.names if query.find(name) is None),
+    )
+    return _allowed(model, found, stored)
+
+
+def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
+    """Hold `on_schema_change` against what was found; history is kept, so nothing is removed."""
+    changed = found.changes_table or (found.gone and not model.is_snapshot)
+    if model.on_schema_change is OnSchemaChange.FAIL and changed:
+        replace = "" if model.is_snapshot else ", or --full-refresh"
         raise SchemaError(
             "schema-changed",
-            f"{model.name}: added=[{', '.join(added)}], removed=[{', '.join(gone)}], "
-            f"widened=[{', '.join(widened)}]",
+            f"{model.name}: added=[{', '.join(found.added)}], removed=[{', '.join(found.gone)}], "
+            f"widened=[{', '.join(found.widened)}]",
             where=model.where,
-            hint="allow it with on_schema_change='append', or --full-refresh",
+            hint=f"allow it with on_schema_change='append'{replace}",
         )
-    written = query.names
     if model.on_schema_change is OnSchemaChange.IGNORE:
-        written = tuple(name for name in query.names if name not in added)
-        added = []
-    return Evolution(written, tuple(added), tuple(widened), gone)
+        written = tuple(name for name in found.written if stored.find(name) is not None)
+        return Evolution(written, (), found.widened, found.gone)
+    return found
 
 
-def check_query(model: Model, query: Schema) -> None:
-    """Refuse columns that no table can have: the same name twice, or no type."""
+def refuse(findings: Sequence[Finding]) -> None:
+    """Raise one error of all findings: code and hint of the first, every sentence."""
+    if findings:
+        raise SchemaError(
+            findings[0].code,
+            "; ".join(dict.fromkeys(finding.sentence for finding in findings)),
+            where=findings[0].where,
+            hint=findings[0].hint,
+        )
+
+
+def check_query(model: Model, query: Schema) -> Iterator[Finding]:
+    """Find columns that no table can have: the same name twice, or no type."""
     seen: set[str] = set()
     for column in query.columns:
         if column.name.lower() in seen:
-            raise SchemaError(
+            yield Finding(
+                model.where,
                 "duplicate-column",
                 f"the query of {model.name!r} gives the column {column.name!r} twice",
-                where=model.where,
-                hint="names differ only by case, or a join keeps both sides; rename one",
+                "names differ only by case, or a join keeps both sides; rename one",
             )
         seen.add(column.name.lower())
         if column.type == "void":
-            raise SchemaError(
+            yield Finding(
+                model.where,
                 "void-column",
                 f"column {column.name!r} of {model.name!r} is NULL without a type",
-                where=model.where,
-                hint=f"write CAST(NULL AS STRING) AS {column.name}, or its real type",
+                f"write CAST(NULL AS STRING) AS {column.name}, or its real type",
+            )
+        elif "void" in scalars(parse_type(column.type)):
+            yield Finding(
+                model.where,
+                "void-column",
+                f"column {column.name!r} of {model.name!r} is {column.type.upper()}: "
+                "a part of it has no type",
+                "cast it in the SELECT",
             )
 
 
-def incompatible(model: Model, query: Column, table: Column, more: int) -> SchemaError:
-    """Give the error that names both types (case J16)."""
+def incompatible(model: Model, query: Column, table: Column, more: int) -> Finding:
+    """Give the finding that names both types (case J16)."""
     others = f" (and {more} more columns)" if more else ""
-    return SchemaError(
+    replace = "" if model.is_snapshot else ", or --full-refresh to replace the table"
+    return Finding(
+        model.where,
         "incompatible-type",
         f"column {query.name!r} is {query.type.upper()} in the query and {table.type.upper()} in "
         f"{model.table}{others}",
-        where=model.where,
-        hint="cast it in the SELECT, or --full-refresh to replace the table",
+        f"cast it in the SELECT{replace}",
     )
 
 
-def widens(narrow: str, wide: str) -> bool:
-    """Whether every value of one type is a value of the other (spec/drift.md §7).
+def _business(model: Model, table: Schema) -> Schema:
+    """Leave out the columns that penstock added to a history table."""
+    if not isinstance(model.strategy, Snapshot):
+        return table
+    system = {name.lower() for name in model.strategy.columns.names}
+    return Schema(tuple(c for c in table.columns if c.name.lower() not in system))
 
-    >>> widens("int", "bigint"), widens("int", "double"), widens("bigint", "double")
-    (True, True, False)
-    >>> widens("decimal(10,2)", "decimal(12,4)"), widens("decimal(10,2)", "decimal(10,4)")
-    (True, False)
+
+def _grown(
+    model: Model, query: Column, table: Column | None, properties: Mapping[str, str]
+) -> _Growth:
+    if table is None:
+        return _Growth(added=(query.name,))
+    have, asked = parse_type(table.type), parse_type(query.type)
+    both = merged(have, asked)
+    if both is None:
+        return _Growth(fits=False)
+    parts = tuple(_parts(have, both, query.name))
+    added = tuple(path for path, is_new in parts if is_new)
+    widened = tuple(path for path, is_new in parts if not is_new)
+    lacks = any(is_new for _, is_new in _parts(asked, both, query.name))
+    fits = not (widened and _keeps_types(model, properties))
+    if not model.is_snapshot:  # Delta's INSERT refuses lacking fields, its MERGE keeps old values
+        fits = fits and not lacks
+        fits = fits and not (added and model.on_schema_change is OnSchemaChange.IGNORE)
+    return _Growth(fits, added, widened)
+
+
+def _keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
+    """Whether somebody switched type widening off, for the sake of other readers."""
+    wanted = {**properties, **model.layout.properties}.get(_WIDENING, "true")
+    return wanted.lower() == "false"
+
+
+def _parts(have: ColumnType, grown: ColumnType, path: str) -> Iterator[tuple[str, bool]]:
+    """Walk a type and what it becomes: give the path of each part that differs, and if it is new.
+
+    >>> have, grown = parse_type("struct<zip:int>"), parse_type("struct<zip:bigint,city:string>")
+    >>> list(_parts(have, grown, "address"))
+    [('address.zip', False), ('address.city', True)]
     """
-    if narrow in _INTEGERS and wide in _INTEGERS:
-        return _INTEGERS.index(narrow) < _INTEGERS.index(wide)
-    if narrow in _INTEGERS[:3] and wide == "double":
-        return True
-    if (narrow, wide) == ("float", "double"):
-        return True
-    to = _DECIMAL.fullmatch(wide)
-    if to is None:
-        return False
-    whole = int(to[1]) - int(to[2])
-    if narrow in _DIGITS:
-        return whole >= max(_DIGITS[narrow], 10)
-    of = _DECIMAL.fullmatch(narrow)
-    return of is not None and whole >= int(of[1]) - int(of[2]) and int(to[2]) >= int(of[2])
+    match have, grown:
+        case ScalarType(), ScalarType():
+            if have != grown:
+                yield path, False
+        case ArrayType(of), ArrayType(to):
+            yield from _parts(of, to, f"{path}.element")
+        case MapType(), MapType():
+            yield from _parts(have.key, grown.key, f"{path}.key")
+            yield from _parts(have.value, grown.value, f"{path}.value")
+        case StructType(), StructType():
+            for field in grown.fields:
+                known = have.find(field.name)
+                inner = f"{path}.{field.name}"
+                if known is None:
+                    yield inner, True
+                else:
+                    yield from _parts(known.type, field.type, inner)

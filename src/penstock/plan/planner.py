@@ -12,6 +12,7 @@ from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.drift import drift
+from penstock.plan.history import history_refusal, must_look
 from penstock.plan.layout import LayoutChange, layout_change
 from penstock.plan.values import (
     Blocked,
@@ -69,7 +70,7 @@ class _Planner:
         name = model.name
         reason = drift(self.project, model, self.records, self.now)
         error = _obstacle(self.project, model, self.selected, self.records, self.now)
-        error = error or _refusal(model, reason, self.options)
+        error = error or self._refusal(model, reason)
         if error is not None:
             self.blocked.append(Blocked(name, error))
             self.waiting_on[name] = (name,)
@@ -77,6 +78,8 @@ class _Planner:
         waits = _waits(model, self.waiting_on)
         if reason.state is State.CURRENT and self.options.full_refresh:
             reason = Reason(State.CURRENT, "full refresh asked for")
+        elif reason.state is State.CURRENT and (why := self._must_look(model)):
+            reason = Reason(State.CURRENT, why, drift=False)
         elif reason.state is State.CURRENT and waits and not model.is_view:
             reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
         elif reason.state is State.CURRENT:
@@ -84,6 +87,22 @@ class _Planner:
             return
         self.steps.append(_step(model, reason, waits, self.records.get(name), self.options))
         self.waiting_on[name] = (name,)
+
+    def _must_look(self, model: Model) -> str:
+        if not model.is_snapshot:
+            return ""
+        return must_look(self.project, model, self.now, self.options)
+
+    def _refusal(self, model: Model, reason: Reason) -> PenstockError | None:
+        """Find states in which nothing of the model may run."""
+        if reason.state is State.FOREIGN_TABLE and model.is_snapshot:
+            seen = self.now.targets.get(model.name, Observed())
+            return history_refusal(model, seen, self.records.get(model.name), reason, self.now)
+        error = _refusal(model, reason, self.options)
+        if error is not None or not model.is_snapshot or self.options.full_refresh:
+            return error
+        seen = self.now.targets.get(model.name, Observed())
+        return history_refusal(model, seen, self.records.get(model.name), reason, self.now)
 
     def _leave(self, model: Model, waits: tuple[str, ...]) -> None:
         """Plan no build of a model; its properties and comments may still need a step."""
@@ -127,7 +146,7 @@ def _step(
     options: Options,
 ) -> Step:
     built = record is not None and record.succeeded_once
-    adopted = options.adopt and reason.state is State.FOREIGN_TABLE
+    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.is_snapshot)
     initial = options.full_refresh or reason.state is State.MISSING or not (built or adopted)
     executed = ""
     if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
@@ -162,7 +181,7 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     states = {reason.state, *reason.also}
     if reason.state is State.MISSING:
         return ("the table is gone: full rebuild from all inputs",)
-    if initial or window_settings(model.strategy) is None:
+    if initial or (window_settings(model.strategy) is None and not model.is_snapshot):
         return ()
     notes = []
     if State.SQL_CHANGED in states:
@@ -192,13 +211,25 @@ def _obstacle(
                 where=model.where,
                 hint="run: penstock seed",
             )
-        return TableError(
-            "upstream-not-built",
-            f"{model.name} reads {name}, which was never built",
-            where=model.where,
-            hint=f"run: penstock run --select +{model.name}",
-        )
+        return _not_built(model, project.models[name])
     return None
+
+
+def _not_built(model: Model, upstream: Model) -> TableError:
+    if upstream.is_snapshot:
+        return TableError(
+            "snapshot-not-built",
+            f"model {model.name!r} reads snapshot {upstream.name!r}, which has no table yet",
+            where=model.where,
+            hint=f"penstock snapshot run --select {upstream.name}",
+        )
+    wanted = upstream.name if model.is_snapshot else f"+{model.name}"
+    return TableError(
+        "upstream-not-built",
+        f"{model.name} reads {upstream.name}, which was never built",
+        where=model.where,
+        hint=f"run: penstock run --select {wanted}",
+    )
 
 
 def _sources_below(project: Project, model: Model) -> list[str]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit, Head, TableFacts
+from penstock.core.history import Retention
 from penstock.core.pin import Pin
 
 
@@ -35,7 +36,8 @@ class Observed:
     """What a target's log says now. `foreign` are others' data changes since the last success.
 
     `table_id` is "" where nothing happened since then, so that nobody had to look. `facts` are
-    there when the project says something else of the layout than the record.
+    there when the project says something else of the layout than the record, and for history
+    tables. `clutter` is whether files lie where the table would be, though there is none.
     """
 
     head: Head | None = None
@@ -43,6 +45,7 @@ class Observed:
     foreign: tuple[Commit, ...] = ()
     ever_ours: bool = False
     facts: TableFacts | None = None
+    clutter: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,18 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asks of a plan."""
+    """What the command line asks of a plan.
+
+    `prune` looks at every history table; `retention` replaces the models' own, `no_prune` leaves
+    it out. `allow_empty` lets an empty source close every key of a history table.
+    """
 
     full_refresh: bool = False
     adopt: bool = False
+    prune: bool = False
+    no_prune: bool = False
+    retention: Retention | None = None
+    allow_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

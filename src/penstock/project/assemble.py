@@ -11,13 +11,15 @@ from penstock.core.model import Seed, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.book import Book
-from penstock.project.drafts import Draft, draft, without_duplicates
+from penstock.project.drafts import SNAPSHOTS, Draft, draft, entry_draft, without_duplicates
 from penstock.project.models import cycle_findings, model_of
 from penstock.project.nearest import did_you_mean
 from penstock.project.parsed import SqlFile, YamlFile
 from penstock.project.settings import Settings
+from penstock.project.snapshot import system_columns_of
 from penstock.project.sources import Entry, entries, seeds_of, sources_of
-from penstock.project.values import Plain, text_of
+from penstock.project.values import Plain, mapping_of, text_of
+from penstock.project.yaml_queries import entry_key
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
 
@@ -35,9 +37,12 @@ def assemble(
     settings: Settings,
     seed_paths: Sequence[str],
     yaml_files: YamlFiles,
-    sql_files: Sequence[SqlFile],
+    sql_files: Mapping[str, SqlFile],
 ) -> tuple[Project, list[Finding]]:
-    """Link all files; the project is only meant to be used if no finding is an error."""
+    """Link all files; the project is only meant to be used if no finding is an error.
+
+    `sql_files` holds model files by their paths and queries of YAML entries by `entry_key`.
+    """
     parts = _Parts()
     _read_drafts(parts, yaml_files, sql_files, settings)
     _read_sources(parts, yaml_files, root, settings)
@@ -71,22 +76,41 @@ def assemble(
 
 
 def _read_drafts(
-    parts: _Parts, yaml_files: YamlFiles, sql_files: Sequence[SqlFile], settings: Settings
+    parts: _Parts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
 ) -> None:
     documented = _documented(parts, yaml_files, "models")
     drafts = []
-    for file in sql_files:
+    for path, file in sql_files.items():
+        if path != file.path:
+            continue  # the query of an entry
         name = file.path.rpartition("/")[2].removesuffix(".sql")
         entry = documented.pop(name, None) or documented.pop(name.partition(".")[0], None)
         drafts.append(draft(file, entry, settings))
-        parts.findings += drafts[-1].findings
+    for yaml_file, tree in yaml_files:
+        for entry in entries(yaml_file, tree, SNAPSHOTS):
+            file = sql_files.get(entry_key(yaml_file, int(entry.path[1])), SqlFile(yaml_file.path))
+            drafts.append(entry_draft(file, entry, settings))
+    parts.findings += (finding for item in drafts for finding in item.findings)
     parts.drafts, findings = without_duplicates(drafts)
     parts.findings += findings
-    known = [item.name for item in parts.drafts]
+    _check_documented(parts, documented)
+
+
+def _check_documented(parts: _Parts, documented: Mapping[str, Entry]) -> None:
+    known = {item.name: item for item in parts.drafts}
     for name, entry in documented.items():
-        sentence = f"no model is called {name!r}"
-        hint = did_you_mean(name, known)
-        parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
+        if name in known:
+            sentence = f"{name!r} is described here and in {known[name].place}"
+            hint = "a snapshot of YAML says everything in its own entry"
+            parts.findings.append(Finding(entry.where, "duplicate-key", sentence, hint))
+        elif mapping_of(entry.tree.get("config")).get("materialized") == "snapshot":
+            sentence = f"snapshot {name!r} has no query"
+            hint = did_you_mean(name, known) or "write a .sql file, or an entry under snapshots:"
+            parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
+        else:
+            sentence = f"no model is called {name!r}"
+            hint = did_you_mean(name, known)
+            parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
 
 
 def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, Entry]:
@@ -137,6 +161,8 @@ def _book(parts: _Parts, settings: Settings) -> Book:
     for item in enabled:
         book.add_model(item.name, item.table)
         book.built.add(item.name)
+        if item.config.text("materialized") == "snapshot":
+            book.history[item.name] = system_columns_of(item.config)
     for item in enabled:
         book.models.setdefault(item.stem.lower(), book.models[item.name.lower()])
         book.add_table(item.written, item.name)

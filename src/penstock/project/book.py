@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.history import SystemColumns
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.nearest import did_you_mean
 
@@ -21,7 +22,8 @@ class Named:
 class Book:
     """Models and seeds by name, sources by `schema.table`, and all of them by their tables.
 
-    Names compare without case. `built` are the models, `hidden` names that are off and why.
+    Names compare without case. `built` are the models, `hidden` names that are off and why,
+    `history` the system columns of the models that keep versions.
     """
 
     models: dict[str, Named] = field(default_factory=dict)
@@ -30,6 +32,7 @@ class Book:
     schemas: set[str] = field(default_factory=set)
     hidden: dict[str, str] = field(default_factory=dict)
     built: set[str] = field(default_factory=set)
+    history: dict[str, SystemColumns] = field(default_factory=dict)
     catalog: str = ""
 
     def add_model(self, name: str, table: TableName, aliases: Iterable[str] = ()) -> None:
@@ -52,8 +55,17 @@ class Book:
         self.tables.setdefault(table.folded, named)
 
     def model(self, name: str) -> Named | None:
-        """Find a model or seed as ref() means it: the exact name, or a file name with its tail."""
+        """Find a model or seed: the exact name, or a file name with its tail."""
         return self.models.get(name.lower())
+
+    def ref(self, name: str) -> Named | None:
+        """Find a model or seed as a template means it; the tail `.ff` may be there or not."""
+        return self.model(name) or self.model(name.lower().removesuffix(".ff"))
+
+    def history_of(self, named: Named) -> SystemColumns | None:
+        """Give the system columns of a model that keeps versions."""
+        is_model = named.input.kind is InputKind.MODEL
+        return self.history.get(named.input.name) if is_model else None
 
     def source(self, schema: str, table: str) -> Named | None:
         """Find a source."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.project.parsed import Read
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,61 +1,27 @@
-"""The settings of one model: layers merged by precedence, then their rules together."""
+"""The settings of one model: layers merged by precedence."""
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.model import (
-    Append,
-    Layout,
-    Merge,
-    NullWatermark,
-    OnSchemaChange,
-    Strategy,
-    Table,
-    View,
-    WindowSettings,
-    strategy_name,
-)
-from penstock.project.durations import parse_duration
-from penstock.project.values import Plain, is_true, mapping_of, pairs_of, text_of, texts_of
+from penstock.core.history import Snapshot, SystemColumns
+from penstock.core.model import Layout, OnSchemaChange, Strategy, View
+from penstock.project.values import Plain, mapping_of, pairs_of, text_of, texts_of
 
-_MAPPINGS = ("table_properties", "meta", "window_on")
-_INCREMENTAL = ("append", "merge")
-_STORED = ("table", "append", "merge")
-_EFFECTS: Mapping[str, tuple[str, ...]] = {
-    "unique_key": ("merge",),
-    "time_column": _INCREMENTAL,
-    "lookback": _INCREMENTAL,
-    "window": ("append",),
-    "window_on": _INCREMENTAL,
-    "null_watermark": _INCREMENTAL,
-    "string_watermark": _INCREMENTAL,
-    "overwrite": ("table",),
-    "null_keys": ("merge",),
-    "on_duplicate": ("merge",),
-    "order_by": ("merge",),
-    "on_schema_change": _STORED,
-    "partition_by": _STORED,
-    "cluster_by": _STORED,
-    "table_properties": _STORED,
-}
-_NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
+_MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
 
 
 @dataclass(slots=True)
 class Config:
-    """Merged settings of a model; `own` are the keys that its own files set.
-
-    `places` tells where each of those was set.
-    """
+    """Merged settings of a model; `own` are the keys that its own files set, and where."""
 
     settings: dict[str, Plain]
     own: Mapping[str, Location]
     where: Location
+    name: str = ""
     findings: list[Finding] = field(default_factory=list)
 
     def text(self, key: str) -> str:
@@ -77,33 +43,21 @@ class Config:
 
 
 def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
-    """Merge layers, the most specific last. Mappings merge key by key, all else is replaced."""
+    """Merge layers, the most specific last. Mappings merge key by key, all else is replaced.
+
+    `retention` counts as one setting: a rule of the layer above would keep more than is asked.
+    """
     result: dict[str, Plain] = {}
     for layer in layers:
         for key, value in layer.items():
-            name = "unique_key" if key == "primary_key" else key
-            if name in _MAPPINGS:
-                value = {**mapping_of(result.get(name)), **mapping_of(value)}  # noqa: PLW2901
-            result[name] = value
+            if key in _MAPPINGS:
+                value = {**mapping_of(result.get(key)), **mapping_of(value)}  # noqa: PLW2901
+            result[key] = value
     return result
 
 
-def strategy_of(config: Config) -> Strategy:
-    """Decide the strategy; what does not go together becomes findings."""
-    word = config.text("materialized") or "view"
-    keys = config.texts("unique_key")
-    if word == "incremental":
-        word = "merge" if keys else "append"
-    strategy = _BUILDERS.get(word, _view)(config)
-    name = strategy_name(strategy)
-    for key in config.own:
-        if key in _EFFECTS and name not in _EFFECTS[key]:
-            config.warn(key, "option-without-effect", f"{key} has no effect on strategy {name}")
-    return strategy
-
-
 def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Give how the table lies on disk."""
+    """Give how the table lies on disk; a history table is split into current and closed rows."""
     if isinstance(strategy, View):
         return Layout()
     layout = Layout(
@@ -114,7 +68,20 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
     if layout.partition_by and layout.cluster_by:
         sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
         config.report("cluster_by", "option-conflict", sentence, "keep one of them")
+    if isinstance(strategy, Snapshot) and strategy.by_current:
+        return _by_current(layout, strategy.columns)
     return layout
+
+
+def _by_current(layout: Layout, columns: SystemColumns) -> Layout:
+    """Put `is_current` before the partition columns, or `valid_to` before the clustering ones."""
+    if layout.cluster_by:
+        return replace(layout, cluster_by=_first(columns.valid_to, layout.cluster_by))
+    return replace(layout, partition_by=_first(columns.is_current, layout.partition_by))
+
+
+def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
+    return (column, *(name for name in others if name.lower() != column.lower()))
 
 
 def on_schema_change_of(config: Config) -> OnSchemaChange:
@@ -137,95 +104,3 @@ def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, st
         else:
             flat[f"{above}{key}"] = ",".join(texts_of(value))
     return flat
-
-
-def _view(config: Config) -> Strategy:
-    del config
-    return View()
-
-
-def _table(config: Config) -> Strategy:
-    by_partition = config.text("overwrite") == "partitions"
-    if by_partition and not config.texts("partition_by"):
-        sentence = "overwrite: partitions needs partition_by"
-        config.report("overwrite", "missing-key", sentence, "name the partition columns")
-    return Table(overwrite_partitions=by_partition)
-
-
-def _append(config: Config) -> Strategy:
-    window = _window(config)
-    if window is None and config.text("window") != "none":
-        config.report(
-            "materialized",
-            "append-without-window",
-            "append without time_column would add the same rows again on every run",
-            "set time_column, or window='none' if the query itself selects only new rows",
-        )
-    if config.settings.get("lookback") is not None:
-        config.report(
-            "lookback",
-            "option-conflict",
-            "append with lookback would add rows twice",
-            "use merge with a key, or partition with time_column",
-        )
-    return Append(window)
-
-
-def _merge(config: Config) -> Strategy:
-    keys = config.texts("unique_key")
-    if not keys:
-        config.report("materialized", "missing-key", "merge needs unique_key", "unique_key=['id']")
-    latest = config.text("on_duplicate") == "latest"
-    order = config.texts("order_by")
-    if latest and not order:
-        sentence = "on_duplicate: latest needs order_by"
-        config.report("on_duplicate", "missing-key", sentence, "order_by='updated_at'")
-    if order and not latest:
-        sentence = "order_by has no effect without on_duplicate: latest"
-        config.warn("order_by", "option-without-effect", sentence)
-    return Merge(
-        keys,
-        _window(config),
-        order if latest else (),
-        match_null_keys=config.text("null_keys") == "match",
-    )
-
-
-_BUILDERS: Mapping[str, Callable[[Config], Strategy]] = {
-    "view": _view,
-    "table": _table,
-    "append": _append,
-    "merge": _merge,
-}
-
-
-def _window(config: Config) -> WindowSettings | None:
-    column = config.text("time_column")
-    if not column:
-        for key in _NEEDS_WINDOW:
-            if key in config.own:
-                sentence = f"{key} has no effect without time_column"
-                config.warn(key, "option-without-effect", sentence)
-        return None
-    if config.text("window") == "none":
-        sentence = "window='none' and time_column exclude each other"
-        config.report("window", "option-conflict", sentence, "keep one of them")
-    on = {
-        name: None if value is None else text_of(value)
-        for name, value in mapping_of(config.settings.get("window_on")).items()
-    }
-    nulls = NullWatermark.ERROR
-    with suppress(ValueError):
-        nulls = NullWatermark(config.text("null_watermark") or "error")
-    lookback = _lookback(config.settings.get("lookback"))
-    strings = is_true(config.settings.get("string_watermark"))
-    return WindowSettings(column, lookback, on, nulls, strings)
-
-
-def _lookback(value: Plain) -> dt.timedelta | int | None:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, str):
-        with suppress(ValueError):
-            return parse_duration(value)
-    return None

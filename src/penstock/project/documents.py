@@ -116,6 +116,8 @@ class _Builder:
 
 
 def _place(node: yaml.Node) -> tuple[int, int]:
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+        return node.start_mark.line + 2, 1  # its text begins on the next line
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.project.parsed import path_of
 
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -30,7 +31,7 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The bytes of a file and their sha256."""
+    """The bytes of a file, or of a query in one (`entry_key`), and their sha256."""
 
     path: str
     data: bytes
@@ -86,10 +87,12 @@ def decode(content: Content) -> str | Finding:
     except UnicodeDecodeError as error:
         line = content.data[: error.start].count(b"\n") + 1
         sentence = f"byte 0x{content.data[error.start]:02x} is not UTF-8"
-        return Finding(Location(content.path, line), "not-utf8", sentence, "save the file as UTF-8")
+        where = Location(path_of(content.path), line)
+        return Finding(where, "not-utf8", sentence, "save the file as UTF-8")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        return Finding(Location(content.path, line), "not-utf8", "the file holds a NUL byte")
+        where = Location(path_of(content.path), line)
+        return Finding(where, "not-utf8", "the file holds a NUL byte")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

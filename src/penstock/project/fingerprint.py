@@ -5,6 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from penstock.core.history import (
+    ChangeTest,
+    ColumnsDiffer,
+    HashDiffers,
+    NewerThan,
+    Snapshot,
+)
 from penstock.core.model import (
     Append,
     ColumnDoc,
@@ -57,7 +64,7 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
     """Write the settings that change rows as JSON with sorted keys.
 
     Descriptions, tags, clustering and properties are in none: they change no row. Partition
-    columns are, where they decide which rows are replaced.
+    columns are, where they decide which rows are replaced. Column names stand in small letters.
 
     >>> settings_text(Table(), Layout(cluster_by=("a",)))
     '{"strategy":"table"}'
@@ -73,9 +80,41 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
             parts["window"] = _window(window)
             parts["order_by"] = list(order_by)
             parts["match_null_keys"] = match_null_keys
+        case Snapshot():
+            parts |= _history(strategy)
         case _:
             pass
     return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+
+
+def _history(strategy: Snapshot) -> dict[str, object]:
+    retention = strategy.retention
+    return {
+        "keys": _folded(strategy.keys),
+        "change": _change(strategy.change),
+        "event_time": strategy.event_time,
+        "hard_deletes": str(strategy.hard_deletes),
+        "match_null_keys": strategy.match_null_keys,
+        "ignore_null_time": strategy.ignore_null_time,
+        "allow_empty": strategy.allow_empty,
+        "retention": [retention.keep_last, retention.keep_days] if retention else None,
+        "system_columns": list(strategy.columns.names),
+    }
+
+
+def _change(change: ChangeTest) -> list[object]:
+    match change:
+        case NewerThan(column, compare_rows):
+            return ["newer", column.lower(), compare_rows]
+        case ColumnsDiffer(columns):
+            return ["columns", None if columns is None else _folded(columns)]
+        case HashDiffers(column, hashed):
+            return ["hash", column, None if hashed is None else _folded(hashed)]
+
+
+def _folded(names: tuple[str, ...]) -> list[str]:
+    """Give names without case and order: neither says anything."""
+    return sorted(name.lower() for name in names)
 
 
 def _window(window: WindowSettings | None) -> dict[str, object] | None:

@@ -14,7 +14,15 @@ from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, versio
 from penstock.project.environment import fill_environment, walk
 from penstock.project.files import Content, decode, read_content
 from penstock.project.late import parse_sql_files, parse_yaml_file
-from penstock.project.parsed import SqlFile, YamlFile, read_sql, read_yaml, write_sql, write_yaml
+from penstock.project.parsed import (
+    SqlFile,
+    YamlFile,
+    path_of,
+    read_sql,
+    read_yaml,
+    write_sql,
+    write_yaml,
+)
 from penstock.project.surroundings import Surroundings
 from penstock.project.values import Plain, mapping_of
 
@@ -45,18 +53,19 @@ class FirstPass:
         return mapping_of(fill_environment(self.yaml_file(path).tree, self.environ).tree)
 
     def sql_files(
-        self, paths: Sequence[str], macros: Sequence[str], surroundings: Surroundings
-    ) -> list[SqlFile]:
-        """Give the model files; those that cannot be read are left out, and findings."""
+        self, contents: Sequence[Content], macros: Sequence[str], surroundings: Surroundings
+    ) -> dict[str, SqlFile]:
+        """Give model files and queries of YAML entries under the paths of their contents.
+
+        Those that cannot be read are left out, and findings.
+        """
         macro_texts = {path: text for path in macros if (text := self._text(path)) is not None}
         macro_mark = hashlib.sha256(repr(sorted(macro_texts.items())).encode()).hexdigest()
         known: dict[str, SqlFile] = {}
         marks: dict[str, str] = {}
         texts: dict[str, str] = {}
-        for path in paths:
-            content = self._content(path)
-            if content is None:
-                continue
+        for content in contents:
+            path = content.path
             marks[path] = hashlib.sha256(f"{content.digest} {macro_mark}".encode()).hexdigest()
             cached = self._cached_sql(path, marks[path], surroundings)
             if cached is not None:
@@ -74,7 +83,11 @@ class FirstPass:
             if not any(f.is_error for f in file.findings):
                 self.cache.keep(path, Entry(marks[path], file.reads, write_sql(file)))
         self.findings += (f for file in known.values() for f in file.findings)
-        return [known[path] for path in paths if path in known]
+        return {c.path: known[c.path] for c in contents if c.path in known}
+
+    def model_contents(self, paths: Sequence[str]) -> list[Content]:
+        """Read model files; those that cannot be read are left out, and findings."""
+        return [content for path in paths if (content := self._content(path)) is not None]
 
     def save(self) -> None:
         """Keep what was learned."""
@@ -85,7 +98,7 @@ class FirstPass:
         if entry is None or not surroundings.agrees(entry.reads):
             return None
         try:
-            file = read_sql(path, entry.reads, entry.result)
+            file = read_sql(path_of(path), entry.reads, entry.result)
         except _DAMAGE:
             return None
         self.cache.keep(path, entry)

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.core.history import SystemColumns
 from penstock.core.names import InputKind, InputName, TableName, quoted
-from penstock.core.query import Query, mention, shown_name
+from penstock.core.query import Query, live, mention, present, shown_name
 from penstock.project.book import Book, Named
 from penstock.project.parsed import Branch, Hole, HoleKind, fill
+
+_OF_HISTORY = (HoleKind.VALID_FROM, HoleKind.VALID_TO, HoleKind.PRESENT)
 
 
 @dataclass(slots=True)
@@ -36,6 +39,7 @@ class _Texts:
     text: str
     shown: str
     canonical: str | None
+    flags: dict[InputName, str]
 
 
 def link(branches: Sequence[Branch], book: Book, reader: Reader) -> Linked:
@@ -50,7 +54,11 @@ def link(branches: Sequence[Branch], book: Book, reader: Reader) -> Linked:
     parsed = all(t.canonical is not None for t in texts)
     canonical = "\n".join(t.shown if t.canonical is None else t.canonical for t in texts)
     names = tuple(inputs)
-    query = Query(texts[0].text, texts[-1].text, canonical, names, parsed=parsed)
+    flags = {name: column for t in texts for name, column in t.flags.items()}
+    pairs = tuple(flags.items())
+    query = Query(
+        texts[0].text, texts[-1].text, canonical, names, parsed=parsed, deleted_flags=pairs
+    )
     return Linked(query, shown, inputs, list(dict.fromkeys(findings)))
 
 
@@ -61,12 +69,16 @@ def _fill(
     inputs: dict[InputName, int],
     findings: list[Finding],
 ) -> _Texts:
+    flags: dict[InputName, str] = {}
     named = [_named(hole, book, reader) for hole in branch.holes]
     aliases = _aliases(branch.holes, named)
     tokens: list[tuple[str, str, str]] = []
     for hole, found in zip(branch.holes, named, strict=True):
         alias = aliases.get(found.table.folded, found.table.table)
-        if hole.qualifies:
+        if hole.kind in _OF_HISTORY:
+            tokens.append(_of_history(hole.kind, found, book, flags))
+            findings += _without_history(hole, found, book, reader)
+        elif hole.qualifies:
             is_read = found.table.folded in aliases or hole.kind is not HoleKind.QUALIFIER
             tokens.append((quoted(alias),) * 3 if is_read else _as_written(hole))
         else:
@@ -80,7 +92,7 @@ def _fill(
     canonical = branch.canonical
     if canonical is not None:
         canonical = fill(canonical, lambda number: tokens[number][2])
-    return _Texts(text, shown, canonical)
+    return _Texts(text, shown, canonical, flags)
 
 
 def _named(hole: Hole, book: Book, reader: Reader) -> Named:
@@ -88,8 +100,9 @@ def _named(hole: Hole, book: Book, reader: Reader) -> Named:
         case HoleKind.THIS:
             return _this(reader)
         case HoleKind.REF:
-            found = book.model(hole.names[0])
-            return found or _unknown(TableName("", hole.names[0]))
+            return _asked(hole, book)
+        case HoleKind.VALID_FROM | HoleKind.VALID_TO | HoleKind.PRESENT:
+            return _asked(hole, book)
         case HoleKind.SOURCE:
             found = book.source(*hole.names)
             return found or _unknown(TableName(*hole.names))
@@ -100,6 +113,10 @@ def _named(hole: Hole, book: Book, reader: Reader) -> Named:
             if reader.model is None and len(hole.names) == 1:
                 return book.model(hole.names[0]) or found
             return found
+
+
+def _asked(hole: Hole, book: Book) -> Named:
+    return book.ref(hole.names[0]) or _unknown(TableName("", hole.names[0]))
 
 
 def _this(reader: Reader) -> Named:
@@ -128,6 +145,28 @@ def _aliases(holes: Sequence[Hole], named: Sequence[Named]) -> dict[str, str]:
         else table.table
         for folded, table in read.items()
     }
+
+
+def _of_history(
+    kind: HoleKind, found: Named, book: Book, flags: dict[InputName, str]
+) -> tuple[str, str, str]:
+    """Give what stands in a hole of `as_of`: a system column, or the condition on tombstones."""
+    columns = book.history_of(found) or SystemColumns.named()
+    if kind is HoleKind.PRESENT:
+        flags[found.input] = columns.is_deleted
+        shown = live(columns.is_deleted)
+        return present(found.input), shown, shown
+    column = columns.valid_from if kind is HoleKind.VALID_FROM else columns.valid_to
+    return (quoted(column),) * 3
+
+
+def _without_history(hole: Hole, found: Named, book: Book, reader: Reader) -> list[Finding]:
+    is_unknown = found.input.kind is InputKind.EXTERNAL  # reported where the table stands
+    if hole.kind is not HoleKind.VALID_FROM or is_unknown or book.history_of(found):
+        return []
+    sentence = f"as_of reads history tables, and {found.input.name!r} is none"
+    hint = f"write ref({found.input.name!r}) alone, or make it a snapshot"
+    return [Finding(Location(reader.path, hole.line), "not-a-history-model", sentence, hint)]
 
 
 def _as_written(hole: Hole) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from penstock.project.first_pass import FirstPass, open_first_pass
 from penstock.project.settings import Settings, settings_of
 from penstock.project.surroundings import Surroundings, TargetView
 from penstock.project.values import Plain
+from penstock.project.yaml_queries import queries_of
 
 PROJECT_FILE = "penstock.yml"
 
@@ -90,5 +91,7 @@ def _read(
         TargetView(target.name, target.catalog, target.schema_prefix),
     )
     yaml_files = [(first.yaml_file(path), first.yaml_tree(path)) for path in found.yaml]
-    sql_files = first.sql_files(found.sql, found.macros, surroundings)
+    contents = first.model_contents(found.sql)
+    contents += [query for file, _ in yaml_files for query in queries_of(file)]
+    sql_files = first.sql_files(contents, found.macros, surroundings)
     return assemble(request.root, settings, found.seeds, yaml_files, sql_files)

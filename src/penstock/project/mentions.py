@@ -20,11 +20,12 @@ from penstock.project.canonical import (
     print_canonical,
     tokens_of,
 )
-from penstock.project.parsed import Branch, Hole, HoleKind, hole
+from penstock.project.outputs import outputs_of
+from penstock.project.parsed import Branch, Hole, HoleKind, Outputs, hole
 from penstock.project.template import Call
 
-_MARK = re.compile(r"penstock:(\d+|this)")
-_MARKS = re.compile(r"`penstock:(\d+|this)`")
+_MARK = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
+_MARKS = re.compile(rf"`{_MARK.pattern}`")
 _PRINTED = re.compile(r"`penstock:hole:(\d+)`")
 _NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
 _FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
@@ -77,14 +78,16 @@ def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Prob
     else:
         if tree is None:
             cut.problems.append(_unparsed(None))
+    outputs = Outputs()
     if tree is not None:
+        outputs = outputs_of(tree)
         _cut_tables(cut, tree)
         printed = print_canonical(tree)
         canonical = None if printed is None else _PRINTED.sub(_hole_of, printed)
     _cut_marks(cut)
     text = _with_holes(cut)
     _add_unprinted(cut)
-    return Branch(text, canonical, tuple(cut.holes)), cut.problems
+    return Branch(text, canonical, tuple(cut.holes), outputs), cut.problems
 
 
 def _cut_tables(cut: _Cut, tree: exp.Query) -> None:
@@ -103,7 +106,7 @@ def _cut_table(cut: _Cut, table: exp.Table) -> None:
     mark = _MARK.fullmatch(parts[-1].name)
     line = int(parts[0].meta["line"])
     if mark:
-        found = _called(cut, mark[1], line, bare=bare)
+        found = _called(cut, mark, line, bare=bare)
         parts = parts[-1:]
     elif _is_cte(table, parts) or _is_unfollowed(cut, names, line):
         return
@@ -117,6 +120,8 @@ def _cut_table(cut: _Cut, table: exp.Table) -> None:
 
 def _cut_column(cut: _Cut, column: exp.Column) -> None:
     parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+    if len(parts) == 1 and _cut_system_column(cut, parts[0]):
+        return
     if len(parts) < 2 - isinstance(column.this, exp.Star) or "start" not in parts[0].meta:
         return
     line = int(parts[0].meta["line"])
@@ -127,7 +132,7 @@ def _cut_column(cut: _Cut, column: exp.Column) -> None:
         used = 2
         names = (parts[0].name, parts[1].name)
     if mark:
-        called = _called(cut, mark[1], line, bare=False)
+        called = _called(cut, mark, line, bare=False)
         found = Hole(called.kind, called.names, line, qualifies=True)
     elif len(names) == 2 and "end" in parts[used - 1].meta:  # noqa: PLR2004  schema and table
         found = Hole(HoleKind.QUALIFIER, names, line, qualifies=True)
@@ -137,6 +142,16 @@ def _cut_column(cut: _Cut, column: exp.Column) -> None:
     _qualify(column, used, number)
 
 
+def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
+    mark = _MARK.fullmatch(name.name)
+    if not mark or not mark[2] or "start" not in name.meta:
+        return False
+    found = _called(cut, mark, 0, bare=False)
+    number = cut.add(name.meta["start"], name.meta["end"] + 1, found)
+    name.set("this", f"penstock:hole:{number}")
+    return True
+
+
 def _qualify(column: exp.Column, used: int, number: int) -> None:
     keys = [key for key in ("catalog", "db", "table") if column.args.get(key)]
     for key in keys[:used]:
@@ -144,10 +159,12 @@ def _qualify(column: exp.Column, used: int, number: int) -> None:
     column.set(keys[used - 1], exp.to_identifier(f"penstock:hole:{number}", quoted=True))
 
 
-def _called(cut: _Cut, mark: str, line: int, *, bare: bool) -> Hole:
-    if mark == "this":
+def _called(cut: _Cut, mark: re.Match[str], line: int, *, bare: bool) -> Hole:
+    if mark[1] == "this":
         return Hole(HoleKind.THIS, (), line, bare=bare)
-    call = cut.calls[int(mark)]
+    call = cut.calls[int(mark[1])]
+    if mark[2]:
+        return Hole(HoleKind(mark[2]), call.names, call.line, qualifies=True)
     return Hole(call.kind, call.names, call.line, bare=bare)
 
 
@@ -190,7 +207,7 @@ def _cut_marks(cut: _Cut) -> None:
         if found.start() not in taken:
             line = cut.text.count("\n", 0, found.start()) + 1
             bare = not parsed and not _has_alias(cut.text, found.end())
-            cut.add(found.start(), found.end(), _called(cut, found[1], line, bare=bare))
+            cut.add(found.start(), found.end(), _called(cut, found, line, bare=bare))
 
 
 def _has_alias(text: str, end: int) -> bool:

@@ -8,14 +8,17 @@ from itertools import pairwise
 
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
+from penstock.core.history import Snapshot
 from penstock.core.model import Append, Merge, Model, View
 from penstock.core.names import InputKind, InputName
 from penstock.project.book import Book, Named
-from penstock.project.config import layout_of, on_schema_change_of, shown_config, strategy_of
+from penstock.project.config import layout_of, on_schema_change_of, shown_config
 from penstock.project.drafts import Draft
 from penstock.project.fingerprint import Said, fingerprint
 from penstock.project.link import Reader, link
+from penstock.project.snapshot_outputs import check_outputs
 from penstock.project.sources import column_docs
+from penstock.project.strategy import strategy_of
 
 
 @dataclass(slots=True)
@@ -35,6 +38,8 @@ def model_of(item: Draft, book: Book) -> Built:
     built = Built(findings=config.findings)
     if not item.file.branches:
         return built
+    if isinstance(strategy, Snapshot):
+        check_outputs(strategy, config, item.file)
     incremental = isinstance(strategy, Append | Merge)
     branches = item.file.branches if incremental else item.file.branches[:1]
     linked = link(branches, book, Reader(item.file.path, item.named))
@@ -95,5 +100,5 @@ def _depend(name: str, item: Draft, book: Book, inputs: dict[InputName, int], bu
 
 
 def _find(name: str, book: Book) -> Named | None:
-    found = book.model(name) or book.table(tuple(name.split(".")))
+    found = book.ref(name) or book.table(tuple(name.split(".")))
     return None if found.input.kind is InputKind.EXTERNAL else found

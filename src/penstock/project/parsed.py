@@ -19,13 +19,16 @@ _HOLE = re.compile("\0(\\d+)\0")
 
 
 class HoleKind(StrEnum):
-    """What stands in a hole: a table, or the qualifier of a column."""
+    """What stands in a hole: a table, the qualifier of a column, a system column, a condition."""
 
     REF = "ref"
     SOURCE = "source"
     THIS = "this"
     PLAIN = "plain"
     QUALIFIER = "qualifier"
+    VALID_FROM = "valid_from"
+    VALID_TO = "valid_to"
+    PRESENT = "present"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,39 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """One column of a query: its name, its line, and the volatile functions that make it.
+
+    The name is "" where Spark makes one up.
+    """
+
+    name: str
+    line: int
+    volatile: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The columns of a query as far as its text tells; `whole` is whether there are no others."""
+
+    columns: tuple[Output, ...] = ()
+    whole: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """All names, or None where not every one is known."""
+        names = tuple(column.name for column in self.columns)
+        return names if self.whole and all(names) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Branch:
     """A rendered query; `canonical` is None where the parser could not read it."""
 
     text: str
     canonical: str | None
     holes: tuple[Hole, ...] = ()
+    outputs: Outputs = Outputs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +93,15 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """A model file: its header and its query, once or, with is_incremental(), twice."""
+    """A model file: its header and its query, once or, with is_incremental(), twice.
+
+    `key_lines` tells where the keys of the header stand.
+    """
 
     path: str
     config: Mapping[str, Plain] = field(default_factory=dict)
     config_line: int = 1
+    key_lines: Mapping[str, int] = field(default_factory=dict)
     branches: tuple[Branch, ...] = ()
     findings: tuple[Finding, ...] = ()
     reads: tuple[Read, ...] = ()
@@ -75,11 +109,15 @@ class SqlFile:
 
 @dataclass(frozen=True, slots=True)
 class YamlFile:
-    """A YAML document before environment variables are filled in, with the places of its nodes."""
+    """A YAML document before environment variables are filled in, with the places of its nodes.
+
+    `keys` tells where the keys of a `config` stand, `places` where values begin.
+    """
 
     path: str
     tree: Plain = None
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     reads: tuple[Read, ...] = ()
 
@@ -93,10 +131,20 @@ class YamlFile:
             parts.pop()
         return Location(self.path, 1, 1)
 
+    def key_place(self, *path: str | int) -> Location:
+        """Give where the key of a setting stands, or the nearest node around it."""
+        found = self.keys.get(place_key(tuple(path)))
+        return Location(self.path, *found) if found else self.place(*path)
+
 
 def place_key(path: Path) -> str:
     """Write the path of a node as one text."""
     return "\n".join(str(part) for part in path)
+
+
+def path_of(key: str) -> str:
+    """Give the file of a node that `place_key` wrote with its file in front."""
+    return key.partition("\n")[0]
 
 
 def hole(number: int) -> str:
@@ -114,19 +162,27 @@ def fill(text: str, content: Callable[[int], str]) -> str:
 def write_sql(file: SqlFile) -> list[Any]:
     """Give a JSON form that `read_sql` reads back equal."""
     branches = [
-        [b.text, b.canonical, [[h.kind, h.names, h.line, h.bare, h.qualifies] for h in b.holes]]
+        [
+            b.text,
+            b.canonical,
+            [[h.kind, h.names, h.line, h.bare, h.qualifies] for h in b.holes],
+            [[o.name, o.line, o.volatile] for o in b.outputs.columns],
+            b.outputs.whole,
+        ]
         for b in file.branches
     ]
-    return [file.config, file.config_line, branches, _write_findings(file.findings)]
+    header = [file.config, file.config_line, dict(file.key_lines)]
+    return [*header, branches, _write_findings(file.findings)]
 
 
 def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
     """Read what `write_sql` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    config, line, branches, findings = entry
+    config, line, key_lines, branches, findings = entry
     return SqlFile(
         path,
         dict(config),
         int(line),
+        {key: int(number) for key, number in key_lines.items()},
         tuple(_read_branch(*branch) for branch in branches),
         _read_findings(path, findings),
         tuple(reads),
@@ -135,22 +191,33 @@ def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
 
 def write_yaml(file: YamlFile) -> list[Any]:
     """Give a JSON form that `read_yaml` reads back equal."""
-    return [file.tree, dict(file.places), _write_findings(file.findings)]
+    return [file.tree, dict(file.places), dict(file.keys), _write_findings(file.findings)]
 
 
 def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFile:
     """Read what `write_yaml` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    tree, places, findings = entry
-    known = {key: (int(line), int(column)) for key, (line, column) in places.items()}
-    return YamlFile(path, tree, known, _read_findings(path, findings), tuple(reads))
+    tree, places, keys, findings = entry
+    found = _read_findings(path, findings)
+    return YamlFile(path, tree, _read_places(places), _read_places(keys), found, tuple(reads))
 
 
-def _read_branch(text: str, canonical: str | None, holes: Sequence[Sequence[Any]]) -> Branch:
+def _read_places(places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, int]]:
+    return {key: (int(line), int(column)) for key, (line, column) in places.items()}
+
+
+def _read_branch(
+    text: str,
+    canonical: str | None,
+    holes: Sequence[Sequence[Any]],
+    columns: Sequence[Sequence[Any]],
+    whole: bool,  # noqa: FBT001  by its place in the cache
+) -> Branch:
     known = tuple(
         Hole(HoleKind(kind), tuple(names), line, bare, qualifies)
         for kind, names, line, bare, qualifies in holes
     )
-    return Branch(text, canonical, known)
+    outputs = tuple(Output(name, line, tuple(volatile)) for name, line, volatile in columns)
+    return Branch(text, canonical, known, Outputs(outputs, whole))
 
 
 def _write_findings(findings: Sequence[Finding]) -> list[list[str | int]]:

@@ -46,6 +46,22 @@ def select(
     return tuple(name for name in ordered(graph.parents) if name in left)
 
 
+def exact_names(include: Sequence[str]) -> tuple[str, ...]:
+    """Give the names that stand alone in a selection: `a` or `name:a`, without `+`, `@` or `*`.
+
+    >>> exact_names(["a +b tag:c", "name:d", "e*"])
+    ('a', 'd')
+    """
+    terms = [term for value in include for group in parse_terms(value) for term in group]
+    return tuple(
+        term.value
+        for term in terms
+        if term.method in ("", "name")
+        and not (term.with_parents or term.with_children or term.whole_build)
+        and not set(term.value) & set("*?[/")
+    )
+
+
 class _Graph:
     """The models of one project with their arrows both ways."""
 

@@ -31,6 +31,7 @@ class Settings:
     folders: tuple[str, ...] = ("models",)
     vars: Mapping[str, Plain] = field(default_factory=dict)
     defaults: Mapping[str, Plain] = field(default_factory=dict)
+    system_columns: Mapping[str, Plain] = field(default_factory=dict)
     threads: int = 4
     lease: LeaseSettings = LeaseSettings()
 
@@ -59,6 +60,7 @@ def settings_of(
         folders=tuple(text_of(f) for f in list_of(document.get("models"))) or ("models",),
         vars=mapping_of(document.get("vars")),
         defaults=mapping_of(document.get("defaults")),
+        system_columns=mapping_of(document.get("system_columns")),
         threads=_number(document.get("threads"), 4),
         lease=_lease(mapping_of(document.get("lease"))),
     )

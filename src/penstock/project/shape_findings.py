@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import mask, mask_value
 from penstock.project.nearest import did_you_mean
+from penstock.project.shapes import UNKNOWN_WORD
 from penstock.project.values import Path, Plain
 
 Places = Callable[[Path, bool], Location]
@@ -66,6 +67,9 @@ def _finding(
     if detail["type"] == "missing":
         return Finding(places(path[:-1], False), "missing-key", f"{key!r} is missing")  # noqa: FBT003
     value = _shown(path, _at(tree, path))
+    if detail["type"] == UNKNOWN_WORD:
+        hint = f"allowed: {detail['ctx']['allowed']}"
+        return Finding(places(path, False), "bad-value", f"{key} {value} is not known", hint)  # noqa: FBT003
     sentence = f"{_dotted(path)} is {value}; it must be {_expected(detail)}"
     return Finding(places(path, False), "bad-value", sentence)  # noqa: FBT003  the value
 

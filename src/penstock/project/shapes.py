@@ -6,21 +6,36 @@ where they are used. The JSON Schemas for editors come from here too.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 from penstock.project.durations import parse_duration
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
 
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
 _LATER = {
     "partition": "versioned models",
-    "snapshot": "history tables",
     "historic": "entities",
     "sessions": "session packages",
 }
-SUPPORTED = ("view", "table", "append", "merge", "incremental")
+SUPPORTED = ("view", "table", "append", "merge", "incremental", "snapshot")
+UNKNOWN_WORD = "unknown_word"
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -55,6 +70,41 @@ def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """One of several words; the finding lists them in its hint."""
+
+    allowed: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, inner: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, inner(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**inner(schema), "enum": list(self.allowed)}
+
+    def _checked(self, value: str) -> str:
+        if value not in self.allowed:
+            context = {"allowed": ", ".join(self.allowed)}
+            raise PydanticCustomError(UNKNOWN_WORD, "one of {allowed}", context)
+        return value
+
+
+def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    if isinstance(value, bool):
+        raise ValueError("an integer >= 1")  # noqa: TRY004  pydantic's way
+    return value
+
+
+def _prefix(value: str) -> str:
+    if not re.fullmatch("[A-Za-z0-9_]*", value):
+        raise ValueError("letters, digits and _")
+    return value
+
+
 _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
 Text = Annotated[str, BeforeValidator(_text)]
@@ -63,6 +113,7 @@ Lookback = Annotated[
     str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
 ]
 Materialized = Annotated[str, AfterValidator(_supported), WithJsonSchema({"enum": list(SUPPORTED)})]
+Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
 Tests = list[str | dict[str, Any]]
 
 
@@ -85,12 +136,55 @@ class ColumnShape(Shape):
     meta: dict[str, Any] = {}
 
 
-class ModelConfigShape(Shape):
+class SystemColumnsShape(Shape):
+    """How columns that penstock adds are named."""
+
+    prefix: Annotated[str, AfterValidator(_prefix)] = "_ps_"
+    case: Annotated[str, _Words(("snake", "pascal"))] = "snake"
+
+
+class RetentionShape(Shape):
+    """Which old versions of a row are removed."""
+
+    keep_last: Count | None = None
+    keep_days: Count | None = None
+
+
+class SnapshotShape(Shape):
+    """The settings of a history table; all of them may stand beside the others of a model, too."""
+
+    strategy: Annotated[str, _Words(("timestamp", "check"))] | None = None
+    unique_key: Texts = []
+    primary_key: Texts = []
+    updated_at: Texts = []
+    updated_at_column: Texts = []
+    updated_at_columns: Texts = []
+    check_cols: Texts = []
+    check_columns: Texts = []
+    valid_from: Annotated[str, _Words(("run_timestamp", "updated_at"))] = "run_timestamp"
+    compare_rows: bool = False
+    hard_deletes: Annotated[str, _Words(("ignore", "invalidate", "new_record"))] = "ignore"
+    invalidate_hard_deletes: bool = False
+    null_updated_at: Annotated[str, _Words(("error", "ignore_row"))] = "error"
+    null_keys: Annotated[str, _Words(("error", "match"))] = "error"
+    allow_empty: bool = False
+    row_hash: bool = False
+    retention: RetentionShape | None = None
+    layout: Annotated[str, _Words(("current", "plain"))] = "current"
+    system_columns: SystemColumnsShape = SystemColumnsShape()
+
+
+class NestedSnapshotShape(SnapshotShape):
+    """The settings of a history table under `snapshot`."""
+
+    materialized: Annotated[str, _Words(("snapshot",))] = "snapshot"
+
+
+class ModelConfigShape(SnapshotShape):
     """The settings of a model, in a header, beside it or under `defaults`."""
 
     materialized: Materialized = "view"
-    unique_key: Texts = []
-    primary_key: Texts = []
+    snapshot: NestedSnapshotShape | None = None
     schema_: str | None = Field(None, alias="schema")
     alias: str | None = None
     tags: Texts = []
@@ -107,7 +201,6 @@ class ModelConfigShape(Shape):
     string_watermark: bool = False
     overwrite: Literal["all", "partitions"] = "all"
     on_schema_change: Literal["append", "fail", "ignore", "sync"] = "append"
-    null_keys: Literal["error", "match"] = "error"
     on_duplicate: Literal["error", "latest"] = "error"
     order_by: Texts = []
     depends_on: Texts = []
@@ -128,6 +221,20 @@ class DocumentedModelShape(Shape):
     tests: Tests = []
     data_tests: Tests = []
     checks: list[Any] = []
+
+
+class SnapshotConfigShape(ModelConfigShape):
+    """The settings of an entry of `snapshots:`."""
+
+    materialized: Annotated[str, _Words(("snapshot",))] = "snapshot"
+
+
+class SnapshotEntryShape(DocumentedModelShape):
+    """One entry of `snapshots:`, a model of its own; dbt's shape, or a query."""
+
+    relation: str | None = None
+    sql: str | None = None
+    config: SnapshotConfigShape = SnapshotConfigShape()
 
 
 class PeriodShape(Shape):
@@ -197,10 +304,11 @@ class SeedShape(Shape):
 
 
 class ModelsFileShape(Shape):
-    """A YAML file under models/: descriptions of SQL models, sources, seeds."""
+    """A YAML file under models/: descriptions of SQL models, snapshots, sources, seeds."""
 
     version: int | None = None
     models: list[DocumentedModelShape] = []
+    snapshots: list[SnapshotEntryShape] = []
     sources: list[SourceShape] = []
     seeds: list[SeedShape] = []
 
@@ -235,13 +343,6 @@ class SyncShape(Shape):
     """Limits of `penstock sync`."""
 
     max_partitions: Annotated[int, Field(ge=1)] = 500
-
-
-class SystemColumnsShape(Shape):
-    """How columns that penstock adds are named."""
-
-    prefix: str = "_ps_"
-    case: Literal["snake", "camel", "upper"] = "snake"
 
 
 class ChecksShape(Shape):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.project.header_keys import line_of
 from penstock.project.mentions import NotAQueryError, read_branch
-from penstock.project.parsed import Branch, SqlFile
+from penstock.project.parsed import Branch, SqlFile, path_of
 from penstock.project.shape_findings import shape_findings
 from penstock.project.shapes import ModelConfigShape
 from penstock.project.surroundings import Surroundings
-from penstock.project.template import Renderer, Rendering
+from penstock.project.template import ConfigCall, Renderer, Rendering
 from penstock.project.values import Path, Plain
 
 
@@ -19,24 +21,24 @@ def parse_sql_files(
 ) -> dict[str, SqlFile]:
     """Render and read model files; `texts` and `macros` map paths to what the files hold.
 
+    The query of a YAML entry stands under the file's path and the entry's, as `place_key` joins
+    them.
     Findings of macro files stand with the first model file.
     """
     renderer = Renderer(macros, surroundings)
-    result = {path: _parse(renderer, path, text) for path, text in texts.items()}
+    result = {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
     if renderer.findings:
         first = next(iter(result))
         file = result[first]
         findings = (*file.findings, *renderer.findings)
-        result[first] = SqlFile(
-            first, file.config, file.config_line, file.branches, findings, file.reads
-        )
+        result[first] = replace(file, findings=findings)
     return result
 
 
 def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
     full = renderer.render(path, text, incremental=False)
-    config, line, findings = _header(full)
-    findings = [*full.findings, *findings]
+    header = _header(full)
+    findings = [*full.findings, *header.findings]
     renderings = [full]
     if renderer.asks_incremental(text) and not full.findings:
         renderings.append(renderer.render(path, text, incremental=True))
@@ -48,27 +50,28 @@ def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
             branches.append(branch)
     reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
     unique = tuple(dict.fromkeys(findings))
-    return SqlFile(path, config, line, tuple(branches), unique, tuple(reads))
+    return replace(header, branches=tuple(branches), findings=unique, reads=tuple(reads))
 
 
-def _header(rendering: Rendering) -> tuple[dict[str, Plain], int, list[Finding]]:
+def _header(rendering: Rendering) -> SqlFile:
     config: dict[str, Plain] = {}
+    lines: dict[str, int] = {}
     findings: list[Finding] = []
     for call in rendering.configs:
-        where = Location(rendering.path, call.line)
 
-        def places(path: Path, key: bool, at: Location = where) -> Location:  # noqa: FBT001  shared
-            del path, key
-            return at
+        def places(path: Path, key: bool, call: ConfigCall = call) -> Location:  # noqa: FBT001  shared
+            del key
+            return Location(rendering.path, line_of(call.lines, path, call.line))
 
         findings += shape_findings(ModelConfigShape, call.settings, places)
         twice = sorted(config.keys() & call.settings.keys())
         if twice:
             sentence = f"{twice[0]!r} is set in two config headers"
-            findings.append(Finding(where, "duplicate-key", sentence))
+            findings.append(Finding(places((twice[0],), True), "duplicate-key", sentence))  # noqa: FBT003  the key
         config |= call.settings
+        lines |= {**dict.fromkeys(call.settings, call.line), **call.lines}
     line = rendering.configs[0].line if rendering.configs else 1
-    return config, line, findings
+    return SqlFile(rendering.path, config, line, lines, findings=tuple(findings))
 
 
 def _branch(rendering: Rendering, findings: list[Finding]) -> Branch | None:

@@ -17,7 +17,9 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from penstock.core.findings import Finding, Location
 from penstock.core.query import RUN_TIMESTAMP
+from penstock.project.as_of import BadMomentError, moment_sql, point_in_time, table_mark
 from penstock.project.header import blank_comments
+from penstock.project.header_keys import HeaderKeys, header_keys
 from penstock.project.lines import keep_lines, settle_lines
 from penstock.project.nearest import did_you_mean
 from penstock.project.parsed import HoleKind, Read
@@ -39,10 +41,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ConfigCall:
-    """A call of config."""
+    """A call of config; `lines` tells where each of its keys stands."""
 
     settings: Mapping[str, Plain]
     line: int
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,6 +57,7 @@ class Rendering:
     incremental: bool = False
     calls: list[Call] = field(default_factory=list)
     configs: list[ConfigCall] = field(default_factory=list)
+    headers: list[HeaderKeys] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     reads: set[Read] = field(default_factory=set)
 
@@ -124,7 +128,10 @@ class Renderer:
         if self._reads_target or "target" in source:
             now.reads.add(self._surroundings.read("target"))
         try:
-            marked = keep_lines(self._env, blank_comments(source))
+            blank = blank_comments(source)
+            if "config" in blank:
+                now.headers = header_keys(self._env.lex(blank))
+            marked = keep_lines(self._env, blank)
             code = self._env.compile(marked, name=path, filename=path)
             template = Template.from_code(self._env, code, self._env.make_globals(None))
             now.text = settle_lines(template.render())
@@ -192,7 +199,8 @@ class Renderer:
         for arg in args:
             merged |= arg if isinstance(arg, dict) else {}
         plain = {key: _plain(value) for key, value in {**merged, **settings}.items()}
-        self._now.configs.append(ConfigCall(plain, line))
+        lines = next((h.lines for h in self._now.headers if h.line == line), {})
+        self._now.configs.append(ConfigCall(plain, line, lines))
         return ""
 
     def _var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
@@ -215,10 +223,24 @@ class Renderer:
         self._now.report("missing-env-var", f"the environment variable {name} is not set", hint)
         return ""
 
-    def _as_of(self, *args: Any, **named: Any) -> str:  # noqa: ANN401  as above
-        del args, named
-        self._now.report("not-supported-yet", "as_of: history tables come with a later release")
-        return "(select 1)"
+    def _as_of(
+        self,
+        table: Any,  # noqa: ANN401  as above
+        moment: Any = None,  # noqa: ANN401  as above
+        include_deleted: Any = False,  # noqa: ANN401, FBT002  as above
+    ) -> Token:
+        mark = table_mark(str(table)) if isinstance(table, Token) else None
+        if mark is None or self._now.calls[mark].kind is not HoleKind.REF:
+            sentence = "as_of reads history tables, and its first argument is no ref"
+            self._now.report("not-a-history-model", sentence, "as_of(ref('model'), '2024-03-01')")
+            return Token("(select 1)")
+        try:
+            at = moment_sql(str(moment) if isinstance(moment, Token) else moment)
+        except BadMomentError as error:
+            hint = "write '2024-03-01', '2024-03-01T12:00:00Z' or run_timestamp"
+            self._now.report("as-of-argument", str(error), hint)
+            return Token("(select 1)")
+        return Token(point_in_time(mark, at, deleted=bool(include_deleted)))
 
 
 def _line_in(path: str) -> int:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.documents import Document, read_document
 from penstock.project.environment import fill_environment
+from penstock.project.lifted import lift
 from penstock.project.parsed import YamlFile, place_key
 from penstock.project.shape_findings import shape_findings
 from penstock.project.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
 from penstock.project.surroundings import Surroundings
-from penstock.project.values import Path, Plain
+from penstock.project.values import Path, Plain, list_of, mapping_of, text_of
+from penstock.project.yaml_queries import QUERY_KEYS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -22,7 +24,6 @@ _KEPT_DEPTH = 5
 _LATER = {
     "versions": "versioned models",
     "destination": "versioned models",
-    "snapshots": "history tables",
     "entities": "entities",
     "sessions": "session packages",
     "unit_tests": "unit tests of models",
@@ -51,6 +52,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         path,
         document.tree,
         {k: v for k, v in document.places.items() if k.count("\n") < _KEPT_DEPTH},
+        {k: v for k, v in document.keys.items() if _is_setting(k)},
         tuple(findings),
         tuple(surroundings.read("env", name) for name in sorted(filled.names)),
     )
@@ -70,17 +72,31 @@ def _check(document: Document, tree: Plain) -> list[Finding]:
         return _checked(document, ProjectShape, rest, ()) + findings
     later = [key for key in tree if key in _LATER]
     if later:
-        return [_not_yet(document, later)]
-    return _checked(document, ModelsFileShape, tree, ()) + _unrun_checks(document, tree)
+        return [_not_yet(document, later), *_needs_sql(document, tree)]
+    findings = _checked(document, ModelsFileShape, tree, ())
+    return findings + _query_findings(document, tree) + _unrun_checks(document, tree)
+
+
+def _is_setting(key: str) -> bool:
+    """Whether the place of a key is kept: those under the `config` of an entry."""
+    parts = key.split("\n")
+    return len(parts) in (4, 5) and parts[2] == "config"
 
 
 def _check_defaults(document: Document, defaults: Mapping[str, Plain]) -> list[Finding]:
     folders = {key: value for key, value in defaults.items() if key.endswith("/")}
     plain = {key: value for key, value in defaults.items() if key not in folders}
     findings = _checked(document, ModelConfigShape, plain, ("defaults",))
+    findings += _conflicts(document, plain, ("defaults",))
     for folder, settings in folders.items():
         findings += _checked(document, ModelConfigShape, settings, ("defaults", folder))
+        findings += _conflicts(document, mapping_of(settings), ("defaults", folder))
     return findings
+
+
+def _conflicts(document: Document, layer: Mapping[str, Plain], above: Path) -> list[Finding]:
+    lifted = lift(layer, lambda path: _place(document, (*above, *path), key=True))
+    return list(lifted.findings)
 
 
 def _checked(document: Document, shape: type[BaseModel], tree: Plain, above: Path) -> list[Finding]:
@@ -108,16 +124,44 @@ def _not_yet(document: Document, keys: Sequence[str]) -> Finding:
     return Finding(where, "not-supported-yet", sentence)
 
 
+def _needs_sql(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
+    config = mapping_of(tree.get("config"))
+    words = (tree.get("materialized"), tree.get("strategy"), config.get("materialized"))
+    if "versions" not in tree or "snapshot" not in words:
+        return []
+    sentence = f"snapshot {text_of(tree.get('name'))!r} must be a query"
+    hint = "write a .sql file, or an entry under snapshots:"
+    return [
+        Finding(_place(document, ("versions",), key=True), "snapshot-needs-sql", sentence, hint)
+    ]
+
+
+def _query_findings(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
+    findings = []
+    for index, item in enumerate(list_of(tree.get("snapshots"))):
+        entry = mapping_of(item)
+        given = [key for key in QUERY_KEYS if entry.get(key) is not None]
+        empty = [key for key in given if not text_of(entry[key]).strip()]
+        if len(given) != 1:
+            both = "both relation and sql" if given else "neither relation nor sql"
+            sentence = f"{text_of(entry.get('name'))!r} has {both}"
+            where = _place(document, ("snapshots", index), key=False)
+            findings.append(Finding(where, "bad-value", sentence, "give exactly one of both"))
+        elif empty:
+            where = _place(document, ("snapshots", index, empty[0]), key=True)
+            findings.append(Finding(where, "bad-value", f"{empty[0]} is empty", "write a query"))
+    return findings
+
+
 def _unrun_checks(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
-    models = tree.get("models")
-    entries = models if isinstance(models, list) else []
     return [
         Finding(
-            _place(document, ("models", index, "checks"), key=True),
+            _place(document, (key, index, "checks"), key=True),
             "not-supported-yet",
             "checks come with a later release; these do not run",
             severity=Severity.WARNING,
         )
-        for index, entry in enumerate(entries)
-        if isinstance(entry, dict) and entry.get("checks")
+        for key in ("models", "snapshots")
+        for index, entry in enumerate(list_of(tree.get(key)))
+        if mapping_of(entry).get("checks")
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.records import Execution, ModelRecord, Status, WatermarkChange
 from penstock.core.step import Outcome, StepKind
 from penstock.core.window import Watermark
+from penstock.state.high_time import high_time_after
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.parts import RECOVER
 
@@ -55,8 +57,7 @@ class MemoryRecords:
 def model_records(tables: MemoryTables) -> dict[str, ModelRecord]:
     """Replay the steps in the order they ended."""
     records: dict[str, ModelRecord] = {}
-    ended = [step for step in tables.steps.values() if step.ended is not None]
-    for step in sorted(ended, key=lambda step: step.ended_as):
+    for step in _ended(tables):
         name, number = step.intent.model, step.intent.step_seq
         before = records.get(name, ModelRecord(name, step.status, 0))
         after = replace(before, last_step_seq=max(before.last_step_seq, number))
@@ -65,7 +66,22 @@ def model_records(tables: MemoryTables) -> dict[str, ModelRecord]:
         elif step.settles:
             after = replace(after, status=step.status, failure=step.failure)
         records[name] = after
-    return {name: _marked(tables, record) for name, record in sorted(records.items())}
+    high = _high_times(tables)
+    return {name: _marked(tables, record, high) for name, record in sorted(records.items())}
+
+
+def _ended(tables: MemoryTables) -> list[MemoryStep]:
+    ended = [step for step in tables.steps.values() if step.ended is not None]
+    return sorted(ended, key=lambda step: step.ended_as)
+
+
+def _high_times(tables: MemoryTables) -> dict[str, dt.datetime | None]:
+    high: dict[str, dt.datetime | None] = {}
+    for step in _ended(tables):
+        if step.outcome is not None:
+            before, settles = high.get(step.target), step.settles
+            high[step.target] = high_time_after(step.intent, step.outcome, before, settles=settles)
+    return high
 
 
 def _succeed(before: ModelRecord, step: MemoryStep, outcome: Outcome) -> ModelRecord:
@@ -94,10 +110,15 @@ def _succeed(before: ModelRecord, step: MemoryStep, outcome: Outcome) -> ModelRe
     )
 
 
-def _marked(tables: MemoryTables, record: ModelRecord) -> ModelRecord:
+def _marked(
+    tables: MemoryTables, record: ModelRecord, high: Mapping[str, dt.datetime | None]
+) -> ModelRecord:
+    """Add what is known by column and by table; its table is that of its latest step."""
     current = tables.current_watermarks(record.model)
     marks = (Watermark(name, column, value) for (name, column), value in sorted(current.items()))
-    return replace(record, watermarks=tuple(marks))
+    steps = tables.of_model(record.model)
+    target = next(step.target for step in steps if step.intent.step_seq == record.last_step_seq)
+    return replace(record, watermarks=tuple(marks), high_time=high.get(target))
 
 
 def _execution(step: MemoryStep) -> Execution:

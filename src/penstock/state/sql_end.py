@@ -11,6 +11,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from penstock.core.records import Status
 from penstock.core.step import Intent, Outcome, StepFailure, StepKind
 from penstock.core.typed import TypedValue, read_typed
+from penstock.state.high_time import high_time_after
 from penstock.state.parts import RECOVER
 from penstock.state.sql_rows import fingerprint_id, insert_watermark, model_id
 from penstock.state.tables import (
@@ -69,11 +70,11 @@ def write_success(connection: Connection, end: End, outcome: Outcome) -> None:
         )
     )
     _append_history(connection, end, outcome)
+    _see_target(connection, end, outcome)
     if not end.settles:
         _upsert_partition(connection, end.intent, {})
         return
     _settle(connection, end, outcome)
-    _see_target(connection, end.intent, outcome)
     _move_watermarks(connection, end)
 
 
@@ -169,12 +170,18 @@ def _upsert_partition(connection: Connection, intent: Intent, values: dict[str, 
     connection.execute(update(partition_state).where(*row).values(values))
 
 
-def _see_target(connection: Connection, intent: Intent, outcome: Outcome) -> None:
-    target = str(intent.table)
-    values = {"table_id": outcome.table_id, "seen_version": outcome.settled_version}
+def _see_target(connection: Connection, end: End, outcome: Outcome) -> None:
+    target = str(end.intent.table)
     row = target_state.c.target == target
-    if connection.execute(update(target_state).where(row).values(values)).rowcount == 0:
-        connection.execute(insert(target_state).values(target=target, **values))
+    known = connection.execute(select(target_state.c.high_time).where(row)).first()
+    before = known.high_time if known else None
+    high = high_time_after(end.intent, outcome, before, settles=end.settles)
+    seen = {"table_id": outcome.table_id, "seen_version": outcome.settled_version}
+    if known is None:
+        connection.execute(insert(target_state).values(target=target, high_time=high, **seen))
+        return
+    values = {"high_time": high, **(seen if end.settles else {})}
+    connection.execute(update(target_state).where(row).values(values))
 
 
 def _move_watermarks(connection: Connection, end: End) -> None:

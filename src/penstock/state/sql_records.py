@@ -25,6 +25,7 @@ from penstock.state.tables import (
     partition_state,
     step_inputs,
     steps,
+    target_state,
     watermarks,
 )
 
@@ -112,6 +113,7 @@ class SqlRecords:
 def _models() -> Select[Any]:
     state = partition_state.c
     done, last, tried = steps.alias("done"), steps.alias("last"), steps.alias("tried")
+    latest = steps.alias("latest")  # names the table that the model writes now
     newest = (  # not always the last step: a change of properties may come after it
         select(func.max(tried.c.step_seq))
         .where(tried.c.model_id == state.model_id, tried.c.status == str(Status.FAILED))
@@ -126,12 +128,15 @@ def _models() -> Select[Any]:
             *MARK_COLUMNS,
             done.c.id.label("step"),
             done.c.table_id,
+            target_state.c.high_time,
             *(last.c[name] for name in FAILURE_COLUMNS),
         )
         .join(models, models.c.id == state.model_id)
         .outerjoin(fingerprints, fingerprints.c.id == state.fingerprint_id)
         .outerjoin(done, done.c.step_seq == state.step_seq)
         .outerjoin(last, failed)
+        .join(latest, latest.c.step_seq == state.last_step_seq)
+        .outerjoin(target_state, target_state.c.target == latest.c.target)
         .order_by(models.c.name)
     )
 
@@ -179,6 +184,7 @@ def _model_record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, .
         rows_written=row.rows_written,
         bytes_written=row.bytes_written,
         failure=None if row.error_code is None else _failure(row),
+        high_time=row.high_time,
     )
 
 

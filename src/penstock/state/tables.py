@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from penstock.state.columns import Moment, PackedText
 
-REVISION = "0001"  # the newest file under migrations/versions; a test compares
+REVISION = "0002"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
 
 metadata = MetaData(
@@ -202,6 +202,7 @@ target_state = Table(
     Column("seen_version", BigInteger),
     _text("partition_field"),
     _text("partition_type"),
+    Column("high_time", Moment),  # the greatest run timestamp of the steps that wrote it
 )
 
 watermarks = Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Work
-from penstock.strategies.build import Build, create, listed
+from penstock.strategies.build import Build, create_from, listed
 
 
 def append(build: Build) -> Work:
@@ -14,7 +14,7 @@ def append(build: Build) -> Work:
     the step's number as its application transaction (spec/state.md §2).
     """
     if build.table is None:
-        return Work.just(create(build))
+        return Work.just(create_from(build))
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     return Work.just(
         Commit(

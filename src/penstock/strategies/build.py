@@ -30,10 +30,15 @@ class Build:
     location: str = ""
 
 
-def create(build: Build, source: str = QUERY_VIEW) -> Commit:
+def create_from(build: Build, source: str = QUERY_VIEW) -> Commit:
+    """Replace the table by the rows of a view."""
+    return create(build, f"SELECT {listed(build.query.names)} FROM {quoted(source)}")
+
+
+def create(build: Build, rows: str, properties: Mapping[str, str] | None = None) -> Commit:
     """One atomic replace: readers see the old rows or the new ones, never neither.
 
-    Creates the table with schema, layout, properties and rows in one commit.
+    Creates the table with schema, layout, properties and the rows of a query in one commit.
     """
     layout = build.model.layout
     clauses = [f"CREATE OR REPLACE TABLE {build.target} USING delta"]
@@ -45,8 +50,9 @@ def create(build: Build, source: str = QUERY_VIEW) -> Commit:
         clauses.append(f"COMMENT {literal(build.model.description)}")
     if build.location:
         clauses.append(f"LOCATION {literal(build.location)}")
-    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout))})")
-    clauses.append(f"AS SELECT {listed(build.query.names)} FROM {quoted(source)}")
+    told = table_properties(layout) | dict(properties or {})
+    clauses.append(f"TBLPROPERTIES ({written(told)})")
+    clauses.append(f"AS {rows}")
     return Commit(" ".join(clauses))
 
 

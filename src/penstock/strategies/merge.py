@@ -6,7 +6,9 @@ from penstock.core.model import Merge
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
-from penstock.strategies.build import Build, create, listed
+from penstock.core.types import parse_type, scalars
+from penstock.strategies.build import Build, create_from, listed
+from penstock.strategies.comparing import same
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
@@ -26,7 +28,7 @@ def merge(build: Build, strategy: Merge) -> Work:
     """
     source = _source(build, strategy)
     if build.table is None:
-        return Work((source,), lambda _: create(build, SOURCE_VIEW))
+        return Work((source,), lambda _: create_from(build, SOURCE_VIEW))
     return Work((source, _stage(build, strategy)), lambda seen: _commit(build, strategy, seen))
 
 
@@ -133,15 +135,15 @@ def _differs(build: Build, strategy: Merge) -> str:
             continue
         known = build.table.find(column.name) if build.table else None
         name = quoted(column.name)
-        terms.append(f"s.{name} IS NULL" if known is None else _same(column))
+        terms.append(f"s.{name} IS NULL" if known is None else _same(column, known))
     return f"NOT ({' AND '.join(terms)})" if terms else "false"
 
 
-def _same(column: Column) -> str:
-    name = quoted(column.name)
-    if "map<" in column.type or "variant" in column.type:  # Spark cannot compare these
-        return f"to_json(struct(s.{name})) <=> to_json(struct(t.{name}))"
-    return f"s.{name} <=> t.{name}"
+def _same(column: Column, known: Column) -> str:
+    left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name)}"
+    if "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
+        return f"to_json(struct({left})) <=> to_json(struct({right}))"
+    return same(left, right, column.type, known.type)
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:

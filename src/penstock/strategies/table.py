@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.core.model import Table
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Work
-from penstock.strategies.build import Build, create, listed
+from penstock.strategies.build import Build, create_from, listed
 
 _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
@@ -17,7 +17,7 @@ def table(build: Build, strategy: Table) -> Work:
     rows of all others stay.
     """
     if build.table is None or not strategy.overwrite_partitions:
-        return Work.just(create(build))
+        return Work.just(create_from(build))
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     columns = listed(build.query.names)
     return Work.just(

@@ -71,7 +71,7 @@ def _document(report: RunReport, models: list[Json]) -> Json:
         "succeeded": report.succeeded,
         "interrupted": report.interrupted,
         "models": models,
-        "not_run": [],
+        "not_run": report.not_run,
         "recovered": report.recovered,
         "notes": report.notes,
         "resume": report.resume or None,

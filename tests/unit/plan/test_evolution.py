@@ -1,21 +1,16 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.errors import SchemaError
-from penstock.core.model import OnSchemaChange
-from penstock.plan.evolution import Evolution, evolve, widens
+from penstock.core.history import ColumnsDiffer, Snapshot
+from penstock.core.model import Layout, OnSchemaChange
+from penstock.plan.evolution import Evolution, evolve
 
 MODEL = a_model("users")
-SIMPLE = ["tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp"]
-DECIMALS = st.integers(1, 38).flatmap(
-    lambda digits: st.integers(0, digits).map(lambda scale: f"decimal({digits},{scale})")
-)
-TYPES = st.sampled_from(SIMPLE) | DECIMALS
+HISTORY = a_model("users", strategy=Snapshot(("id",), ColumnsDiffer(None)))
 
 
 def refused(query: str, table: str, mode: OnSchemaChange = OnSchemaChange.APPEND) -> SchemaError:
@@ -23,60 +18,6 @@ def refused(query: str, table: str, mode: OnSchemaChange = OnSchemaChange.APPEND
     with pytest.raises(SchemaError) as caught:
         evolve(model, columns(query), columns(table))
     return caught.value
-
-
-@pytest.mark.parametrize(
-    ("narrow", "wide"),
-    [
-        ("tinyint", "smallint"),
-        ("smallint", "int"),
-        ("int", "bigint"),
-        ("tinyint", "double"),
-        ("int", "double"),
-        ("float", "double"),
-        ("int", "decimal(10,0)"),
-        ("tinyint", "decimal(12,2)"),
-        ("bigint", "decimal(20,0)"),
-        ("decimal(10,2)", "decimal(12,2)"),
-        ("decimal(10,2)", "decimal(12,4)"),
-    ],
-)
-def test_a_type_widens_to_one_that_holds_all_its_values_and_not_back(narrow, wide):
-    assert widens(narrow, wide)
-    assert not widens(wide, narrow)
-
-
-@pytest.mark.parametrize(
-    ("narrow", "wide"),
-    [
-        ("bigint", "double"),
-        ("int", "float"),
-        ("int", "string"),
-        ("int", "decimal(9,0)"),
-        ("int", "decimal(11,2)"),
-        ("bigint", "decimal(19,0)"),
-        ("decimal(10,2)", "decimal(10,4)"),
-        ("decimal(10,2)", "decimal(12,1)"),
-        ("decimal(10,2)", "double"),
-        ("date", "timestamp"),
-        ("timestamp", "timestamp_ntz"),
-        ("array<int>", "array<bigint>"),
-    ],
-)
-def test_any_other_change_of_type_is_no_widening(narrow, wide):
-    assert not widens(narrow, wide)
-
-
-@given(TYPES, TYPES, TYPES)
-def test_widening_twice_is_widening(first, second, third):
-    if widens(first, second) and widens(second, third):
-        assert widens(first, third)
-
-
-@given(TYPES, TYPES)
-def test_two_types_never_widen_to_each_other(first, second):
-    if widens(first, second) and widens(second, first):
-        assert first == second
 
 
 def test_a_query_without_a_table_is_written_whole():
@@ -138,3 +79,147 @@ def test_a_null_without_a_type_asks_for_a_cast():
 
     assert caught.value.code == "void-column"
     assert caught.value.hint == "write CAST(NULL AS STRING) AS note, or its real type"
+
+
+def evolved(query: str, table: str, model=MODEL, **properties: str) -> Evolution:
+    return evolve(model, columns(query), columns(table), properties)
+
+
+def test_parts_of_columns_are_added_and_widened_by_their_paths():
+    found = evolved(
+        "id int, address struct<zip:bigint,city:string>, tags array<struct<a:int,b:int>>, "
+        "m map<int,struct<x:double,y:map<int,bigint>>>",
+        "id int, Address struct<zip:int>, tags array<struct<A:int>>, "
+        "m map<int,struct<x:float,y:map<int,int>>>",
+    )
+
+    assert found == Evolution(
+        ("id", "address", "tags", "m"),
+        added=("address.city", "tags.element.b"),
+        widened=("address.zip", "m.value.x", "m.value.y.value"),
+    )
+
+
+def test_a_struct_in_another_order_and_with_narrower_fields_fits():
+    found = evolved("v struct<b:int,a:float>", "v struct<a:double,B:bigint>")
+
+    assert found == Evolution(("v",))
+
+
+@pytest.mark.parametrize(
+    ("query", "table"),
+    [
+        ("array<string>", "array<int>"),
+        ("struct<a:date>", "struct<a:timestamp>"),
+        ("map<string,int>", "map<int,int>"),
+        ("struct<a:int>", "map<string,int>"),
+    ],
+)
+def test_parts_of_another_type_are_incompatible(query, table):
+    error = refused(f"id int, v {query}", f"id int, v {table}")
+
+    assert error.code == "incompatible-type"
+    assert error.sentence == (
+        f"column 'v' is {query.upper()} in the query and {table.upper()} in s.users"
+    )
+
+
+def test_a_struct_that_lacks_a_field_fits_a_history_only():
+    query, table = "id int, v array<struct<a:int>>", "id int, v array<struct<a:int,b:int>>"
+
+    assert refused(query, table).code == "incompatible-type"
+    assert evolved(query, table, HISTORY) == Evolution(("id", "v"))
+
+
+def test_new_fields_can_be_left_out_of_a_history_only():
+    query, table = "id int, v struct<a:int,b:int>, w int", "id int, v struct<a:int>"
+    history = replace(HISTORY, on_schema_change=OnSchemaChange.IGNORE)
+
+    assert refused(query, table, OnSchemaChange.IGNORE).code == "incompatible-type"
+    assert evolved(query, table, history) == Evolution(("id", "v"))
+
+
+def test_a_table_that_takes_no_wider_types_makes_them_incompatible():
+    off = {"delta.enableTypeWidening": "false"}
+    on = replace(MODEL, layout=Layout(properties={"delta.enableTypeWidening": "true"}))
+    never = replace(MODEL, layout=Layout(properties=off))
+
+    with pytest.raises(SchemaError, match="'n' is BIGINT in the query and INT in"):
+        evolved("n bigint", "n int", **off)
+    with pytest.raises(SchemaError, match="'n' is BIGINT"):
+        evolved("n bigint", "n int", never)
+    assert evolved("n bigint", "n int", on, **off).widened == ("n",)
+    assert evolved("n int", "n bigint", **off) == Evolution(("n",))
+
+
+STORED = (
+    "id int, note string, _ps_valid_from timestamp, _ps_valid_to timestamp, _PS_IS_CURRENT boolean"
+)
+
+
+@pytest.mark.parametrize("mode", OnSchemaChange)
+def test_system_columns_are_not_compared_and_not_gone(mode):
+    model = replace(HISTORY, on_schema_change=mode)
+
+    assert evolved("id int", STORED, model) == Evolution(("id",), gone=("note",))
+
+
+@pytest.mark.parametrize("query", ["id int, city string", "id bigint"])
+def test_H92_on_schema_change_fail_lets_a_history_neither_add_nor_widen(query):
+    with pytest.raises(SchemaError) as caught:
+        evolved(query, STORED, replace(HISTORY, on_schema_change=OnSchemaChange.FAIL))
+
+    assert caught.value.code == "schema-changed"
+    assert caught.value.hint == "allow it with on_schema_change='append'"
+
+
+@pytest.mark.parametrize(
+    ("query", "table"),
+    [("string", "int"), ("date", "timestamp")],
+)
+def test_H97_another_type_is_refused_with_both_types(query, table):
+    with pytest.raises(SchemaError) as caught:
+        evolved(f"id int, amount {query}", f"{STORED}, amount {table}", HISTORY)
+
+    assert caught.value.render() == (
+        f"models/users.sql:1: incompatible-type: column 'amount' is {query.upper()} in the query "
+        f"and {table.upper()} in s.users\n"
+        "  hint: cast it in the SELECT"
+    )
+
+
+def test_H97_a_narrower_type_fits():
+    found = evolved("id int, amount int", f"{STORED}, amount bigint", HISTORY)
+
+    assert found == Evolution(("id", "amount"), gone=("note",))
+
+
+def test_H98_columns_that_differ_by_case_are_refused():
+    with pytest.raises(SchemaError) as caught:
+        evolve(HISTORY, columns("id int, Value int, value int"), None)
+
+    assert caught.value.code == "duplicate-column"
+
+
+def test_all_that_is_wrong_with_a_history_is_one_error():
+    with pytest.raises(SchemaError) as caught:
+        evolved("id string, Id int, _ps_valid_to date, note void", STORED, HISTORY)
+
+    assert caught.value.code == "duplicate-column"
+    assert caught.value.sentence == (
+        "the query of 'users' gives the column 'Id' twice; "
+        "column 'note' of 'users' is NULL without a type; "
+        "column '_ps_valid_to' is reserved; "
+        "column 'id' is STRING in the query and INT in s.users (and 1 more columns)"
+    )
+
+
+def test_an_array_of_nothing_has_no_type():
+    with pytest.raises(SchemaError) as caught:
+        evolve(MODEL, columns("id int, tags array<void>"), None)
+
+    assert caught.value.render() == (
+        "models/users.sql:1: void-column: column 'tags' of 'users' is ARRAY<VOID>: a part of it "
+        "has no type\n"
+        "  hint: cast it in the SELECT"
+    )

@@ -120,17 +120,17 @@ def test_the_header_decides_the_strategy(model, header, strategy):
             "error: missing-key: on_duplicate: latest needs order_by",
         ),
         (
-            "materialized='snapshot'",
+            "materialized='partition'",
             (
-                "error: bad-value: materialized is 'snapshot'; it must be one of view, table, "
-                "append, merge, incremental (history tables come with a later release)"
+                "error: bad-value: materialized is 'partition'; it must be one of view, table, "
+                "append, merge, incremental, snapshot (versioned models come with a later release)"
             ),
         ),
         (
             "materialized='tabel'",
             (
                 "error: bad-value: materialized is 'tabel'; "
-                "it must be one of view, table, append, merge, incremental"
+                "it must be one of view, table, append, merge, incremental, snapshot"
             ),
         ),
         ("materialised='view'", "error: unknown-key: unknown key 'materialised'"),

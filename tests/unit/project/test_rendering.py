@@ -114,8 +114,8 @@ def test_the_last_line_stays_where_it_was(pieces):
         ("select {{ ref() }}", "1: error: bad-value: ref needs names"),
         ("{{ config(2) }} select 1", "1: error: bad-value: config takes settings by name"),
         (
-            "select * from {{ as_of(ref('a'), '2024-01-01') }}",
-            "1: error: not-supported-yet: as_of: history tables come with a later release",
+            "select * from {{ as_of('a', '2024-01-01') }}",
+            "1: error: not-a-history-model: as_of reads history tables, and",
         ),
     ],
 )

@@ -53,6 +53,7 @@ def test_editors_get_a_schema_of_each_file():
     assert sorted(schemas["models.schema.json"]["properties"]) == [
         "models",
         "seeds",
+        "snapshots",
         "sources",
         "version",
     ]

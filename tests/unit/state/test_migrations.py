@@ -20,8 +20,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 branch_labels = depends_on = None
 
 
@@ -55,8 +55,8 @@ def next_schema(tmp_path, monkeypatch):
     shutil.copytree(migrate.SCRIPTS, scripts)
     monkeypatch.setattr(migrate.require_known, "__defaults__", (scripts,))
     monkeypatch.setattr(migrate.upgrade, "__defaults__", (scripts,))
-    monkeypatch.setattr(opening, "REVISION", "0002")
-    script = scripts / "versions" / "0002_next.py"
+    monkeypatch.setattr(opening, "REVISION", "0003")
+    script = scripts / "versions" / "0003_next.py"
     script.write_text(NEXT)
     return script
 
@@ -81,16 +81,16 @@ def test_migrations_reach_the_schema_of_the_tables(file, reopened):
 
 
 def test_a_migration_keeps_what_was_written_and_a_copy_of_the_old_file(file, reopened, next_schema):
-    old = write_with_first_schema(file, reopened, next_schema)
+    old = write_with_last_schema(file, reopened, next_schema)
     new = reopened()
 
     assert new.records.models() == old
     assert "mood" in columns(file)
-    assert "mood" not in columns(file.with_name("state.db.0001.bak"))
+    assert "mood" not in columns(file.with_name("state.db.0002.bak"))
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, next_schema):
-    write_with_first_schema(file, reopened, next_schema)
+    write_with_last_schema(file, reopened, next_schema)
     next_schema.write_text(NEXT + "    raise ZeroDivisionError\n")
 
     with pytest.raises(ZeroDivisionError):
@@ -103,8 +103,8 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, ne
 
 
 def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_schema):
-    write_with_first_schema(file, reopened, next_schema)
-    file.with_name("state.db.0001.bak").mkdir()
+    write_with_last_schema(file, reopened, next_schema)
+    file.with_name("state.db.0002.bak").mkdir()
 
     with pytest.raises(StateError) as caught:
         reopened()
@@ -113,13 +113,13 @@ def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_s
     assert "mood" not in columns(file)
 
 
-def write_with_first_schema(file, reopened, next_schema):
-    opening.REVISION = "0001"
+def write_with_last_schema(file, reopened, next_schema):
+    opening.REVISION = "0002"
     next_schema.rename(next_schema.with_suffix(".later"))
     store = reopened()
     succeed(store, with_mark(7))
     records = store.records.models()
     store.close()
     next_schema.with_suffix(".later").rename(next_schema)
-    opening.REVISION = "0002"
+    opening.REVISION = "0003"
     return records

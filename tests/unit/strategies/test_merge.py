@@ -88,15 +88,27 @@ def test_null_keys_that_match_are_compared_null_safe_everywhere() -> None:
     assert "count_if(false) AS `null_keys`" in source(strategy).look
 
 
-def test_maps_are_compared_as_text_and_a_new_column_differs_when_it_has_a_value() -> None:
+def test_maps_are_sets_of_entries_and_a_new_column_differs_when_it_has_a_value() -> None:
     sql = changes(
         query="id int, tags map<string,int>, more int", table="id int, tags map<string,int>"
     ).sql
 
     assert (
-        "NOT (to_json(struct(s.`tags`)) <=> to_json(struct(t.`tags`)) AND s.`more` IS NULL) "
-        "AS `_ps_differs`"
+        "NOT (sort_array(map_entries(s.`tags`)) <=> sort_array(map_entries(t.`tags`)) "
+        "AND s.`more` IS NULL) AS `_ps_differs`"
     ) in sql
+
+
+def test_variants_are_compared_as_text() -> None:
+    sql = changes(query="id int, doc array<variant>", table="id int, doc array<variant>").sql
+
+    assert "NOT (to_json(struct(s.`doc`)) <=> to_json(struct(t.`doc`))) AS `_ps_differs`" in sql
+
+
+def test_a_wider_column_is_compared_in_the_wider_type() -> None:
+    sql = changes(query="id int, n bigint, d int", table="id int, n int, d decimal(12,2)").sql
+
+    assert "NOT (s.`n` <=> CAST(t.`n` AS bigint) AND CAST(s.`d` AS decimal(12,2)) <=> t.`d`)" in sql
 
 
 def test_a_table_of_keys_alone_never_changes_a_row() -> None:

@@ -50,7 +50,7 @@ class Scope:
     def words(self) -> list[str]:
         """Give the options that lead another command to the same place."""
         words = [] if self.root == Path() else ["--project-dir", str(self.root)]
-        words += ["--target", self.target] if self.target else []
+        words += ["--target", "--env", "target", self.target] if self.target else []
         for name, value in self.variables.items():
             words += ["--vars", f"{name}={value}"]
         return words

@@ -48,7 +48,7 @@ def command(
 
     output = scope.output
     with scope.opened() as shop:
-        with _listener(scope, shop) as listener:
+        with progress(scope, shop) as listener:
             report = resumable(run(shop, flags.request(selection), listener), scope)
         for note in report.notes:
             output.warn(note)
@@ -77,7 +77,7 @@ def resumable(report: RunReport, scope: Scope) -> RunReport:
     )
 
 
-def _listener(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
+def progress(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
     """Choose how progress is shown: a live table, lines, or nothing."""
     output = scope.output
     if output.is_live:

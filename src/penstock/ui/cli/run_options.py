@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import click
 from penstock.ui.cli.options import Command, Scope, Selection
 
 if TYPE_CHECKING:
-    from penstock.app.request import RunRequest
+    from penstock.app.request import RunRequest, SnapshotRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class RunFlags:
     wait: float = 0.0
     yes: bool = False
 
-    def request(self, selection: Selection) -> RunRequest:
+    def request(self, selection: Selection, snapshot: SnapshotRequest | None = None) -> RunRequest:
         """Give the request of the use case; `bad-value` for a time that cannot be read."""
         from penstock.app.request import RunRequest
         from penstock.core.masking import mask
@@ -44,21 +45,32 @@ class RunFlags:
             as_of=_moment(self.as_of),
             wait_seconds=self.wait,
             arguments=mask(shlex.join(given)),
+            snapshot=snapshot,
         )
 
 
 def run_options(call: Command) -> Command:
     """Give the command `flags`, and the project's folder as its argument, too."""
+    return _with_flags(call, [*_OPTIONS, _ADOPT])
 
+
+def snapshot_options(call: Command) -> Command:
+    """Give `snapshot run` the same flags; a history table is adopted by `snapshot migrate`."""
+    return _with_flags(call, _OPTIONS)
+
+
+def _with_flags(call: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
     @functools.wraps(call)
     def with_flags(scope: Scope, **values: Any) -> int | None:  # noqa: ANN401  click gives them
-        taken = {field.name: values.pop(field.name) for field in fields(RunFlags)}
+        names = [field.name for field in fields(RunFlags) if field.name in values]
+        taken = {name: values.pop(name) for name in names}
         project = values.pop("project")
         return call(_placed(scope, project), flags=RunFlags(**taken), **values)
 
-    for option in reversed(_OPTIONS):
-        with_flags = option(with_flags)
-    return with_flags
+    wrapped: Command = with_flags
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 def _placed(scope: Scope, project: str | None) -> Scope:
@@ -83,12 +95,12 @@ def _moment(text: str | None) -> Any:  # noqa: ANN401  a datetime, whose import 
         ) from error
 
 
+_ADOPT = click.option(
+    "--adopt", is_flag=True, help="Take over a table that penstock did not make; one model."
+)
 _OPTIONS = [
     click.argument("project", required=False, type=click.Path(file_okay=False)),
     click.option("--full-refresh", is_flag=True, help="Build the tables anew, history included."),
-    click.option(
-        "--adopt", is_flag=True, help="Take over a table that penstock did not make; one model."
-    ),
     click.option("--threads", type=click.IntRange(min=1), help="Steps at a time."),
     click.option("--fail-fast", is_flag=True, help="Start nothing new after a failure."),
     click.option("--as-of", metavar="TIME", help="Run as if it were this time; UTC."),

@@ -1,0 +1,118 @@
+"""History tables: the settings of a model that keeps every version of its rows.
+
+The words are those of docs/history.md: a version is one row with a validity interval
+`[valid_from, valid_to)`; the current one of a key has no `valid_to`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HardDeletes(StrEnum):
+    """What a key does that is gone from the source."""
+
+    IGNORE = "ignore"
+    INVALIDATE = "invalidate"
+    NEW_RECORD = "new_record"
+
+
+@dataclass(frozen=True, slots=True)
+class NewerThan:
+    """A greater `column` opens a version; with `compare_rows` only if a value differs too."""
+
+    column: str
+    compare_rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsDiffer:
+    """A different value in any of the columns opens a version.
+
+    None stands for every selected column but the key.
+    """
+
+    columns: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HashDiffers:
+    """A different stored hash opens a version.
+
+    `hashed` are the columns it is made of; None where the rows bring it along.
+    """
+
+    column: str
+    hashed: tuple[str, ...] | None = None
+
+
+ChangeTest = NewerThan | ColumnsDiffer | HashDiffers
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Which old versions go: more than `keep_last` per key, closed `keep_days` ago or earlier.
+
+    With both, only versions that both mark.
+    """
+
+    keep_last: int | None = None
+    keep_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemColumns:
+    """The names of the columns that penstock adds to a history table.
+
+    >>> SystemColumns.named("dlf_", "pascal").valid_from
+    'dlf_ValidFrom'
+    """
+
+    valid_from: str
+    valid_to: str
+    is_current: str
+    is_deleted: str
+    row_hash: str
+
+    @classmethod
+    def named(cls, prefix: str = "_ps_", case: str = "snake") -> SystemColumns:
+        """Give the names with a prefix, in `snake` or `pascal` case."""
+        words = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
+        if case == "pascal":
+            words = tuple(word.title().replace("_", "") for word in words)  # type: ignore[assignment]
+        return cls(*(prefix + word for word in words))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All five, in the order in which they stand in a table."""
+        return (
+            self.valid_from,
+            self.valid_to,
+            self.is_current,
+            self.is_deleted,
+            self.row_hash,
+        )
+
+
+ENGINE_PREFIX = "__penstock_"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Every version of the rows is kept, with the interval in which it was valid.
+
+    `event_time` lets intervals start where `updated_at` says, else where penstock saw the change.
+    `by_current` splits the table into current and closed versions on disk (`layout: current`).
+    """
+
+    keys: tuple[str, ...]
+    change: ChangeTest
+    event_time: bool = False
+    hard_deletes: HardDeletes = HardDeletes.IGNORE
+    match_null_keys: bool = False
+    ignore_null_time: bool = False
+    allow_empty: bool = False
+    retention: Retention | None = None
+    columns: SystemColumns = SystemColumns.named()
+    by_current: bool = True

@@ -1,0 +1,221 @@
+"""History tables in a plan: what their table says of itself, and what forbids a run."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, Snapshot
+from penstock.core.model import Model
+from penstock.core.names import InputKind
+from penstock.core.pin import NoPin
+from penstock.core.project import Project
+from penstock.core.records import ModelRecord
+from penstock.plan.values import Now, Observed, Options, Reason, State
+
+PROPERTY = "penstock.history"
+FORMAT = 1
+_VOLATILE = re.compile(
+    r"\b(?:current_timestamp|current_date|penstock__run_timestamp)\b"
+    r"|\b(?:now|rand|randn|random|uuid|monotonically_increasing_id|spark_partition_id"
+    r"|input_file_name)\s*\(",
+    re.IGNORECASE,
+)
+
+
+def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
+    """Write what a history table says of itself: the settings that its rows depend on.
+
+    `high_time` is the greatest run timestamp in rows that penstock did not make.
+    """
+    told: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_snapshot(model))}
+    if high_time is not None:
+        told["high_time"] = high_time.isoformat()
+    return json.dumps(told, separators=(",", ":"))
+
+
+def read_property(text: str) -> Mapping[str, object]:
+    """Read what `property_of` wrote; text that is none of ours gives nothing."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def differences(model: Model, text: str) -> tuple[str, ...]:
+    """Name each setting in which table and model disagree, with both values."""
+    told = read_property(text)
+    found = []
+    for word, wanted in _said(_snapshot(model)).items():
+        stored = told.get(word)
+        if _folded(stored) != _folded(wanted):
+            found.append(
+                f"{word} is {_shown(stored)} in the table and {_shown(wanted)} in the model"
+            )
+    return tuple(found)
+
+
+def _snapshot(model: Model) -> Snapshot:
+    if not isinstance(model.strategy, Snapshot):
+        raise TypeError(f"{model.name} is no snapshot")
+    return model.strategy
+
+
+def _said(snapshot: Snapshot) -> dict[str, object]:
+    change, hashed, updated_at = "check", None, None
+    match snapshot.change:
+        case NewerThan(column):
+            change, updated_at = "timestamp", column
+        case HashDiffers(_, tuple() as columns):
+            hashed = sorted(columns, key=str.lower)
+        case ColumnsDiffer() | HashDiffers():
+            pass
+    return {
+        "strategy": "snapshot",
+        "change": change,
+        "keys": sorted(snapshot.keys, key=str.lower),
+        "updated_at": updated_at,
+        "valid_from": "updated_at" if snapshot.event_time else "run_timestamp",
+        "hash_columns": hashed,
+        "columns": list(snapshot.columns.names),
+    }
+
+
+def _folded(value: object) -> object:
+    if isinstance(value, list):
+        return [str(each).lower() for each in value]
+    return value.lower() if isinstance(value, str) else value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return "not set" if value is None else repr(value)
+
+
+def retention_of(model: Model, options: Options) -> Retention | None:
+    """Give the retention of this run: the command's, the model's, or none."""
+    if options.no_prune:
+        return None
+    return options.retention or _snapshot(model).retention
+
+
+def must_look(project: Project, model: Model, now: Now, options: Options) -> str:
+    """Say why a history table is brought up to date although nothing has changed; "" if it is not.
+
+    Time passes, functions give other values, and inputs without versions cannot be compared.
+    """
+    retention = retention_of(model, options)
+    if options.prune:
+        return "prune asked for"
+    if retention is not None and retention.keep_days is not None:
+        return "retention by days"
+    for text, inputs in _queries(project, model):
+        if _VOLATILE.search(text):
+            return "its query gives other values at other times"
+        if any(isinstance(now.sources.get(name), NoPin) for name in inputs):
+            return "an input has no versions"
+    return ""
+
+
+def _queries(project: Project, model: Model) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the texts and inputs of a model and of the views that it reads."""
+    waiting, seen = [model], {model.name}
+    while waiting:
+        each = waiting.pop()
+        yield each.query.text, tuple(name.name for name in each.query.inputs)
+        for name in each.query.inputs:
+            inner = project.models.get(name.name)
+            external = name.kind is InputKind.EXTERNAL
+            if external:
+                yield "now()", ()
+            elif inner is not None and inner.is_view and inner.name not in seen:
+                seen.add(inner.name)
+                waiting.append(inner)
+
+
+def history_refusal(
+    model: Model, seen: Observed, record: ModelRecord | None, reason: Reason, now: Now
+) -> PenstockError | None:
+    """Give what forbids a run that builds on the history there is."""
+    if seen.clutter and record is None:
+        return _not_delta(model)
+    if reason.state is State.MISSING:
+        return _missing(model, reason)
+    if seen.facts is None:
+        return None
+    told = seen.facts.properties.get(PROPERTY)
+    if told is None:
+        return _foreign(model)
+    wrong = differences(model, told)
+    if wrong:
+        return _changed(model, wrong)
+    return run_time_refusal(model, high_time(record, told), now.run_timestamp)
+
+
+def high_time(record: ModelRecord | None, told: str) -> dt.datetime | None:
+    """Give the greatest run timestamp of any step that wrote the table."""
+    stored = read_property(told).get("high_time")
+    found = [dt.datetime.fromisoformat(stored)] if isinstance(stored, str) else []
+    if record is not None and record.high_time is not None:
+        found.append(record.high_time)
+    return max(found, default=None)
+
+
+def run_time_refusal(
+    model: Model, high: dt.datetime | None, moment: dt.datetime
+) -> PenstockError | None:
+    """Refuse a run before the last one: it would break the intervals."""
+    if high is None or moment >= high:
+        return None
+    return TableError(
+        "run-time-before-history",
+        f"run timestamp {moment:%Y-%m-%d %H:%M:%S} is before {high:%Y-%m-%d %H:%M:%S}, the last "
+        f"run of {model.name!r}",
+        where=model.where,
+        hint="give a later --as-of, or none",
+    )
+
+
+def _missing(model: Model, reason: Reason) -> TableError:
+    return TableError(
+        "history-missing",
+        f"the history of {model.table} is on record, but {reason.detail}",
+        where=model.where,
+        hint=f"restore it, or start over: penstock snapshot run --select {model.name} "
+        "--full-refresh",
+    )
+
+
+def _foreign(model: Model) -> TableError:
+    return TableError(
+        "foreign-table",
+        f"{model.table} exists and is no history table of penstock",
+        where=model.where,
+        hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
+    )
+
+
+def _not_delta(model: Model) -> TableError:
+    return TableError(
+        "target-not-delta",
+        f"the folder of {model.table} holds files and no Delta table",
+        where=model.where,
+        hint="move them away, or give the model another schema or alias",
+    )
+
+
+def _changed(model: Model, wrong: tuple[str, ...]) -> TableError:
+    only = any(each.startswith("columns ") for each in wrong)
+    refresh = f"penstock snapshot run --select {model.name} --full-refresh starts over"
+    hint = refresh if only else f"penstock snapshot migrate {model.name} takes them over; {refresh}"
+    return TableError(
+        "history-settings-changed",
+        f"{model.table}: {'; '.join(wrong)}",
+        where=model.where,
+        hint=hint,
+    )

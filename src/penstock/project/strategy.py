@@ -1,0 +1,152 @@
+"""The strategy of one model: its settings' rules together."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from penstock.core.model import (
+    Append,
+    Merge,
+    NullWatermark,
+    Strategy,
+    Table,
+    View,
+    WindowSettings,
+    strategy_name,
+)
+from penstock.project.config import Config
+from penstock.project.durations import parse_duration
+from penstock.project.snapshot import is_meant_as_snapshot, snapshot_of
+from penstock.project.values import Plain, is_true, mapping_of, text_of
+
+_INCREMENTAL = ("append", "merge")
+_STORED = ("table", "append", "merge", "snapshot")
+_EFFECTS: Mapping[str, tuple[str, ...]] = {
+    "unique_key": ("merge", "snapshot"),
+    "time_column": _INCREMENTAL,
+    "lookback": _INCREMENTAL,
+    "window": ("append",),
+    "window_on": _INCREMENTAL,
+    "null_watermark": _INCREMENTAL,
+    "string_watermark": _INCREMENTAL,
+    "overwrite": ("table",),
+    "null_keys": ("merge", "snapshot"),
+    "on_duplicate": ("merge",),
+    "order_by": ("merge",),
+    "on_schema_change": _STORED,
+    "partition_by": _STORED,
+    "cluster_by": _STORED,
+    "table_properties": _STORED,
+}
+_NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
+
+
+def strategy_of(config: Config) -> Strategy:
+    """Decide the strategy; what does not go together becomes findings."""
+    word = config.text("materialized") or "view"
+    keys = config.texts("unique_key")
+    if word == "incremental":
+        word = "merge" if keys else "append"
+    strategy = _BUILDERS.get(word, _view)(config)
+    if word in _BUILDERS and word != "snapshot" and is_meant_as_snapshot(config):
+        return strategy
+    name = strategy_name(strategy)
+    for key in config.own:
+        if key in _EFFECTS and name not in _EFFECTS[key]:
+            config.warn(key, "option-without-effect", f"{key} has no effect on strategy {name}")
+    return strategy
+
+
+def _view(config: Config) -> Strategy:
+    del config
+    return View()
+
+
+def _table(config: Config) -> Strategy:
+    by_partition = config.text("overwrite") == "partitions"
+    if by_partition and not config.texts("partition_by"):
+        sentence = "overwrite: partitions needs partition_by"
+        config.report("overwrite", "missing-key", sentence, "name the partition columns")
+    return Table(overwrite_partitions=by_partition)
+
+
+def _append(config: Config) -> Strategy:
+    window = _window(config)
+    if window is None and config.text("window") != "none":
+        config.report(
+            "materialized",
+            "append-without-window",
+            "append without time_column would add the same rows again on every run",
+            "set time_column, or window='none' if the query itself selects only new rows",
+        )
+    if config.settings.get("lookback") is not None:
+        config.report(
+            "lookback",
+            "option-conflict",
+            "append with lookback would add rows twice",
+            "use merge with a key, or partition with time_column",
+        )
+    return Append(window)
+
+
+def _merge(config: Config) -> Strategy:
+    keys = config.texts("unique_key")
+    if not keys:
+        config.report("materialized", "missing-key", "merge needs unique_key", "unique_key=['id']")
+    latest = config.text("on_duplicate") == "latest"
+    order = config.texts("order_by")
+    if latest and not order:
+        sentence = "on_duplicate: latest needs order_by"
+        config.report("on_duplicate", "missing-key", sentence, "order_by='updated_at'")
+    if order and not latest:
+        sentence = "order_by has no effect without on_duplicate: latest"
+        config.warn("order_by", "option-without-effect", sentence)
+    return Merge(
+        keys,
+        _window(config),
+        order if latest else (),
+        match_null_keys=config.text("null_keys") == "match",
+    )
+
+
+_BUILDERS: Mapping[str, Callable[[Config], Strategy]] = {
+    "view": _view,
+    "table": _table,
+    "append": _append,
+    "merge": _merge,
+    "snapshot": snapshot_of,
+}
+
+
+def _window(config: Config) -> WindowSettings | None:
+    column = config.text("time_column")
+    if not column:
+        for key in _NEEDS_WINDOW:
+            if key in config.own:
+                sentence = f"{key} has no effect without time_column"
+                config.warn(key, "option-without-effect", sentence)
+        return None
+    if config.text("window") == "none":
+        sentence = "window='none' and time_column exclude each other"
+        config.report("window", "option-conflict", sentence, "keep one of them")
+    on = {
+        name: None if value is None else text_of(value)
+        for name, value in mapping_of(config.settings.get("window_on")).items()
+    }
+    nulls = NullWatermark.ERROR
+    with suppress(ValueError):
+        nulls = NullWatermark(config.text("null_watermark") or "error")
+    lookback = _lookback(config.settings.get("lookback"))
+    strings = is_true(config.settings.get("string_watermark"))
+    return WindowSettings(column, lookback, on, nulls, strings)
+
+
+def _lookback(value: Plain) -> dt.timedelta | int | None:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return parse_duration(value)
+    return None

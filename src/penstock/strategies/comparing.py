@@ -1,0 +1,147 @@
+"""Comparing values exactly: NULL equals NULL, and maps are sets of entries, at any depth.
+
+`<=>` does the rest of what docs/history.md promises: NaN equals NaN, -0.0 equals 0.0, moments
+compare as instants, texts by their collation. Nothing here compares values as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.core.names import literal, quoted
+from penstock.core.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    ScalarType,
+    StructType,
+    has_map,
+    merged,
+    parse_type,
+    sql_type,
+)
+
+
+def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
+    """Give SQL that is true where two expressions are equal and false where they are not.
+
+    Without `right_type` the right side has no such column: it counts as NULL. Numbers are
+    compared in the wider type; a field that only one side has is NULL on the other. Raises
+    ValueError where no type holds both.
+
+    >>> same("s.`a`", "t.`a`", "int", "int")
+    's.`a` <=> t.`a`'
+    """
+    if right_type is None:
+        return f"{left} IS NULL"
+    both = parse_type(merged_type(left_type, right_type))
+    one = _shaped(left, parse_type(left_type), both, flat=True)
+    other = _shaped(right, parse_type(right_type), both, flat=True)
+    return f"{one} <=> {other}"
+
+
+def merged_type(first: str, second: str, *, grow: bool = True) -> str:
+    """Give the type that holds both; ValueError if there is none.
+
+    Fields that only `second` has stand last, or are left out without `grow`.
+
+    >>> merged_type("struct<a:int>", "struct<a:bigint,b:date>")
+    'struct<a:bigint,b:date>'
+    """
+    both = merged(parse_type(first), parse_type(second), grow=grow)
+    if both is None:
+        raise ValueError(f"no type holds both {first} and {second}")
+    return str(both)
+
+
+def converted(expression: str, have: str, want: str) -> str:
+    """Give SQL that turns a value of one type into a type that holds it.
+
+    Numbers are cast up, fields that are missing become NULL, fields that `want` lacks are left
+    out; a NULL stays NULL, at any depth. Raises ValueError where values could be lost.
+
+    >>> converted("s.`a`", "array<int>", "array<bigint>")
+    'CAST(s.`a` AS ARRAY<bigint>)'
+    """
+    of, to = parse_type(have), parse_type(want)
+    if merged(to, of, grow=False) != to:
+        raise ValueError(f"{want} does not hold every {have}")
+    return _shaped(expression, of, to, flat=False)
+
+
+def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
+    """Give a value in a wider type; `flat` puts sorted entries in the place of every map.
+
+    Spark compares no maps. `depth` numbers the variables of lambdas.
+    """
+    stays = not (flat and has_map(want))
+    if stays and have == want:
+        return value
+    if stays and _casts(have, want):
+        return f"CAST({value} AS {sql_type(want)})"
+    each = f"x{depth}"
+    match have, want:
+        case ArrayType(of), ArrayType(to):
+            item = _shaped(each, of, to, flat=flat, depth=depth + 1)
+            return f"transform({value}, {each} -> {item})"
+        case MapType(), MapType():
+            return (_entries if flat else _map)(value, have, want, depth)
+        case StructType(), StructType():
+            fields = [_field(value, have.find(to.name), to, flat, depth) for to in want.fields]
+            return _struct(value, want.fields, fields)
+        case _:
+            raise ValueError(f"{have} does not turn into {want}")
+
+
+def _entries(value: str, have: MapType, want: MapType, depth: int) -> str:
+    each = f"x{depth}"
+    key = _shaped(f"{each}.key", have.key, want.key, flat=True, depth=depth + 1)
+    inner = _shaped(f"{each}.value", have.value, want.value, flat=True, depth=depth + 1)
+    if (key, inner) == (f"{each}.key", f"{each}.value"):
+        return f"sort_array(map_entries({value}))"
+    return f"sort_array(transform(map_entries({value}), {each} -> struct({key}, {inner})))"
+
+
+def _map(value: str, have: MapType, want: MapType, depth: int) -> str:
+    key = _shaped(f"k{depth}", have.key, want.key, flat=False, depth=depth + 1)
+    inner = _shaped(f"v{depth}", have.value, want.value, flat=False, depth=depth + 1)
+    if have.key != want.key:
+        value = f"transform_keys({value}, (k{depth}, v{depth}) -> {key})"
+    if have.value != want.value:
+        value = f"transform_values({value}, (k{depth}, v{depth}) -> {inner})"
+    return value
+
+
+def _field(value: str, have: Field | None, want: Field, flat: bool, depth: int) -> str:  # noqa: FBT001  # private, and the two lines above read it
+    if have is None:
+        return _missing(want.type, flat=flat)
+    path = f"{value}.{quoted(have.name)}"
+    return _shaped(path, have.type, want.type, flat=flat, depth=depth)
+
+
+def _missing(kind: ColumnType, *, flat: bool) -> str:
+    """Give a NULL of the type that `_shaped` gives."""
+    return _shaped(f"CAST(NULL AS {sql_type(kind)})", kind, kind, flat=flat)
+
+
+def _struct(value: str, fields: Sequence[Field], values: Sequence[str]) -> str:
+    named = [f"{literal(of.name)}, {to}" for of, to in zip(fields, values, strict=True)]
+    return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(named)}) END"
+
+
+def _casts(have: ColumnType, want: ColumnType) -> bool:
+    """Whether a CAST does it: the parts are the same, in the same order."""
+    match have, want:
+        case ScalarType(), ScalarType():
+            return True
+        case ArrayType(of), ArrayType(to):
+            return _casts(of, to)
+        case MapType(), MapType():
+            return _casts(have.key, want.key) and _casts(have.value, want.value)
+        case StructType(), StructType():
+            names = [[each.name.lower() for each in kind.fields] for kind in (have, want)]
+            pairs = zip(have.fields, want.fields, strict=False)
+            return names[0] == names[1] and all(_casts(of.type, to.type) for of, to in pairs)
+        case _:
+            return False

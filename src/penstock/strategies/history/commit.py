@@ -1,0 +1,226 @@
+"""The one statement of a run that commits, and the rows that it is fed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.core.model import OnSchemaChange
+from penstock.core.names import literal, quoted
+from penstock.core.schema import Column
+from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
+from penstock.strategies.build import Build
+from penstock.strategies.comparing import converted, merged_type
+from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.sides import Sides
+from penstock.strategies.history.words import (
+    AT,
+    CLASS,
+    COPIES,
+    EARLY,
+    FROM,
+    GONE,
+    LATE_STAGED,
+    NO_TIME,
+    NULL_KEY,
+    NULL_TIME,
+    OP,
+    OPS,
+    SEEN,
+    STAGED,
+    TIED,
+    TIME,
+    TO,
+    TOMBSTONES,
+)
+
+_UNDERNEATH = (
+    "penstock:history-changed-underneath: a version that was classified is no longer there"
+)
+_MARKS = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY)
+
+
+def staged(sides: Sides, seen: str = SEEN) -> str:
+    """Give one row per operation; business values only where they are needed."""
+    terms = sides.terms
+    keys = {key.lower() for key in terms.keys}
+    columns = [f"op.op AS {OP}, op.at AS {AT}"]
+    for column in sides.query.columns:
+        name = quoted(column.name)
+        if column.name.lower() in keys:
+            columns.append(name)
+        else:
+            columns.append(
+                f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
+            )
+    if terms.made_hash:
+        columns.append(quoted(terms.made_hash.column))
+    start, end = (FROM, "`__penstock_end`") if terms.event_time else (terms.at, "")
+    opened = end or "CAST(NULL AS TIMESTAMP)"
+    closed = end or terms.at
+    if terms.event_time:
+        closed = f"CASE WHEN {CLASS} = 'deleted' THEN {terms.at} ELSE {end} END"
+    columns += [
+        f"{start} AS {FROM}",
+        f"CASE WHEN op.op = 'open' THEN {opened} ELSE {closed} END AS {TO}",
+        f"coalesce({CLASS} = 'deleted' AND op.op = 'close', false) AS {GONE}",
+        TIME,
+        *_MARKS,
+        *((TIED, *_RECEIVED) if terms.event_time else ()),
+    ]
+    return f"SELECT {', '.join(columns)} FROM (SELECT *, explode({OPS}) AS op FROM {quoted(seen)})"
+
+
+_RECEIVED = ("`__penstock_in_source`", "`__penstock_ignored`")
+
+
+def tombstones(sides: Sides) -> str:
+    """Give a tombstone for every key that is gone, with the values that its version had."""
+    terms = sides.terms
+    keys = f"SELECT * FROM {STAGED} WHERE {GONE}"
+    columns = [f"t.{quoted(column.name)}" for column in sides.stored]
+    if terms.made_hash:
+        columns.append(f"t.{quoted(terms.made_hash.column)}")
+    valid_from = f"t.{quoted(terms.columns.valid_from)}"
+    return (
+        f"SELECT {', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
+        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{AT} WHERE t.{sides.current}"
+    )
+
+
+def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
+    """Give the MERGE that opens, closes, moves and removes what was staged, or fails as a whole.
+
+    A version that was classified and is no longer there makes it fail before it commits.
+    """
+    terms = sides.terms
+    columns = terms.columns
+    alone = not (counts.pruned or counts.moves)
+    current = ""
+    if alone:
+        current = (
+            f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
+        )
+    clauses = []
+    if counts.pruned:
+        clauses.append(f"WHEN MATCHED AND s.{OP} = 'delete' THEN DELETE")
+    if counts.updates:
+        clauses.append(
+            f"WHEN MATCHED AND s.{OP} IN ('close', 'move') THEN UPDATE SET {_ends(sides)}"
+        )
+    if counts.opens:
+        names, values = _row(sides, counts)
+        clauses.append(
+            f"WHEN NOT MATCHED AND s.{OP} = 'open' THEN INSERT ({', '.join(names)}) "
+            f"VALUES ({', '.join(values)})"
+        )
+    key = quoted(terms.keys[0])
+    clauses.append(
+        f"WHEN NOT MATCHED THEN INSERT ({key}) VALUES (raise_error({literal(_UNDERNEATH)}))"
+    )
+    return Commit(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({_fed(build, sides, counts)}) s "
+        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
+        + " ".join(clauses),
+        metrics=counts.metrics,
+        expected={
+            "numTargetRowsInserted": ("M3", counts.opens),
+            "numTargetRowsUpdated": ("M4", counts.updates),
+            "numTargetRowsDeleted": ("M4", counts.pruned),
+            ROW_CHANGE: ("M5", counts.opens - counts.pruned),
+        },
+        exclusive=True,
+    )
+
+
+def _ends(sides: Sides) -> str:
+    columns = sides.terms.columns
+    sets = [
+        f"t.{quoted(columns.valid_to)} = s.{TO}",
+        f"t.{quoted(columns.is_current)} = false",
+    ]
+    for name, value in sides.terms.missing_sets:
+        sets.append(f"t.{quoted(name)} = CASE WHEN s.{GONE} THEN {value} ELSE t.{quoted(name)} END")
+    return ", ".join(sets)
+
+
+def _row(sides: Sides, counts: Counts) -> tuple[list[str], list[str]]:
+    """Give the columns of a new version and their values."""
+    terms = sides.terms
+    names = [quoted(column.name) for column in _business(sides, counts)]
+    values = [f"s.{name}" for name in names]
+    columns = terms.columns
+    names += map(quoted, (columns.valid_from, columns.valid_to, columns.is_current))
+    values += [f"s.{FROM}", f"s.{TO}", f"s.{TO} IS NULL"]
+    if marks_deleted(sides, counts):
+        names.append(quoted(columns.is_deleted))
+        values.append(f"s.{quoted(columns.is_deleted)}")
+    if terms.made_hash:
+        names.append(quoted(terms.made_hash.column))
+        values.append(f"s.{quoted(terms.made_hash.column)}")
+    return names, values
+
+
+def marks_deleted(sides: Sides, counts: Counts) -> bool:
+    """Whether rows of this commit say if they are tombstones."""
+    return sides.has_deleted or counts.tombstones > 0
+
+
+def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
+    """Give what a new version holds: the query's columns; a tombstone also those it lost."""
+    return (*sides.query.columns, *(sides.gone if counts.tombstones else ()))
+
+
+def _held(build: Build, known: Column, wanted: Column) -> str:
+    """Give a column's type after this commit: the wider of the table's and the query's."""
+    grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
+    return merged_type(known.type, wanted.type, grow=grows)
+
+
+def _fed(build: Build, sides: Sides, counts: Counts) -> str:
+    """Give the staged rows of every stage that ran, in one shape."""
+    parts = [
+        f"SELECT {', '.join(_shaped(build, sides, counts))} FROM {STAGED} WHERE {OP} <> 'pending'"
+    ]
+    if counts.pending:
+        parts.append(f"SELECT {', '.join(_shaped(build, sides, counts))} FROM {LATE_STAGED}")
+    if counts.tombstones:
+        parts.append(f"SELECT {', '.join(_tombs(build, sides, counts))} FROM {TOMBSTONES}")
+    return " UNION ALL ".join(parts)
+
+
+def _shaped(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
+    columns = sides.terms.columns
+    yield f"{OP}, {AT}, {FROM}, {TO}, {GONE}"
+    for column in _business(sides, counts):
+        name = quoted(column.name)
+        known = sides.table.find(column.name)
+        if sides.query.find(column.name) is None:
+            yield f"CAST(NULL AS {column.type}) AS {name}"
+        elif known is not None and known.type != column.type:
+            yield f"{converted(name, column.type, _held(build, known, column))} AS {name}"
+        else:
+            yield name
+    if sides.terms.made_hash:
+        yield quoted(sides.terms.made_hash.column)
+    if marks_deleted(sides, counts):
+        yield f"false AS {quoted(columns.is_deleted)}"
+
+
+def _tombs(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
+    columns = sides.terms.columns
+    nothing = "CAST(NULL AS TIMESTAMP)"
+    yield f"'open' AS {OP}, {nothing} AS {AT}, {sides.terms.at} AS {FROM}"
+    yield f"{nothing} AS {TO}, true AS {GONE}"
+    for column in _business(sides, counts):
+        name = quoted(column.name)
+        known = sides.table.find(column.name)
+        if known is None:
+            yield f"CAST(NULL AS {column.type}) AS {name}"
+        elif sides.query.find(column.name) is not None:
+            wanted = sides.query.find(column.name) or column
+            yield f"{converted(name, known.type, _held(build, known, wanted))} AS {name}"
+        else:
+            yield name
+    if sides.terms.made_hash:
+        yield quoted(sides.terms.made_hash.column)
+    yield f"true AS {quoted(columns.is_deleted)}"

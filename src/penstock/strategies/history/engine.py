@@ -1,0 +1,99 @@
+"""One run of one history table: classify in one pass over the source, commit in one MERGE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.core.history import HardDeletes
+from penstock.core.names import quoted
+from penstock.core.statement import Commit, Passing, Row, Stage, Work
+from penstock.strategies.build import Build
+from penstock.strategies.history import words
+from penstock.strategies.history.commit import merge, staged, tombstones
+from penstock.strategies.history.counts import (
+    LATE,
+    Counts,
+    counted,
+    counted_late,
+    counted_placed,
+)
+from penstock.strategies.history.event_time import placed, placed_late
+from penstock.strategies.history.first import from_query, from_staged
+from penstock.strategies.history.rules import rules
+from penstock.strategies.history.run_time import classified
+from penstock.strategies.history.sides import Sides
+from penstock.strategies.history.terms import Terms
+
+
+def history(build: Build, terms: Terms, properties: Mapping[str, str]) -> Work:
+    """Bring a history table up to date: what the source shows new is opened, what ended is closed.
+
+    The source is read once and the MERGE is fed only rows that must change, so a run that
+    changes nothing makes no commit. `properties` are written with the table's first version.
+    """
+    sides = Sides.of(build, terms)
+    if build.table is None:
+        return _first(build, sides, properties)
+
+    def decide(seen: Row) -> Commit | None:
+        counts = _checked(sides, seen)
+        return merge(build, sides, counts) if counts.writes else None
+
+    return Work(tuple(_stages(build, sides)), decide, _told)
+
+
+def _first(build: Build, sides: Sides, properties: Mapping[str, str]) -> Work:
+    """Create the table: in one action where the rows can be guarded as they are written."""
+    look = Work((_classify(build, sides),), lambda seen: _create(build, sides, properties, seen))
+    terms = sides.terms
+    if terms.event_time or terms.ignore_null_time:  # counts that no guard can give
+        return Work(look.stages, look.decide, _told)
+    create = from_query(build, sides, properties)
+    return Work((), lambda _: create, again=Work(look.stages, look.decide, _told))
+
+
+def _create(build: Build, sides: Sides, properties: Mapping[str, str], seen: Row) -> Commit:
+    return from_staged(build, sides, properties, _checked(sides, seen))
+
+
+def _told(seen: Row) -> Mapping[str, int]:
+    return Counts.of(seen).metrics if seen else {}
+
+
+def _checked(sides: Sides, seen: Row) -> Counts:
+    counts = Counts.of(seen)
+    counts.check(event_time=sides.terms.event_time)
+    return counts
+
+
+def _stages(build: Build, sides: Sides) -> list[Stage]:
+    stages = [_classify(build, sides)]
+    if sides.terms.event_time and sides.terms.retention is None:
+        stages.append(_late(build, sides))
+    if sides.terms.missing is HardDeletes.NEW_RECORD:
+        look = f"SELECT count(*) AS tombstones FROM {quoted(words.TOMBSTONES)}"
+        stages.append(Stage(words.TOMBSTONES, tombstones(sides), look, when="deleted"))
+    return stages
+
+
+def _classify(build: Build, sides: Sides) -> Stage:
+    by_time = sides.terms.event_time
+    rows = placed(sides) if by_time else classified(sides)
+    counts = counted_placed(sides) if by_time else counted(sides)
+    return Stage(
+        words.STAGED,
+        staged(sides, words.SEEN),
+        rules=rules(sides.terms, build.model.name, words.STAGED),
+        passing=Passing(words.SEEN, rows, counts),
+    )
+
+
+def _late(build: Build, sides: Sides) -> Stage:
+    """Place what needs closed versions, which are read for the keys of those rows alone."""
+    return Stage(
+        words.LATE_STAGED,
+        staged(sides, words.LATE_SEEN),
+        rules=rules(sides.terms, build.model.name, words.LATE_STAGED, LATE),
+        passing=Passing(words.LATE_SEEN, placed_late(sides), counted_late(sides)),
+        when="pending",
+    )

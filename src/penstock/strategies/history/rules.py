@@ -1,0 +1,149 @@
+"""What may not be in the source of a history table: counted as rows pass by, shown by samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.core.names import literal, quoted
+from penstock.core.statement import Rule
+from penstock.strategies.build import listed
+from penstock.strategies.history.terms import Terms
+from penstock.strategies.history.words import (
+    COPIES,
+    EARLY,
+    NO_TIME,
+    NULL_KEY,
+    NULL_TIME,
+    OP,
+    TIED,
+    TIME,
+)
+
+
+def rules(terms: Terms, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
+    """Give the rules about the rows of a run; those that break one are kept in `view`.
+
+    `prefix` stands before the names of the counts.
+    """
+    kept = _Kept(terms, model, view, prefix)
+    unique = (kept.tied(), kept.meeting()) if terms.event_time else (kept.duplicates(),)
+    return (*unique, *kept.nulls(), kept.no_time(), kept.empty(), kept.early())
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The rows that were kept because they break a rule."""
+
+    terms: Terms
+    model: str
+    view: str
+    prefix: str
+
+    def _where(self, mark: str) -> str:
+        return f"FROM {self.view} WHERE {OP} = 'problem' AND {mark}"
+
+    @property
+    def _by_key(self) -> str:
+        return listed(self.terms.keys)
+
+    @property
+    def _shown(self) -> str:
+        return shown_key(self.terms.keys)
+
+    def _samples(self, mark: str, shown: str = "") -> str:
+        where = self._where(mark)
+        return f"SELECT {shown or self._shown} {where} ORDER BY {self._by_key} LIMIT 5"
+
+    def duplicates(self) -> Rule:
+        copied = self._where(f"{COPIES} > 1")
+        return Rule(
+            f"{self.prefix}copied",
+            "duplicate-keys",
+            f"{{count}} keys occur more than once in the source of {self.model!r} "
+            "(e.g. {samples})",
+            "aggregate or filter in the SELECT",
+            f"SELECT concat({self._shown}, ' ×', count(*)) {copied} "
+            f"GROUP BY {self._by_key} ORDER BY {self._by_key} LIMIT 5",
+            f"SELECT count(DISTINCT struct({self._by_key})) AS n {copied}",
+        )
+
+    def tied(self) -> Rule:
+        copied = self._where(f"{COPIES} > 1")
+        by = f"{self._by_key}, {TIME}"
+        return Rule(
+            f"{self.prefix}copied",
+            "tied-versions",
+            f"{{count}} times a key of {self.model!r} has two rows with the same "
+            f"{self.terms.time_column} (e.g. {{samples}})",
+            "one row for each key and time: aggregate or filter in the SELECT",
+            f"SELECT concat({self._shown}, ' at ', {TIME}, ' ×', count(*)) {copied} "
+            f"GROUP BY {by} ORDER BY {by} LIMIT 5",
+            f"SELECT count(DISTINCT struct({by})) AS n {copied}",
+        )
+
+    def meeting(self) -> Rule:
+        return Rule(
+            f"{self.prefix}tied",
+            "tied-versions",
+            f"{{count}} rows of {self.model!r} start where a stored version of their key starts "
+            "(e.g. {samples})",
+            "a version of that instant is stored already; correct the time in the SELECT",
+            self._samples(TIED, f"concat({self._shown}, ' at ', {TIME})"),
+        )
+
+    def nulls(self) -> tuple[Rule, Rule]:
+        keys = ", ".join(self.terms.keys)
+        return (
+            Rule(
+                f"{self.prefix}null_keys",
+                "null-key",
+                f"{{count}} rows in the source of {self.model!r} have NULL in their key ({keys}) "
+                "(e.g. {samples})",
+                "filter them out, or set null_keys: match",
+                self._samples(NULL_KEY),
+            ),
+            Rule(
+                f"{self.prefix}null_times",
+                "null-updated-at",
+                f"{{count}} rows in the source of {self.model!r} have NULL in "
+                f"{self.terms.time_column} (e.g. {{samples}})",
+                "fill it in the SELECT, or set null_updated_at: ignore_row",
+                self._samples(NULL_TIME),
+            ),
+        )
+
+    def no_time(self) -> Rule:
+        column = self.terms.time_column
+        value = f"concat({self._shown}, ' ', {quoted(column)})" if column else ""
+        return Rule(
+            f"{self.prefix}no_times",
+            "updated-at-not-a-time",
+            f"{{count}} rows in the source of {self.model!r} have a {column} that is no time "
+            "(e.g. {samples})",
+            "convert it in the SELECT to a TIMESTAMP",
+            self._samples(NO_TIME, value),
+        )
+
+    def empty(self) -> Rule:
+        return Rule(
+            f"{self.prefix}empty",
+            "empty-source",
+            f"the source of {self.model!r} has no rows, and every key would be closed",
+            "if that is meant: --allow-empty for this run, or the setting allow_empty",
+        )
+
+    def early(self) -> Rule:
+        return Rule(
+            f"{self.prefix}early",
+            "run-time-not-after-version",
+            f"{{count}} versions of {self.model!r} start at or after the run timestamp that "
+            "would close them (e.g. {samples})",
+            "run with a later --as-of",
+            self._samples(EARLY),
+        )
+
+
+def shown_key(keys: tuple[str, ...]) -> str:
+    """Give SQL that shows a row's key as people write it."""
+    pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in keys]
+    return "concat(" + ", ', ', ".join(pairs) + ")"

@@ -1,0 +1,182 @@
+"""Run-time mode: intervals say when penstock saw a change (docs/history.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.core.history import HardDeletes, NewerThan
+from penstock.core.names import quoted
+from penstock.core.statement import TARGET_VIEW
+from penstock.strategies.build import listed
+from penstock.strategies.history.retention import candidates, goes
+from penstock.strategies.history.sides import Sides, stored_name
+from penstock.strategies.history.source import PROBLEM, marked
+from penstock.strategies.history.words import (
+    AT,
+    CHANGED,
+    CLASS,
+    EARLY,
+    IGNORED,
+    IN_SCOPE,
+    IN_SOURCE,
+    IN_TABLE,
+    OLD,
+    OPS,
+    PLACE,
+    PRUNED,
+    STORED_TIME,
+    TIME,
+    TOMB,
+)
+
+_OPENED = f"{CLASS} IN ('opened_new', 'opened_changed')"
+
+
+def classified(sides: Sides) -> str:
+    """Give every row of the source, and every missing key, with its class and its operations.
+
+    Source and current versions are read once and joined on the key; keys that are gone are seen
+    only where something depends on them.
+    """
+    terms = sides.terms
+    joined = f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s"
+    if sides.table.columns:
+        whole = terms.closes_missing or terms.retention is not None
+        kind = "FULL OUTER" if whole else "LEFT"
+        joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c')}"
+    named = f"SELECT *, {_class(sides)} AS {CLASS} FROM ({joined})"
+    early = f"({CLASS} IN ('opened_changed', 'deleted') AND {AT} >= {terms.at})"
+    pruned = f"SELECT *, {early} AS {EARLY}, {_pruned(sides)} AS {PRUNED} FROM ({named})"
+    return f"SELECT *, {_operations(sides)} AS {OPS} FROM ({pruned})"
+
+
+def _stored(sides: Sides) -> str:
+    """Give the current versions with as few columns as decide, and what retention may remove."""
+    current = f"SELECT {', '.join(_narrow(sides))} FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
+    if sides.terms.retention is None:
+        return current
+    keys = ", ".join(
+        f"coalesce(n.{quoted(key)}, o.{quoted(key)}) AS {quoted(key)}" for key in sides.terms.keys
+    )
+    others = list(_names(sides))
+    return (
+        f"SELECT {keys}, {', '.join(others)}, {OLD} FROM ({current}) n "
+        f"FULL OUTER JOIN ({candidates(sides)}) o ON {sides.terms.on('n', 'o')}"
+    )
+
+
+def _narrow(sides: Sides) -> Iterator[str]:
+    yield listed(sides.terms.keys)
+    yield f"{quoted(sides.terms.columns.valid_from)} AS {AT}"
+    yield f"{sides.tomb} AS {TOMB}"
+    yield f"true AS {IN_TABLE}"
+    if sides.terms.scope:
+        yield f"coalesce({sides.terms.scope}, false) AS {IN_SCOPE}"
+    if isinstance(sides.terms.change, NewerThan):
+        yield f"{sides.time_of(sides.table) or 'NULL'} AS {STORED_TIME}"
+    if sides.hash_name:
+        yield f"{quoted(sides.hash_name)} AS {stored_name(0)}"
+    for number, column in enumerate(sides.compared):
+        if sides.table.find(column.name):
+            yield f"{quoted(column.name)} AS {stored_name(number)}"
+
+
+def _names(sides: Sides) -> Iterator[str]:
+    for column in list(_narrow(sides))[1:]:
+        yield column.rpartition(" AS ")[2]
+
+
+def _joined(sides: Sides) -> Iterator[str]:
+    """Give the columns after the join: keys from either side, the rest from its own."""
+    terms = sides.terms
+    keys = {key.lower() for key in terms.keys}
+    stored = bool(sides.table.columns)
+    for column in sides.query.columns:
+        name = quoted(column.name)
+        if column.name.lower() in keys and stored:
+            yield f"coalesce(s.{name}, c.{name}) AS {name}"
+        else:
+            yield f"s.{name}"
+    if terms.made_hash:
+        yield f"s.{quoted(terms.made_hash.column)}"
+    yield f"s.{TIME}"
+    yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in _MARKS)
+    yield "coalesce(s.`__penstock_copies`, 0) AS `__penstock_copies`"
+    yield f"coalesce(s.{PLACE}, 1) AS {PLACE}"
+    if not stored:
+        yield f"CAST(NULL AS TIMESTAMP) AS {AT}"
+        yield from (f"false AS {name}" for name in (IN_TABLE, TOMB, CHANGED, IN_SCOPE))
+        return
+    yield f"c.{AT}"
+    yield f"coalesce(c.{IN_TABLE}, false) AS {IN_TABLE}"
+    yield f"coalesce(c.{TOMB}, false) AS {TOMB}"
+    yield f"coalesce({_changed(sides)}, false) AS {CHANGED}"
+    yield (f"coalesce(c.{IN_SCOPE}, false)" if terms.scope else "true") + f" AS {IN_SCOPE}"
+    if terms.retention is not None:
+        yield f"c.{OLD}"
+
+
+_MARKS = (
+    IN_SOURCE,
+    IGNORED,
+    "`__penstock_null_key`",
+    "`__penstock_null_time`",
+    "`__penstock_no_time`",
+)
+
+
+def _changed(sides: Sides) -> str:
+    match sides.terms.change:
+        case NewerThan(_, compare_rows):
+            newer = f"(s.{TIME} > c.{STORED_TIME} OR c.{STORED_TIME} IS NULL)"
+            return f"({newer} AND {sides.differs})" if compare_rows else newer
+        case _ if sides.hash_name:
+            return f"NOT (s.{quoted(sides.hash_name)} <=> c.{stored_name(0)})"
+        case _:
+            return sides.differs
+
+
+def _class(sides: Sides) -> str:
+    missing = "NULL"
+    if sides.terms.closes_missing:
+        missing = f"CASE WHEN {IN_TABLE} AND NOT {TOMB} AND {IN_SCOPE} THEN 'deleted' END"
+    return (
+        f"CASE WHEN NOT {IN_SOURCE} THEN {missing} "
+        f"WHEN {IGNORED} THEN 'ignored' "
+        f"WHEN NOT {IN_TABLE} THEN 'opened_new' "
+        f"WHEN {TOMB} OR {CHANGED} THEN 'opened_changed' "
+        "ELSE 'unchanged' END"
+    )
+
+
+def _opens(sides: Sides) -> str:
+    """Whether the key of a row gets a new version in this run."""
+    if sides.terms.missing is HardDeletes.NEW_RECORD:
+        return f"coalesce({_OPENED} OR {CLASS} = 'deleted', false)"
+    return f"coalesce({_OPENED}, false)"
+
+
+def _pruned(sides: Sides) -> str:
+    if sides.terms.retention is None or not sides.table.columns:
+        return "CAST(array() AS ARRAY<TIMESTAMP>)"
+    mark = goes(sides.terms.retention, f"o.rank + CAST({_opens(sides)} AS INT)")
+    ats = f"transform(filter(coalesce({OLD}, array()), o -> {mark}), o -> o.at)"
+    return f"CASE WHEN {PLACE} = 1 THEN {ats} ELSE array() END"
+
+
+def _operations(sides: Sides) -> str:
+    """Give the operations of a row as an array of (op, at): what the MERGE is fed."""
+    nothing = "CAST(NULL AS TIMESTAMP)"
+    one = f"array(struct('open' AS op, {nothing} AS at))"
+    close = f"array(struct('close' AS op, {AT} AS at))"
+    if sides.terms.retention is not None:
+        close = f"CASE WHEN array_contains({PRUNED}, {AT}) THEN array() ELSE {close} END"
+    made = (
+        f"CASE WHEN {CLASS} = 'opened_new' THEN {one} "
+        f"WHEN {CLASS} = 'opened_changed' THEN concat({one}, {close}) "
+        f"WHEN {CLASS} = 'deleted' THEN {close} ELSE array() END"
+    )
+    if sides.terms.retention is not None:
+        made = f"concat({made}, transform({PRUNED}, p -> struct('delete' AS op, p AS at)))"
+    problem = f"array(struct('problem' AS op, {nothing} AS at))"
+    return f"CASE WHEN {PROBLEM} OR {EARLY} THEN {problem} ELSE {made} END"

@@ -1,0 +1,123 @@
+"""The two sides of a run: the columns of the query, the columns of the table, what is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan
+from penstock.core.names import quoted
+from penstock.core.schema import Column, Schema
+from penstock.strategies.build import Build
+from penstock.strategies.comparing import same
+from penstock.strategies.history.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Query and table of one run. `table` is empty where there is none yet."""
+
+    terms: Terms
+    query: Schema
+    table: Schema
+    partitioned: bool
+
+    @classmethod
+    def of(cls, build: Build, terms: Terms) -> Sides:
+        """Take what the engine needs of a build."""
+        by_current = terms.columns.is_current.lower() in map(
+            str.lower, build.model.layout.partition_by
+        )
+        return cls(terms, build.query, build.table or Schema(), by_current)
+
+    @property
+    def has_deleted(self) -> bool:
+        """Whether the table has the column that marks tombstones."""
+        return self.table.find(self.terms.columns.is_deleted) is not None
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The business columns of the table, as the table spells them."""
+        system = {name.lower() for name in self.terms.columns.names}
+        return tuple(c for c in self.table.columns if c.name.lower() not in system)
+
+    @property
+    def gone(self) -> tuple[Column, ...]:
+        """Business columns of the table that the query no longer gives."""
+        return tuple(c for c in self.stored if self.query.find(c.name) is None)
+
+    @property
+    def compared(self) -> tuple[Column, ...]:
+        """The query's columns whose values decide, none where a time or a hash alone does."""
+        match self.terms.change:
+            case ColumnsDiffer(None):
+                return self._but(self.terms.keys)
+            case ColumnsDiffer(tuple() as names):
+                keys = {key.lower() for key in self.terms.keys}
+                found = (self.query.find(name) for name in names if name.lower() not in keys)
+                return tuple(column for column in found if column is not None)
+            case NewerThan(column, compare_rows=True):
+                return self._but((*self.terms.keys, column))
+            case _:
+                return ()
+
+    def _but(self, names: Iterable[str]) -> tuple[Column, ...]:
+        left_out = {name.lower() for name in names}
+        return tuple(c for c in self.query.columns if c.name.lower() not in left_out)
+
+    @property
+    def current(self) -> str:
+        """The condition of a stored version being the current one of its key."""
+        columns = self.terms.columns
+        if self.partitioned:
+            return f"{quoted(columns.is_current)} = true"
+        return f"{quoted(columns.valid_to)} IS NULL"
+
+    @property
+    def tomb(self) -> str:
+        """Whether a stored version is a tombstone, as SQL over the table's columns."""
+        if not self.has_deleted:
+            return "false"
+        return f"coalesce({quoted(self.terms.columns.is_deleted)}, false)"
+
+    @property
+    def differs(self) -> str:
+        """Whether a compared value of `s` differs from that of `c` (stored under `__c<n>`)."""
+        terms = [
+            same(
+                f"s.{quoted(column.name)}",
+                f"c.{stored_name(number)}",
+                column.type,
+                self._type(column),
+            )
+            if self.table.find(column.name)
+            else same(f"s.{quoted(column.name)}", "NULL", column.type, None)
+            for number, column in enumerate(self.compared)
+        ]
+        return f"NOT ({' AND '.join(terms)})" if terms else "false"
+
+    def _type(self, column: Column) -> str | None:
+        known = self.table.find(column.name)
+        return known.type if known else None
+
+    def time_of(self, side: Schema) -> str | None:
+        """Give SQL for the time of a row, comparable; None where the side has no such column."""
+        name = self.terms.time_column
+        column = side.find(name) if name else None
+        if column is None:
+            return None
+        if column.type.startswith("string"):
+            return f"try_cast({quoted(column.name)} AS TIMESTAMP)"
+        if self.terms.event_time:
+            return f"CAST({quoted(column.name)} AS TIMESTAMP)"
+        return quoted(column.name)
+
+    @property
+    def hash_name(self) -> str | None:
+        """The column that holds the hash that decides, None where there is none."""
+        return self.terms.change.column if isinstance(self.terms.change, HashDiffers) else None
+
+
+def stored_name(number: int) -> str:
+    """Give the name under which a compared column of the table goes through the join."""
+    return f"`__penstock_c{number}`"

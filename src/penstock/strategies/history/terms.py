@@ -1,0 +1,89 @@
+"""What the engine of history tables is told about one run of one table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from penstock.core.history import (
+    ChangeTest,
+    HardDeletes,
+    HashDiffers,
+    NewerThan,
+    Retention,
+    Snapshot,
+    SystemColumns,
+)
+from penstock.core.names import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """One run of one history table, whoever asks for it.
+
+    `moment` is the run timestamp. `missing` is what a key does that is gone from the source, if
+    its current version satisfies `scope`, a condition on the table's columns; closing it then
+    also sets the columns of `missing_sets` to SQL values.
+    """
+
+    keys: tuple[str, ...]
+    change: ChangeTest
+    moment: dt.datetime
+    columns: SystemColumns = SystemColumns.named()
+    event_time: bool = False
+    missing: HardDeletes = HardDeletes.IGNORE
+    scope: str = ""
+    missing_sets: tuple[tuple[str, str], ...] = ()
+    match_null_keys: bool = False
+    ignore_null_time: bool = False
+    allow_empty: bool = False
+    retention: Retention | None = None
+
+    @property
+    def closes_missing(self) -> bool:
+        """Whether a key that is gone closes its current version."""
+        return self.missing is not HardDeletes.IGNORE
+
+    @property
+    def at(self) -> str:
+        """The run timestamp as an SQL literal."""
+        return f"TIMESTAMP '{self.moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
+
+    @property
+    def time_column(self) -> str | None:
+        """The column that tells how fresh a row is, None where change is told otherwise."""
+        return self.change.column if isinstance(self.change, NewerThan) else None
+
+    @property
+    def made_hash(self) -> HashDiffers | None:
+        """The hash that the engine makes itself, None where there is none."""
+        match self.change:
+            case HashDiffers(hashed=tuple()):
+                return self.change
+            case _:
+                return None
+
+    def on(self, left: str, right: str) -> str:
+        """Give the condition that two rows have the same key."""
+        equals = "<=>" if self.match_null_keys else "="
+        return " AND ".join(
+            f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in self.keys
+        )
+
+
+def terms_of(
+    snapshot: Snapshot, moment: dt.datetime, retention: Retention | None, *, allow_empty: bool
+) -> Terms:
+    """Give the terms of a snapshot's run; `retention` is the one of this run."""
+    return Terms(
+        keys=snapshot.keys,
+        change=snapshot.change,
+        moment=moment,
+        columns=snapshot.columns,
+        event_time=snapshot.event_time,
+        missing=snapshot.hard_deletes,
+        match_null_keys=snapshot.match_null_keys,
+        ignore_null_time=snapshot.ignore_null_time,
+        allow_empty=snapshot.allow_empty or allow_empty,
+        retention=retention,
+    )

@@ -1,0 +1,106 @@
+"""`penstock snapshot`: run, verify, migrate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.ui.cli.options import (
+    Scope,
+    Selection,
+    example,
+    help_alone,
+    project_options,
+    selection_options,
+)
+from penstock.ui.cli.output import confirm
+from penstock.ui.cli.run_options import RunFlags, snapshot_options
+
+if TYPE_CHECKING:
+    from penstock.app.reports import RunReport
+    from penstock.app.request import RunRequest, SnapshotRequest
+
+_RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
+
+
+@click.group(invoke_without_command=True, epilog=example("penstock snapshot run --prune"))
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Keep history tables.
+
+    A history table holds every version of every row, with the time in which it was valid.
+    """
+    help_alone(ctx)
+
+
+@command.command(
+    epilog=example(
+        "penstock snapshot run --select tag:daily",
+        "penstock snapshot run --prune --keep-last 3 --dry-run",
+    )
+)
+@click.option("--prune", is_flag=True, help="Remove old versions, also where nothing changed.")
+@click.option(
+    "--keep-last",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="With --prune: versions per key that stay, instead of the model's retention.",
+)
+@click.option("--no-prune", is_flag=True, help="Leave the models' retention out.")
+@click.option("--allow-empty", is_flag=True, help="Let an empty source close every key.")
+@click.option("--dry-run", is_flag=True, help="Count what would be done and write nothing.")
+@selection_options
+@project_options
+@snapshot_options
+def run(  # the flags of the command
+    scope: Scope,
+    selection: Selection,
+    flags: RunFlags,
+    dry_run: bool,  # noqa: FBT001  click passes by name
+    **more: object,
+) -> int:
+    """Bring history tables up to date.
+
+    New and changed rows open versions, changed ones close theirs; one commit for each table, none
+    where nothing changed. Old versions go as the retention says.
+    """
+    from penstock.ui.cli.run import exit_code, resumable
+    from penstock.ui.json_run import run_document
+    from penstock.ui.text_snapshot import snapshots_text
+
+    request = flags.request(selection, _asked(**more))
+    if flags.full_refresh and not dry_run and not confirm(_RESTARTS, yes=flags.yes):
+        return 1
+    report = resumable(_report(scope, request, dry_run=dry_run), scope)
+    output = scope.output
+    for note in report.notes:
+        output.warn(note)
+    answer = output.tell if report.succeeded and not dry_run else output.give
+    answer(report, snapshots_text, run_document)
+    return exit_code(report)
+
+
+def _asked(**more: object) -> SnapshotRequest:
+    from penstock.app.request import SnapshotRequest
+
+    if more["keep_last"] is not None and not more["prune"]:
+        raise click.UsageError("--keep-last needs --prune")
+    if more["prune"] and more["no_prune"]:
+        raise click.UsageError("--prune and --no-prune exclude each other")
+    return SnapshotRequest(**more)  # type: ignore[arg-type]
+
+
+def _report(scope: Scope, request: RunRequest, *, dry_run: bool) -> RunReport:
+    from penstock.app.events import silent
+    from penstock.app.rehearse import rehearse
+    from penstock.app.run import run as execute
+    from penstock.ui.cli.run import progress
+
+    with scope.opened() as shop:
+        if dry_run:
+            return rehearse(shop, request)
+        if not (scope.output.verbose or scope.output.json_log or scope.output.is_live):
+            return execute(shop, request, silent)
+        with progress(scope, shop) as listener:
+            return execute(shop, request, listener)

@@ -1,0 +1,187 @@
+"""The engine of history tables on real Spark, without a project around it.
+
+It runs what `strategies.history` decides, as a step would, on one Delta table.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fakes.builders import a_model
+from fakes.oracle_types import History, Metrics, Row, Source, Version
+from penstock.app.commit import staged
+from penstock.core.history import Snapshot
+from penstock.core.model import Layout
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.relation import DeltaRead, Relation
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
+from penstock.core.step import Intent, StepKind
+from penstock.engine.delta_log import DeltaLog
+from penstock.engine.session import SparkStepSession
+from penstock.plan.evolution import evolve
+from penstock.strategies.build import Build
+from penstock.strategies.history.engine import history
+from penstock.strategies.history.terms import Terms, terms_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TYPES = {"seq": "int", "id": "int", "updated_at": "timestamp"}
+
+
+@dataclass
+class HistoryTable:
+    """One history table; every run is a step of its own. `types` are those of columns."""
+
+    spark: SparkSession
+    folder: Path
+    settings: Snapshot
+    types: Mapping[str, str] = field(default_factory=dict)
+    terms: Mapping[str, object] = field(default_factory=dict)
+    committed: Commit | None = None
+
+    @property
+    def uri(self) -> str:
+        return str(self.folder / "h")
+
+    def run(self, at: dt.datetime, source: Source) -> dict[str, int]:
+        """Bring the table up to date; give the metrics. Raises what the rules say."""
+        return self.run_sql(at, self._values(source))
+
+    def run_sql(self, at: dt.datetime, sql: str) -> dict[str, int]:
+        """Bring the table up to date with the rows of a query."""
+        session = SparkStepSession(
+            self.spark.newSession(), None, lambda: ("0", "store"), lambda _: None
+        )
+        try:
+            return self._run(session, at, sql)
+        finally:
+            session.close()
+
+    def _run(self, session: SparkStepSession, at: dt.datetime, sql: str) -> dict[str, int]:
+        query = session.define(QUERY_VIEW, sql)
+        log = DeltaLog()
+        facts = log.facts(self.uri)
+        model = self._model()
+        if facts is not None:
+            read = DeltaRead(self.uri, facts.version)
+            session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
+        table = facts.schema if facts else None
+        evolution = evolve(model, query, table)
+        build = Build(model, f"delta.`{self.uri}`", query, table, evolution.changes_table)
+        work = history(build, self._terms(at), {})
+        seen = staged(session, work, None)
+        self.committed = work.decide(seen)
+        if self.committed is None:
+            return dict(work.told(seen))
+        before = facts.version if facts else -1
+        session.commit(self.committed, self._intent(at))
+        (commit,) = log.commits(self.uri, before)
+        for name, (_, wanted) in self.committed.expected.items():
+            got = {**commit.metrics, "rows after - rows before": commit.row_change}[name]
+            assert got == wanted, (name, got, wanted)
+        told = dict(work.told(seen))
+        if not told:
+            rows = commit.metrics["numOutputRows"]
+            told = {"source_rows": rows, "opened_new": rows}
+        return told
+
+    def metrics(self, at: dt.datetime, source: Source) -> Metrics:
+        return Metrics(**self.run(at, source))
+
+    def sql(self, text: str) -> list[tuple[object, ...]]:
+        """Run SQL; `{t}` stands for the table."""
+        return [
+            tuple(row) for row in self.spark.sql(text.format(t=f"delta.`{self.uri}`")).collect()
+        ]
+
+    def history(self) -> History:
+        """Read the table as the oracle keeps it."""
+        columns = self.settings.columns
+        frame = self.spark.read.format("delta").load(self.uri)
+        system = {name.lower() for name in columns.names}
+        business = tuple(c for c in frame.columns if c.lower() not in system)
+        versions = [self._version(row.asDict(), business) for row in frame.collect()]
+        known = sorted(versions, key=lambda v: (repr(v.key), v.valid_from))
+        return History(tuple(known), business, columns.is_deleted in frame.columns)
+
+    def _version(self, row: Row, business: Sequence[str]) -> Version:
+        columns = self.settings.columns
+        values = {name: utc(row[name]) for name in business}
+        return Version(
+            tuple(values[key] for key in self.settings.keys),
+            values,
+            utc(row[columns.valid_from]),
+            utc(row[columns.valid_to]),
+            row[columns.is_current],
+            row.get(columns.is_deleted),
+        )
+
+    def _terms(self, at: dt.datetime) -> Terms:
+        plain = terms_of(self.settings, at, self.settings.retention, allow_empty=False)
+        return replace(plain, **self.terms)  # type: ignore[arg-type]
+
+    def _model(self):
+        by = (self.settings.columns.is_current,) if self.settings.by_current else ()
+        return replace(a_model("h", strategy=self.settings), layout=Layout(partition_by=by))
+
+    def _intent(self, at: dt.datetime) -> Intent:
+        return Intent(
+            step=f"step-{at:%m%d%H}",
+            run="run",
+            model="h",
+            table=TableName("s", "h"),
+            uri=self.uri,
+            kind=StepKind.BUILD,
+            strategy="snapshot",
+            reason="",
+            triggered_by="run",
+            run_timestamp=at,
+            fingerprint=self._model().fingerprint,
+        )
+
+    def _values(self, source: Source) -> str:
+        kinds = {name: self.types.get(name, TYPES.get(name, "string")) for name in source.columns}
+        names = ", ".join(source.columns)
+        casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in kinds.items())
+        if not source.rows:
+            nulls = ", ".join("NULL" for _ in source.columns)
+            return f"SELECT {casts} FROM VALUES ({nulls}) AS v({names}) WHERE false"
+        rows = ", ".join(
+            f"({', '.join(literal(row.get(name)) for name in source.columns)})"
+            for row in source.rows
+        )
+        return f"SELECT {casts} FROM VALUES {rows} AS v({names})"
+
+
+def literal(value: object) -> str:
+    """Write a value as SQL."""
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int():
+            return str(value)
+        case dt.datetime():
+            return f"TIMESTAMP '{value.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
+        case dt.date():
+            return f"DATE '{value}'"
+        case _:
+            return f"'{value}'"
+
+
+def utc(value: object) -> object:
+    """Give instants as the oracle has them."""
+    if isinstance(value, dt.datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    return value
+
+
+def business(schema: Schema, settings: Snapshot) -> tuple[Column, ...]:
+    """Give the columns that are not penstock's."""
+    system = {name.lower() for name in settings.columns.names}
+    return tuple(column for column in schema.columns if column.name.lower() not in system)

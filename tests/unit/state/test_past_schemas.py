@@ -1,0 +1,109 @@
+"""T8: a database of every past schema, with what its penstock wrote, is migrated without loss."""
+
+import datetime as dt
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from contracts.store_cases import BROKEN, LEASE, MARK, OURS, intent, mark, succeed
+from penstock.core.pin import DeltaPin
+from penstock.core.records import ModelRecord, Status
+from penstock.state import migrate
+from penstock.state.open import open_store
+
+PAST = Path(__file__).parent / "past"
+ENDED = dt.datetime(2024, 3, 1, 12, 0, 6, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+def migrated(file, clock):
+    """Open the database that a file of `past` describes."""
+    stores = []
+
+    def migrate(schema):
+        with closing(sqlite3.connect(file)) as database:
+            database.executescript((PAST / f"{schema}.sql").read_text())
+        store = open_store(f"sqlite:///{file}", identity=OURS, clock=clock, lease=LEASE)
+        stores.append(store)
+        return store
+
+    yield migrate
+    for store in stores:
+        store.close()
+
+
+def rows(file, but=()):
+    """Give every row of every table and view, as pairs of column and value."""
+    with closing(sqlite3.connect(file)) as database:
+        database.row_factory = sqlite3.Row
+        names = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        return {
+            name: [
+                [pair for pair in zip(row.keys(), row, strict=True) if pair[0] not in but]
+                for row in database.execute(f'SELECT * FROM "{name}"')
+            ]
+            for (name,) in names
+            if name != "alembic_version"
+        }
+
+
+def test_T8_a_database_of_schema_0001_keeps_everything_it_held(file, migrated):
+    migrated("0001")
+    before = rows(file.with_name("state.db.0001.bak"))
+
+    assert len(before["steps"]) == 15
+    assert len(before["partition_state_full"]) == 6
+    assert rows(file, but=("high_time",)) == before
+
+
+def test_T8_tables_of_schema_0001_get_the_high_time_of_the_steps_that_wrote_them(migrated):
+    records = migrated("0001").records.models()
+
+    assert {name: record.high_time for name, record in records.items()} == {
+        "cities": dt.datetime(2024, 3, 8, tzinfo=dt.UTC),
+        "late": dt.datetime(2024, 3, 4, tzinfo=dt.UTC),
+        "orders": dt.datetime(2024, 3, 3, 0, 0, 0, 250, tzinfo=dt.UTC),
+        "rebuilt": dt.datetime(2024, 3, 7, tzinfo=dt.UTC),
+        "users": dt.datetime(2024, 3, 2, tzinfo=dt.UTC),
+        "view": None,
+    }
+    assert records["orders"] == ModelRecord(
+        model="orders",
+        status=Status.FAILED,
+        last_step_seq=6,
+        step="step-4",
+        step_seq=4,
+        fingerprint=MARK,
+        table_id="table-orders",
+        commit_version=2,
+        settled_version=3,
+        pins={"raw.orders": DeltaPin("table-raw", 4)},
+        watermarks=(mark(7),),
+        executed_at=ENDED,
+        duration_ms=250,
+        rows_written=3,
+        bytes_written=30,
+        failure=BROKEN,
+        high_time=dt.datetime(2024, 3, 3, 0, 0, 0, 250, tzinfo=dt.UTC),
+    )
+
+
+def test_a_migrated_database_goes_on_where_it_stood(file, migrated):
+    store = migrated("0001")
+    succeed(store, intent("step-16", "orders"), version=4)
+
+    assert store.records.models()["orders"].step_seq == 16
+    assert dict(rows(file)["partition_state_full"][0])["commit_version"] == 4
+
+
+def test_every_past_schema_has_a_database_here():
+    schemas = sorted(file.stem[:4] for file in migrate.SCRIPTS.glob("versions/0*.py"))
+
+    assert sorted(file.stem for file in PAST.glob("*.sql")) == schemas[:-1]
