@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from penstock.app.observe import View
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
+from penstock.core.history import Snapshot
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.pin import DeltaPin, InputPin, NoPin, Pin, ViewPin
@@ -41,7 +42,7 @@ def pin_inputs(shop: Shop, model: Model, records: dict[str, ModelRecord], view: 
                     pins.append(InputPin(name.name, ViewPin(record.step_seq if record else 0)))
                     continue
                 pin = table_pin(shop, name, record)
-                reads[name] = DeltaRead(_uri(shop, name), pin.version)
+                reads[name] = DeltaRead(_uri(shop, name), pin.version, tombstones_of(shop, name))
             case InputKind.EXTERNAL:
                 pin = NoPin()
                 reads[name] = CatalogRead(shown_name(name.name))
@@ -54,6 +55,16 @@ def pin_inputs(shop: Shop, model: Model, records: dict[str, ModelRecord], view: 
 
 def _uri(shop: Shop, name: InputName) -> str:
     return shop.project.uri_of(shop.project.table_of(name))
+
+
+def tombstones_of(shop: Shop, name: InputName) -> str:
+    """Give the column that marks deleted keys, "" for a table that has none."""
+    model = shop.project.models.get(name.name)
+    if model is None or not isinstance(model.strategy, Snapshot):
+        return ""
+    facts = shop.log.facts(_uri(shop, name))
+    column = facts.schema.find(model.strategy.columns.is_deleted) if facts else None
+    return column.name if column else ""
 
 
 def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaPin:

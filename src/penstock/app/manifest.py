@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from penstock.core.graph import children
+from penstock.core.history import Snapshot
 from penstock.core.model import (
     Append,
     ColumnDoc,
@@ -164,7 +165,13 @@ def _named(project: Project, table: TableName, path: str, kind: str, name: str) 
 
 def _config(model: Model) -> Node:
     """Say the strategy in dbt's words: `incremental` and how."""
-    kinds = {View: "view", Table: "table", Append: "incremental", Merge: "incremental"}
+    kinds = {
+        View: "view",
+        Table: "table",
+        Append: "incremental",
+        Merge: "incremental",
+        Snapshot: "snapshot",
+    }
     config: Node = {
         "enabled": True,
         "materialized": kinds[type(model.strategy)],
@@ -175,7 +182,7 @@ def _config(model: Model) -> Node:
     }
     if isinstance(model.strategy, Append | Merge):
         config["incremental_strategy"] = model.strategy_name
-    if isinstance(model.strategy, Merge):
+    if isinstance(model.strategy, Merge | Snapshot):
         config["unique_key"] = [*model.strategy.keys]
     if settings := window_settings(model.strategy):
         config["event_time"] = settings.time_column

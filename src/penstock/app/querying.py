@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.app.inputs import tombstones_of
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError, UsageError
 from penstock.core.model import Source
@@ -53,13 +54,19 @@ def _table(shop: Shop, name: InputName) -> Read:
     uri = shop.project.uri_of(shop.project.table_of(name))
     head = shop.log.head(uri)
     if head is None:
-        command = "seed" if name.name in shop.project.seeds else "run"
+        command = _builder(shop.project, name)
         raise TableError(
             "not-built-yet",
             f"{name} has no table at {uri}",
             hint=f"penstock {command} --select {name}",
         )
-    return DeltaRead(uri, head.version)
+    return DeltaRead(uri, head.version, tombstones_of(shop, name))
+
+
+def _builder(project: Project, name: InputName) -> str:
+    if name.name in project.seeds:
+        return "seed"
+    return "snapshot run" if project.models[name.name].is_snapshot else "run"
 
 
 def _source(shop: Shop, source: Source) -> Read:

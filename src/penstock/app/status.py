@@ -106,7 +106,11 @@ def _all(shop: Shop, names: tuple[str, ...], moment: dt.datetime) -> list[ModelS
         if name not in involved:
             continue
         reason = drift(shop.project, models[name], records, now)
-        waits = [up for up in parents[name] if up in found and _will_run(found[up])]
+        waits = [
+            up
+            for up in parents[name]
+            if up in found and _will_run(found[up]) and not models[up].is_snapshot
+        ]
         if reason.state is State.CURRENT and waits:
             reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
         found[name] = _judged(shop, name, reason, records)

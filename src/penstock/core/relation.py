@@ -11,10 +11,14 @@ from penstock.core.window import Window
 
 @dataclass(frozen=True, slots=True)
 class DeltaRead:
-    """The Delta table in a folder; without a version the newest is read."""
+    """The Delta table in a folder; without a version the newest is read.
+
+    `tombstones` is the column that marks deleted keys in a history table that has it.
+    """
 
     uri: str
     version: int | None = None
+    tombstones: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.project import Project
-from penstock.core.query import Query, at, bound, mentioned
-from penstock.core.relation import QueryRead, Read, Relation
+from penstock.core.query import Query, at, bound, live, mentioned
+from penstock.core.relation import DeltaRead, QueryRead, Read, Relation
 from penstock.core.window import Window
 
 
@@ -37,11 +37,20 @@ class _Binder:
         if read is None:  # a view model: its query stands for it
             inner = self.project.models[name.name]
             names = {each: self.view_of(each) for each in inner.query.inputs}
-            read = QueryRead(at(bound(inner.query.text, names), self.moment))
+            read = QueryRead(self.bound(inner.query.text, names))
         view = f"in_{len(self.views)}_{name.name.rpartition('.')[2]}"
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
         return view
+
+    def bound(self, text: str, names: Mapping[InputName, str]) -> str:
+        """Give a text over views; histories without their tombstones where it asks for that."""
+        marked = {
+            name: live(read.tombstones)
+            for name, read in self.reads.items()
+            if isinstance(read, DeltaRead) and read.tombstones
+        }
+        return at(bound(text, names, marked), self.moment)
 
     def windowed(self, name: InputName, window: Window) -> str:
         whole = self.view_of(name)
@@ -72,7 +81,7 @@ def bind(  # the sides of one step
     for name in mentioned(text):
         window = windows.get(name.name)
         names[name] = binder.windowed(name, window) if window else binder.view_of(name)
-    return Bound(tuple(binder.relations), at(bound(text, names), moment))
+    return Bound(tuple(binder.relations), binder.bound(text, names))
 
 
 def bind_query(
@@ -81,7 +90,7 @@ def bind_query(
     """Give the relations and the SQL of a query that belongs to no model."""
     binder = _Binder(project, reads, moment)
     names = {name: binder.view_of(name) for name in query.inputs}
-    return Bound(tuple(binder.relations), at(bound(query.text, names), moment))
+    return Bound(tuple(binder.relations), binder.bound(query.text, names))
 
 
 def leaves(project: Project, model: Model) -> tuple[InputName, ...]:

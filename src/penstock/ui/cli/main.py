@@ -17,7 +17,7 @@ COMMANDS = {
     "graph": "Draw what reads what.",
     "plan": "Show what a run would do, and why.",
     "run": "Bring tables and views up to date.",
-    "snapshot": "Keep history tables: run, verify, migrate.",
+    "snapshot": "Keep history tables.",
     "seed": "Load the files under seeds/ as tables.",
     "query": "Run a query over the project's tables.",
     "status": "Show which tables are no longer current.",
