@@ -32,8 +32,10 @@ def text_of(value, kind) -> str:
         case ArrayType(element):
             return f"A{len(value)}:" + "".join(text_of(each, element) for each in value)
         case StructType(fields):
-            parts = [text_of(part, f.type) for part, f in zip(value, fields, strict=True)]
-            return f"R{len(fields)}:" + "".join(parts)
+            told = [(f, v) for f, v in zip(fields, value, strict=True) if v is not None]
+            told.sort(key=lambda pair: pair[0].name.lower())
+            parts = [f"{len(f.name)}:{f.name.lower()}{text_of(v, f.type)}" for f, v in told]
+            return f"R{len(parts)}:" + "".join(parts)
         case MapType():
             entries = [(text_of(k, kind.key), text_of(v, kind.value)) for k, v in value.items()]
             return f"M{len(entries)}:" + "".join(k + v for k, v in sorted(entries))

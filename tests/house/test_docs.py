@@ -89,6 +89,10 @@ def codes():
             code = code_of(node, with_code_first)
             if code is not None:
                 result.setdefault(code, place(path, node))
+        for node in found(path, ast.Yield):
+            match node.value:  # yield "code", sentence, hint
+                case ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]):
+                    result.setdefault(code, place(path, node))
         for node in found(path, ast.ClassDef):
             for code in codes_of_super(node, with_code_first):
                 result.setdefault(code, place(path, node))

@@ -14,6 +14,7 @@ from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
 from penstock.core.records import ModelRecord
 from penstock.plan.drift import drift
+from penstock.plan.history import check_prune
 from penstock.plan.planner import check_adopt, plan
 from penstock.plan.values import Options, Plan, State, Step
 
@@ -42,6 +43,7 @@ def make_plan(shop: Shop, request: RunRequest) -> Planned:
     records = dict(shop.reading.records.models())
     names, not_run, note = divided(shop, request, moment)
     check_adopt(names, request.options)
+    check_prune([shop.project.models[name] for name in names], request.options)
     view = observe(shop, names, records, moment)
     made = plan(shop.project, names, records, view.now, request.options)
     notes = (*_warnings(shop), *made.notes, *((note,) if note else ()))

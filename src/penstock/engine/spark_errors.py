@@ -26,6 +26,7 @@ _RAISED = re.compile(  # what Py4J and Java put before a message
     r"(?:An error occurred while calling \S+\.\s*)?(?::\s*)?(?:[a-z]\w*\.)+[A-Z]\w*: "
 )
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
+_UNDERNEATH = "history-changed-underneath"
 _CONFLICTS = (
     "ConcurrentAppendException",
     "ConcurrentDeleteReadException",
@@ -48,9 +49,13 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
     text = "\n".join(_texts(error))
     if isinstance(error, PenstockError):
         return error
-    if (ours := _OURS.search(text)) and ours[1] == "history-changed-underneath":
-        hint = "run again; nothing of this step was written"
-        return ConcurrentWriterError(ours[1], ours[2].strip(), where=where, hint=hint)
+    if (ours := _OURS.search(text)) and ours[1] == _UNDERNEATH:
+        return ConcurrentWriterError(
+            "history-changed-underneath",
+            ours[2].strip(),
+            where=where,
+            hint="run again; nothing of this step was written",
+        )
     if ours:
         return DataError(ours[1], ours[2].strip(), where=where)
     if any(name in text for name in _CONFLICTS):

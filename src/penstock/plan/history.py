@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from penstock.core.errors import PenstockError, TableError
+from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, Snapshot
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -102,6 +102,18 @@ def retention_of(model: Model, options: Options) -> Retention | None:
     if options.no_prune:
         return None
     return options.retention or _snapshot(model).retention
+
+
+def check_prune(models: Iterable[Model], options: Options) -> None:
+    """Refuse `--prune` where nothing says how many versions stay."""
+    without = [m.name for m in models if m.is_snapshot and retention_of(m, options) is None]
+    if options.prune and without:
+        more = f" and {len(without) - 1} more" if len(without) > 1 else ""
+        raise UsageError(
+            "retention-not-set",
+            f"--prune: snapshot {without[0]!r}{more} has no retention",
+            hint="add --keep-last N, or set retention in the model",
+        )
 
 
 def must_look(project: Project, model: Model, now: Now, options: Options) -> str:

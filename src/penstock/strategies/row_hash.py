@@ -15,6 +15,7 @@ from penstock.core.schema import Column
 from penstock.core.types import (
     ArrayType,
     ColumnType,
+    Field,
     MapType,
     ScalarType,
     StructType,
@@ -61,9 +62,21 @@ def _coded(value: str, kind: ColumnType, lead: str, depth: int) -> str:
             text = f"array_join(sort_array({_entries(value, kind, depth)}), '')"
             return f"concat({literal(lead + 'M')}, size({value}), ':', {text})"
         case StructType(fields):
-            of = [_coded(f"{value}.{quoted(f.name)}", f.type, "", depth) for f in fields]
-            texts = [literal(f"{lead}R{len(fields)}:"), *(f"coalesce({each}, 'N')" for each in of)]
-            return f"CASE WHEN {value} IS NOT NULL THEN concat({', '.join(texts)}) END"
+            return _struct(value, fields, lead, depth)
+
+
+def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
+    """Encode a struct as a row is: fields by name, without those that are NULL.
+
+    So a field that comes later, or stands elsewhere, changes no hash (docs/decisions/0007).
+    """
+    ordered = sorted(fields, key=lambda field: field.name.lower())
+    names = [f"{value}.{quoted(field.name)}" for field in ordered]
+    pairs = zip(names, ordered, strict=True)
+    coded = [_coded(name, field.type, _lead(field.name), depth) for name, field in pairs]
+    count = " + ".join(f"CAST({name} IS NOT NULL AS INT)" for name in names) or "0"
+    texts = [literal(f"{lead}R"), count, "':'", *(f"coalesce({each}, '')" for each in coded)]
+    return f"CASE WHEN {value} IS NOT NULL THEN concat({', '.join(texts)}) END"
 
 
 def _entries(value: str, kind: MapType, depth: int) -> str:

@@ -37,8 +37,9 @@ def hashed(*columns: str) -> str:
         (
             "struct<a b:date>",
             (
-                "CASE WHEN `v` IS NOT NULL THEN concat('1:vR1:', "
-                "coalesce(concat('d', unix_date(`v`.`a b`), ';'), 'N')) END"
+                "CASE WHEN `v` IS NOT NULL THEN concat('1:vR', "
+                "CAST(`v`.`a b` IS NOT NULL AS INT), ':', "
+                "coalesce(concat('3:a bd', unix_date(`v`.`a b`), ';'), '')) END"
             ),
         ),
         (

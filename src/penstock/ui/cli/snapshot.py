@@ -83,11 +83,12 @@ def run(  # the flags of the command
 
 def _asked(**more: object) -> SnapshotRequest:
     from penstock.app.request import SnapshotRequest
+    from penstock.core.errors import UsageError
 
     if more["keep_last"] is not None and not more["prune"]:
-        raise click.UsageError("--keep-last needs --prune")
+        raise UsageError("option-conflict", "--keep-last needs --prune", hint="add --prune")
     if more["prune"] and more["no_prune"]:
-        raise click.UsageError("--prune and --no-prune exclude each other")
+        raise UsageError("option-conflict", "--prune and --no-prune exclude each other")
     return SnapshotRequest(**more)  # type: ignore[arg-type]
 
 
