@@ -91,7 +91,7 @@ def codes():
                 result.setdefault(code, place(path, node))
         for node in found(path, ast.Yield):
             match node.value:  # yield "code", sentence, hint
-                case ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]):
+                case ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]) if KEBAB.fullmatch(code):
                     result.setdefault(code, place(path, node))
         for node in found(path, ast.ClassDef):
             for code in codes_of_super(node, with_code_first):

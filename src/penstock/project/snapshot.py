@@ -141,6 +141,13 @@ def _check_event_time(config: Config) -> None:
     elif is_true(config.settings.get("compare_rows")):
         sentence = "valid_from 'updated_at' and compare_rows exclude each other"
         config.report("valid_from", "option-conflict", sentence, "keep one of them")
+    retention = _retention(config)
+    closes = _hard_deletes(config) is HardDeletes.INVALIDATE
+    if closes and retention is not None and retention.keep_days is not None:
+        # a pruned version that still is in the source would come back across the gap (decision 8)
+        sentence = "valid_from 'updated_at' with hard_deletes 'invalidate' excludes keep_days"
+        hint = "use keep_last, or hard_deletes: new_record"
+        config.report("retention", "option-conflict", sentence, hint)
 
 
 def _warn_of_idle(config: Config) -> None:
