@@ -26,9 +26,9 @@ targets:
 """
 
 
-def start_spark(folder: Path) -> SparkSession:
+def start_spark(folder: Path, memory: str = "6g") -> SparkSession:
     """Start Spark as penstock starts it, so that both sides have the same settings."""
-    spark = SparkSettings("local[*]", "6g", {})
+    spark = SparkSettings("local[*]", memory, {})
     return launch(
         LaunchSettings(spark, str(folder / "warehouse"), folder / "spark.log"), os.environ
     )

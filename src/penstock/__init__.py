@@ -8,21 +8,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.app.entry import load, run, status
+    from penstock.app.entry import load, run, snapshot_verify, status
     from penstock.app.reports import ModelResult, RunReport
+    from penstock.app.verifying import VerifyReport, Violation
     from penstock.core.errors import PenstockError, ProjectError
 
 _HOMES = {
     "load": "penstock.app.entry",
     "run": "penstock.app.entry",
+    "snapshot_verify": "penstock.app.entry",
     "status": "penstock.app.entry",
     "ModelResult": "penstock.app.reports",
     "RunReport": "penstock.app.reports",
+    "VerifyReport": "penstock.app.verifying",
+    "Violation": "penstock.app.verifying",
     "PenstockError": "penstock.core.errors",
     "ProjectError": "penstock.core.errors",
 }
 
-__all__ = ["ModelResult", "PenstockError", "ProjectError", "RunReport", "load", "run", "status"]
+__all__ = [
+    "ModelResult",
+    "PenstockError",
+    "ProjectError",
+    "RunReport",
+    "VerifyReport",
+    "Violation",
+    "load",
+    "run",
+    "snapshot_verify",
+    "status",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ import datetime as dt
 
 from penstock.app.faults import POINTS
 
-__all__ = ["POINTS", "UNDISTURBED", "VERSIONS"]
+__all__ = ["HISTORIES", "POINTS", "UNDISTURBED", "VERSIONS"]
 
 
 def _day(number: int) -> dt.datetime:
@@ -17,3 +17,37 @@ UNDISTURBED = {
     "totals": [(3, 24)],
 }
 VERSIONS = {"log": 1, "users": 1, "totals": 1}
+
+# History tables as fakes.history_place writes them; every one has version 1 after its second run.
+HISTORIES = {
+    "by_time": [
+        "1 a 01-05 [T1, T2)",
+        "1 A 02-01 [T2, )",
+        "2 b 01-06 [T1, )",
+        "4 d 02-02 [T2, )",
+    ],
+    "by_value": [
+        "1 a 01-05 [T1, T2)",
+        "1 A 02-01 [T2, )",
+        "2 b 01-06 [T1, T2)",
+        "4 d 02-02 [T2, )",
+    ],
+    "placed": [
+        "1 a 01-10 [01-10, 01-20)",
+        "1 x 01-20 [01-20, 02-10)",
+        "1 b 02-10 [02-10, )",
+        "2 n 03-01 [03-01, )",
+    ],
+    "marked": [
+        "1 a 01-05 [T1, T2)",
+        "1 A 02-01 [T2, )",
+        "2 b 01-06 [T1, T2)",
+        "2 b 01-06 [T2, )†",
+        "4 d 02-02 [T2, )",
+    ],
+    "pruned": [
+        "1 A 02-01 [T2, )",
+        "2 b 01-06 [T1, )",
+        "4 d 02-02 [T2, )",
+    ],
+}

@@ -4,7 +4,8 @@ import datetime as dt
 
 import pytest
 
-from fakes.faulted import POINTS, UNDISTURBED, VERSIONS
+from fakes.faulted import HISTORIES, POINTS, UNDISTURBED, VERSIONS
+from fakes.history_story import T2
 from penstock.core.records import Status
 
 MATRIX = [
@@ -13,11 +14,13 @@ MATRIX = [
     for point in POINTS
     if not (point == "during-staging" and model != "users")
 ]
+RUN_AT_T2 = ("snapshot", "run", "--as-of", T2.isoformat())
+GATE = (("marked", "before-commit"), ("pruned", "after-commit"))
 
 
 def settled(crash, model):
     """Run again and give what a newcomer would look at: rows, version, record."""
-    report = crash.place.run(model)
+    report = crash.place.snap(T2, model) if model in HISTORIES else crash.place.run(model)
     assert report.succeeded
     shop = crash.place.shop()
     record = shop.reading.records.models()[model]
@@ -27,6 +30,19 @@ def settled(crash, model):
     shop.close()
     assert (leases, running) == ((), ())
     return report, record, history
+
+
+def told_of(point, report, history, version):
+    """Hold what the next run says of a step that was killed at a point."""
+    if point == "after-finish":
+        assert report.recovered == ()
+    elif point in ("after-commit", "during-finish"):
+        assert len(report.recovered) == 1
+        assert report.recovered[0].endswith(f"had committed version {version}; recorded")
+        assert history[0].triggered_by == "recover"
+    else:
+        assert report.recovered[0].endswith("had not committed; marked failed (crashed)")
+        assert [each.status for each in history][:2] == [Status.SUCCESS, Status.FAILED]
 
 
 @pytest.mark.matrix
@@ -40,19 +56,33 @@ def test_a_killed_step_is_settled_by_the_next_run(crash, model, point) -> None:
     assert crash.place.version(model) == VERSIONS[model]
     assert record.status is Status.SUCCESS
     assert record.settled_version == VERSIONS[model]
-    committed = point in ("after-commit", "during-finish")
-    if point == "after-finish":
-        assert report.recovered == ()
-    elif committed:
-        assert len(report.recovered) == 1
-        assert report.recovered[0].endswith(f"had committed version {VERSIONS[model]}; recorded")
-        assert history[0].triggered_by == "recover"
-    else:
-        assert report.recovered[0].endswith("had not committed; marked failed (crashed)")
-        assert [each.status for each in history][:2] == [Status.SUCCESS, Status.FAILED]
+    told_of(point, report, history, VERSIONS[model])
     assert crash.place.run(model).plan.is_empty
     left = sorted(each.name for each in (crash.place.root / "warehouse" / "m").iterdir())
     assert left == ["log", "totals", "users"]
+
+
+@pytest.mark.parametrize(
+    ("model", "point"),
+    [
+        pytest.param(model, point, marks=() if (model, point) in GATE else pytest.mark.matrix)
+        for model in HISTORIES
+        for point in POINTS
+    ],
+)
+def test_H146_a_killed_history_run_is_settled_by_the_next(crashed_history, model, point) -> None:
+    crashed_history.kill(model, point, *RUN_AT_T2)
+
+    report, record, history = settled(crashed_history, model)
+
+    place = crashed_history.place
+    assert place.versions(model) == HISTORIES[model]
+    assert place.version(model) == 1
+    assert (record.status, record.settled_version, record.high_time) == (Status.SUCCESS, 1, T2)
+    told_of(point, report, history, 1)
+    assert place.snap(T2, model).plan.is_empty
+    left = sorted(each.name for each in (place.root / "warehouse" / "m").iterdir())
+    assert left == sorted(HISTORIES)
 
 
 def test_T1_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from fakes.faulted import UNDISTURBED
+from fakes.faulted import HISTORIES, UNDISTURBED
+from fakes.history_story import T2
 from fakes.place import statuses
 
 pytestmark = pytest.mark.spark
 
 
-def stopped(crash, model):
+def stopped(crash, model, *words):
     """Start a run that stops itself just before its commit; wait until it has."""
-    process = crash.start(model, "stop:before-commit:1")
+    process = crash.start(model, "stop:before-commit:1", *words)
     until = time.monotonic() + 90
     while _state_of(process.pid) != "T":
         assert process.poll() is None, process.communicate()[0]
@@ -75,3 +76,24 @@ def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash
     assert crash.place.version("log") == 1
     assert crash.place.rows("log") == UNDISTURBED["log"]
     assert crash.place.run("log").plan.is_empty
+
+
+def test_H147_of_two_snapshot_runs_at_once_one_names_the_other_and_no_version_is_doubled(
+    crashed_history,
+) -> None:
+    place = crashed_history.place
+    text = (place.root / "penstock.yml").read_text()
+    place.write("penstock.yml", text.replace("length: 4s", "length: 60s"))
+    first = stopped(crashed_history, "by_time", "snapshot", "run", "--as-of", T2.isoformat())
+
+    refused = place.snap(T2, "by_time")
+    os.kill(first.pid, signal.SIGCONT)
+    told, _ = first.communicate(timeout=60)
+    after = place.snap(T2, "by_time")
+
+    assert first.returncode == 0, told
+    assert refused["by_time"].error.code == "lease-held"
+    assert f"pid {first.pid}" in refused["by_time"].error.sentence
+    assert statuses(after) == {"by_time": "unchanged"}
+    assert place.versions("by_time") == HISTORIES["by_time"]
+    assert place.version("by_time") == 1

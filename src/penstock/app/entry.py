@@ -19,6 +19,7 @@ from penstock.app.wire import Where, open_project, open_shop
 from penstock.core.project import Project
 
 if TYPE_CHECKING:
+    from penstock.app.verifying import VerifyReport
     from penstock.engine.spark_engine import SparkSession
 
 
@@ -80,6 +81,24 @@ def status(
     shop = open_shop(Where(Path(project), target, variables or {}))
     try:
         return look(shop, tuple(select), tuple(exclude))
+    finally:
+        shop.close()
+
+
+def snapshot_verify(
+    project: str | Path,
+    model: str,
+    *,
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    spark: SparkSession | None = None,
+) -> VerifyReport:
+    """Check the laws of one history table, as `penstock snapshot verify`; nothing is written."""
+    from penstock.app.verifying import verify
+
+    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    try:
+        return verify(shop, (model,))[0]
     finally:
         shop.close()
 

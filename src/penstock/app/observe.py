@@ -79,13 +79,40 @@ def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
 
 def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
     """Look at one target: the newest entry of its log, and more only if something happened."""
-    uri = shop.project.uri_of(model.table)
-    head = shop.log.head(uri)
-    if head is None:
-        return Observed(clutter=model.is_snapshot and shop.log.is_cluttered(uri))
     if model.is_snapshot:
-        return replace(_observe_there(shop, model, record, head), facts=shop.log.facts(uri))
-    return _observe_there(shop, model, record, head)
+        return _observe_history(shop, model, record)
+    head = shop.log.head(shop.project.uri_of(model.table))
+    return Observed() if head is None else _observe_there(shop, model, record, head)
+
+
+def _observe_history(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at a history table; one that cannot be read must not be taken for one that is not there.
+
+    Its history could not be made again.
+    """
+    uri = shop.project.uri_of(model.table)
+    try:
+        head = shop.log.head(uri)
+        if head is None:
+            return Observed(clutter=shop.log.is_cluttered(uri))
+        facts = shop.log.facts(uri)
+        seen = _observe_there(shop, model, record, head)
+    except TableError as error:
+        raise _unreadable(model, error.sentence) from error
+    except OSError as error:
+        raise _unreadable(model, str(error)) from error
+    if facts is None:
+        raise _unreadable(model, f"the log of {uri} tells nothing of its table")
+    return replace(seen, facts=facts)
+
+
+def _unreadable(model: Model, why: str) -> TableError:
+    return TableError(
+        "target-unreadable",
+        f"{model.table} cannot be read: {why}",
+        where=model.where,
+        hint="restore what is missing or damaged; nothing was written",
+    )
 
 
 def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: Head) -> Observed:

@@ -74,6 +74,24 @@ def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
     return ModelResult(name, model.table, model.strategy_name, status, reason)
 
 
+def _gave_up(error: PenstockError) -> PenstockError:
+    """Word what still stands in the way after the last try."""
+    if isinstance(error, ConcurrentWriterError) and error.code != "concurrent-writer":
+        return ConcurrentWriterError(
+            "concurrent-writer", error.sentence, where=error.where, hint=error.hint
+        )
+    return error
+
+
+def _warned(ended: Ended) -> tuple[str, ...]:
+    """Warn of a history table that begins without rows."""
+    metrics = ended.outcome.metrics
+    created = ended.outcome.version is not None and ended.intent.base_version is None
+    if created and ended.intent.strategy == "snapshot" and not metrics.get("source_rows"):
+        return ("the source has no rows: the table is empty",)
+    return ()
+
+
 class _Runner:
     """One run of a plan that has steps."""
 
@@ -174,7 +192,8 @@ class _Runner:
         except PenstockError as error:
             result = replace(result, status="failed", error=error)
         took = round(time.monotonic() - clock, 3)
-        return replace(result, started=started, duration=took, notes=step.notes)
+        notes = (*step.notes, *result.notes)
+        return replace(result, started=started, duration=took, notes=notes)
 
     def _attempt(self, step: Step, result: ModelResult) -> ModelResult:
         """Do a step; plan it again when another step of its target came between."""
@@ -189,7 +208,7 @@ class _Runner:
                 return self._done(result, execute(self._shop, self._context, needed))
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 if pause is None:
-                    raise
+                    raise _gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
                 now = replan(self._shop, self._context, now.model, self._request.options)
@@ -210,6 +229,7 @@ class _Runner:
             inputs=intent.inputs,
             metrics=outcome.metrics,
             schema_changes=ended.schema_changes,
+            notes=_warned(ended),
             step=intent.step,
         )
 

@@ -48,7 +48,8 @@ class Stage:
     `look` gives one row about them and is the action that computes them; then the rules are held.
     With `passing` the rows are a selection of those that pass by, whose counts are the look; the
     query is then evaluated by one action and never again: rows that get lost fail the step.
-    `when` names a count of an earlier stage: without it there is nothing to do here.
+    `when` names a count of an earlier stage: without it there is nothing to do here. `confs` are
+    session settings under which the rows are computed.
     """
 
     view: str
@@ -57,6 +58,7 @@ class Stage:
     rules: tuple[Rule, ...] = ()
     passing: Passing | None = None
     when: str = ""
+    confs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ two threads in one session mix their tokens (docs/decisions/0003-one-session-per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import InterruptedRunError, TableError
@@ -84,17 +85,19 @@ class SparkStepSession:
 
     def stage(self, stage: Stage) -> Row:
         """See `StepSession.stage`: the look is the action that computes the kept rows."""
-        if stage.passing is not None:
-            return self._sift(stage, stage.passing)
+        with self._set(stage.confs):
+            seen = self._sift(stage, stage.passing) if stage.passing else self._keep(stage)
+        self._fault("during-staging")
+        return seen
+
+    def _keep(self, stage: Stage) -> Row:
         try:
             frame = self._spark.sql(stage.sql).persist()
             self._kept.append(frame)
             frame.createOrReplaceTempView(stage.view)
         except Exception as error:
             raise explained(error, self._where) from error
-        seen = self.look(stage.look)
-        self._fault("during-staging")
-        return seen
+        return self.look(stage.look)
 
     def _sift(self, stage: Stage, passing: Passing) -> Row:
         """Count the rows that pass by and keep some, in one action.
@@ -116,7 +119,6 @@ class SparkStepSession:
         except Exception as error:
             raise explained(error, self._where) from error
         self._cut.append(checked)
-        self._fault("during-staging")
         return {name: told.get(place) for place, name in enumerate(passing.counts)}
 
     def commit(self, statement: Commit, intent: Intent) -> None:
@@ -129,12 +131,19 @@ class SparkStepSession:
         if statement.once:
             settings[_TXN_APP] = f"{store}/{intent.model}"
             settings[_TXN_VERSION] = str(intent.step_seq)
+        with self._set(settings):
+            try:
+                self._spark.sql(statement.sql)
+            except Exception as error:
+                raise explained(error, self._where) from error
+
+    @contextmanager
+    def _set(self, settings: Mapping[str, str]) -> Iterator[None]:
+        """Let settings hold for a while; they are none that the session has otherwise."""
         for key, value in settings.items():
             self._spark.conf.set(key, value)
         try:
-            self._spark.sql(statement.sql)
-        except Exception as error:
-            raise explained(error, self._where) from error
+            yield
         finally:
             for key in settings:
                 self._spark.conf.unset(key)

@@ -34,6 +34,42 @@ def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
     told: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_snapshot(model))}
     if high_time is not None:
         told["high_time"] = high_time.isoformat()
+    return _written(told)
+
+
+def migrated_property(model: Model, text: str) -> str:
+    """Write the property of a table that takes over the model's settings from those it had.
+
+    What it knew of its rows stays: their high time, and that some started at run timestamps.
+    """
+    old = read_property(text)
+    told = dict(read_property(property_of(model)))
+    if "high_time" in old:
+        told["high_time"] = old["high_time"]
+    if not always_event_time(text) or old.get("valid_from") == "run_timestamp":
+        told["was_run_time"] = True
+    return _written(told)
+
+
+def rewriting_property(text: str) -> str:
+    """Write the property of a table whose row hashes are neither the old nor the new ones.
+
+    It agrees with no model, so that no run compares them before the migration has ended.
+    """
+    return _written({**read_property(text), "hash_columns": "being rewritten"})
+
+
+def hash_columns(text: str) -> object:
+    """Give the columns of which the row hashes of a table are made, None for a table without."""
+    return _folded(read_property(text).get("hash_columns"))
+
+
+def always_event_time(text: str | None) -> bool:
+    """Whether no version was made while the table was in run-time mode."""
+    return text is None or not read_property(text).get("was_run_time", False)
+
+
+def _written(told: Mapping[str, object]) -> str:
     return json.dumps(told, separators=(",", ":"))
 
 
@@ -57,6 +93,11 @@ def differences(model: Model, text: str) -> tuple[str, ...]:
                 f"{word} is {_shown(stored)} in the table and {_shown(wanted)} in the model"
             )
     return tuple(found)
+
+
+def needs_refresh(wrong: Iterable[str]) -> bool:
+    """Whether only a table made anew can have the settings that differ: names of its columns."""
+    return any(each.startswith("columns ") for each in wrong)
 
 
 def _snapshot(model: Model) -> Snapshot:
@@ -222,12 +263,11 @@ def _not_delta(model: Model) -> TableError:
 
 
 def _changed(model: Model, wrong: tuple[str, ...]) -> TableError:
-    only = any(each.startswith("columns ") for each in wrong)
     refresh = f"penstock snapshot run --select {model.name} --full-refresh starts over"
-    hint = refresh if only else f"penstock snapshot migrate {model.name} takes them over; {refresh}"
+    migrate = f"penstock snapshot migrate {model.name} takes them over; {refresh}"
     return TableError(
         "history-settings-changed",
         f"{model.table}: {'; '.join(wrong)}",
         where=model.where,
-        hint=hint,
+        hint=refresh if needs_refresh(wrong) else migrate,
     )

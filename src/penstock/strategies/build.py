@@ -11,6 +11,8 @@ from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, Commit
 
 CLUSTER_PROPERTY = "penstock.clusterBy"
+# One side is small beside the other: hashing it spares sorting the large one (decision 6).
+HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,13 @@ from penstock.core.names import literal, quoted
 from penstock.core.schema import Column
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
 from penstock.core.types import parse_type, scalars
-from penstock.strategies.build import Build, create_from, listed
+from penstock.strategies.build import HASH_JOIN, Build, create_from, listed
 from penstock.strategies.comparing import same
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
 _COPIES = "_ps_copies"
 _IS_NEW = "_ps_is_new"
-# A batch is small beside its table: hashing it spares sorting the table (decision 6).
-_HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
 
 def merge(build: Build, strategy: Merge) -> Work:
@@ -113,7 +111,7 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
     return Commit(
         f"MERGE {evolution}INTO {build.target} t USING ({rows}) s "
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
-        _HASH_JOIN,
+        HASH_JOIN,
     )
 
 

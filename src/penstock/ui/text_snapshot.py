@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from penstock.app.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.reports import ModelResult, RunReport
+from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text
 from penstock.ui.text_table import aligned, first_of
 
@@ -56,6 +57,9 @@ def _lines(report: RunReport) -> Iterator[str]:
     yield aligned(rows, [False, *[True] * len(columns), False])
     errors = [error_text(result.error) for result in report.results if result.error is not None]
     yield from first_of(errors, _SHOWN, "error")
+    for result in report.results:
+        for note in result.notes if result.ok else ():
+            yield f"{result.name}: {mask(note)}"
     yield _total(report)
     if report.resume:
         yield f"Resume: {report.resume}"

@@ -8,7 +8,7 @@ from penstock.core.model import OnSchemaChange
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
-from penstock.strategies.build import Build
+from penstock.strategies.build import HASH_JOIN, Build
 from penstock.strategies.comparing import converted, merged_type
 from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.sides import Sides
@@ -36,6 +36,10 @@ from penstock.strategies.history.words import (
 _UNDERNEATH = (
     "penstock:history-changed-underneath: a version that was classified is no longer there"
 )
+# What is fed is cut off from its query already: Delta need not keep it once more.
+_CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
+_FEW = 100_000
+"""So many staged rows are sent to every executor, which spares moving the table's rows."""
 _MARKS = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY)
 
 
@@ -117,10 +121,13 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     clauses.append(
         f"WHEN NOT MATCHED THEN INSERT ({key}) VALUES (raise_error({literal(_UNDERNEATH)}))"
     )
+    hint = "/*+ BROADCAST(fed) */ " if counts.opens + counts.updates + counts.pruned <= _FEW else ""
+    fed = f"SELECT {hint}* FROM ({_fed(build, sides, counts)}) fed"
     return Commit(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({_fed(build, sides, counts)}) s "
+        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
         f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
         + " ".join(clauses),
+        _CONFS,
         metrics=counts.metrics,
         expected={
             "numTargetRowsInserted": ("M3", counts.opens),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from penstock.core.history import HardDeletes
 from penstock.core.names import quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
-from penstock.strategies.build import Build
+from penstock.strategies.build import HASH_JOIN, Build
 from penstock.strategies.history import words
 from penstock.strategies.history.commit import merge, staged, tombstones
 from penstock.strategies.history.counts import (
@@ -85,6 +85,7 @@ def _classify(build: Build, sides: Sides) -> Stage:
         staged(sides, words.SEEN),
         rules=rules(sides.terms, build.model.name, words.STAGED),
         passing=Passing(words.SEEN, rows, counts),
+        confs=HASH_JOIN,
     )
 
 
@@ -96,4 +97,5 @@ def _late(build: Build, sides: Sides) -> Stage:
         rules=rules(sides.terms, build.model.name, words.LATE_STAGED, LATE),
         passing=Passing(words.LATE_SEEN, placed_late(sides), counted_late(sides)),
         when="pending",
+        confs=HASH_JOIN,
     )

@@ -105,3 +105,54 @@ def _report(scope: Scope, request: RunRequest, *, dry_run: bool) -> RunReport:
             return execute(shop, request, silent)
         with progress(scope, shop) as listener:
             return execute(shop, request, listener)
+
+
+@command.command(epilog=example("penstock snapshot verify users_history"))
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@project_options
+def verify(scope: Scope, models: tuple[str, ...]) -> int:
+    """Check the laws of history tables.
+
+    Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
+    """
+    from penstock.app.verifying import verify as hold
+    from penstock.ui.json_verify import verify_document
+    from penstock.ui.text_verify import verify_text
+
+    with scope.opened() as shop:
+        reports = hold(shop, models)
+    ok = all(report.ok for report in reports)
+    answer = scope.output.tell if ok else scope.output.give
+    answer(reports, verify_text, verify_document)
+    return 0 if ok else 1
+
+
+@command.command(
+    epilog=example(
+        "penstock snapshot migrate users_history --dry-run",
+        "penstock snapshot migrate users_history --adopt",
+    )
+)
+@click.argument("model")
+@click.option("--adopt", is_flag=True, help="Take over a table that penstock did not make.")
+@click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
+@project_options
+def migrate(
+    scope: Scope,
+    model: str,
+    adopt: bool,  # noqa: FBT001  click passes by name
+    dry_run: bool,  # noqa: FBT001  click passes by name
+) -> None:
+    """Let a history table take over its model's new settings.
+
+    Checks the laws under them, counts what the next run would open and close, then says so in the
+    table's properties. Versions stay as they are.
+    """
+    from penstock.app.migrating import migrate as take_over
+    from penstock.ui.json_verify import migrate_document
+    from penstock.ui.text_verify import migrate_text
+
+    with scope.opened() as shop:
+        report = take_over(shop, model, adopt=adopt, dry_run=dry_run)
+    answer = scope.output.give if dry_run else scope.output.tell
+    answer(report, migrate_text, migrate_document)

@@ -1,0 +1,236 @@
+"""The laws of history tables (docs/history.md): held in one pass, broken ones shown by samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.core.history import HashDiffers, NewerThan, Snapshot, SystemColumns
+from penstock.core.names import quoted
+from penstock.core.schema import Schema
+from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
+from penstock.strategies.build import listed
+from penstock.strategies.history.rules import shown_key
+from penstock.strategies.history.words import FROM, PLACE, TIME, TO, TOMB
+
+SAMPLES = 5
+BROKEN = "penstock_broken"
+HIGH = "high"
+_PASSED = "penstock_versions"
+_CURRENT = "`__penstock_current`"
+_CURRENTS = "`__penstock_currents`"
+_BEFORE = "`__penstock_before`"
+_GAP = "`__penstock_gap`"
+_PAIRS = ("V5", "V6")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a history table must be true to, whoever keeps it.
+
+    `closes_keys` is whether keys may be gone, so that gaps and keys without a current version are
+    no violation. `time_column` tells where versions start; None where the run timestamp does.
+    `hash_column` is that of the row hash, None without one.
+    """
+
+    keys: tuple[str, ...]
+    columns: SystemColumns
+    closes_keys: bool = False
+    match_null_keys: bool = False
+    time_column: str | None = None
+    hash_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken law: how often, counted in `of`, and at most five samples."""
+
+    law: str
+    title: str
+    count: int
+    of: str
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One law as SQL over a version and its neighbours: `broken` marks it, `shown` shows it."""
+
+    law: str
+    title: str
+    of: str
+    broken: str
+    shown: str
+
+    @property
+    def mark(self) -> str:
+        """The column that says of a version whether it breaks the law."""
+        return f"`__penstock_{self.law.lower()}`"
+
+    def samples(self, claims: Claims) -> str:
+        """Give the query of at most five texts, sorted by key, over the versions that break it."""
+        return (
+            f"SELECT concat({shown_key(claims.keys)}, '  ', {self.shown}) FROM {BROKEN} "
+            f"WHERE {self.mark} ORDER BY {listed(claims.keys)}, {FROM} LIMIT {SAMPLES}"
+        )
+
+
+def claims_of(snapshot: Snapshot, *, closes_keys: bool, always_event_time: bool = True) -> Claims:
+    """Give what a snapshot's table must be true to."""
+    time_column = hash_column = None
+    match snapshot.change:
+        case NewerThan(column) if snapshot.event_time and always_event_time:
+            time_column = column
+        case HashDiffers(column, tuple()):
+            hash_column = column
+        case _:
+            pass
+    return Claims(
+        keys=snapshot.keys,
+        columns=snapshot.columns,
+        closes_keys=closes_keys,
+        match_null_keys=snapshot.match_null_keys,
+        time_column=time_column,
+        hash_column=hash_column,
+    )
+
+
+def misfits(claims: Claims, table: Schema) -> tuple[Violation, ...]:
+    """Name what a table's columns are not; its rows can be read only if this is empty."""
+    found = (
+        ("V1", "system columns", tuple(_wrong_columns(claims, table))),
+        ("V7", "null key", tuple(_absent(claims.keys, table))),
+        ("V8", "start", tuple(_absent((claims.time_column or "",), table))),
+    )
+    return tuple(
+        Violation(law, title, len(texts), "column", texts[:SAMPLES])
+        for law, title, texts in found
+        if texts
+    )
+
+
+def _wrong_columns(claims: Claims, table: Schema) -> Iterator[str]:
+    columns = claims.columns
+    must = {columns.valid_from: "timestamp", columns.valid_to: "timestamp"}
+    must |= {columns.is_current: "boolean"}
+    may = {columns.is_deleted: "boolean", columns.row_hash: "string"}
+    if claims.hash_column:
+        must |= {claims.hash_column: may.pop(claims.hash_column)}
+    for name, wanted in {**must, **may}.items():
+        column = table.find(name)
+        if column is None and name in must:
+            yield f"{name} is missing"
+        elif column is not None and column.type != wanted:
+            yield f"{name} is {column.type.upper()}, not {wanted.upper()}"
+
+
+def _absent(names: tuple[str, ...], table: Schema) -> Iterator[str]:
+    return (f"{name} is missing" for name in names if name and table.find(name) is None)
+
+
+def laws(claims: Claims) -> tuple[Law, ...]:
+    """Give the laws that rows can break, V1 to V8; those that do not concern the table are out."""
+    interval, pair = _interval(FROM, TO), _pair()
+    too_few = "" if claims.closes_keys else f" OR {_CURRENTS} = 0"
+    many = f"concat({_CURRENTS}, ' current versions')"
+    found = [
+        Law("V1", "system columns", "version", f"{FROM} IS NULL OR {_CURRENT} IS NULL", interval),
+        Law("V2", "interval", "version", f"{TO} <= {FROM}", interval),
+        Law("V3", "is_current", "version", f"{_CURRENT} <> ({TO} IS NULL)", interval),
+        Law("V4", "current", "key", f"{PLACE} = 1 AND ({_CURRENTS} > 1{too_few})", many),
+        Law("V5", "overlap", "key", f"{_BEFORE}.open OR {_BEFORE}.until > {FROM}", pair),
+    ]
+    if not claims.closes_keys:
+        found.append(Law("V6", "gap", "key", _GAP, pair))
+    if not claims.match_null_keys:
+        null = " OR ".join(f"{quoted(key)} IS NULL" for key in claims.keys)
+        found.append(Law("V7", "null key", "version", null, interval))
+    if claims.time_column:
+        early = f"NOT {TOMB} AND ({TIME} IS NULL OR {FROM} < {TIME})"
+        since = f"concat({interval}, ' {claims.time_column} ', {_instant(TIME)})"
+        found.append(Law("V8", "start", "version", early, since))
+    return tuple(found)
+
+
+def verified(claims: Claims, table: Schema) -> Stage:
+    """Give the one pass over `penstock_target`: all versions are counted, broken ones are kept."""
+    held = laws(claims)
+    key = f"OVER (PARTITION BY {listed(claims.keys)})"
+    gap = f"coalesce(NOT {_BEFORE}.open AND {_BEFORE}.until < {FROM}, false) AS {_GAP}"
+    rows = f"SELECT *, {gap} FROM ({_versions(claims, table)})"
+    marks = [f"coalesce({law.broken}, false) AS {law.mark}" for law in held]
+    rows = f"SELECT *, {', '.join(marks)} FROM ({rows})"
+    pairs = [law for law in held if law.law in _PAIRS]
+    anywhere = [f"bool_or({law.mark}) {key} AS {_of_key(law)}" for law in pairs]
+    counts = {
+        "versions": "count(1)",
+        "keys": f"count_if({PLACE} = 1)",
+        "current": f"count_if({_CURRENT})",
+        "gaps": f"count_if({_GAP})",
+        HIGH: f"max(unix_micros(greatest({FROM}, {TO})))",
+    }
+    for law in held:
+        once = f"{PLACE} = 1 AND {_of_key(law)}" if law in pairs else law.mark
+        counts[law.law] = f"count_if({once})"
+    return Stage(
+        BROKEN,
+        f"SELECT * FROM {_PASSED} WHERE {' OR '.join(law.mark for law in held)}",
+        passing=Passing(_PASSED, f"SELECT *, {', '.join(anywhere)} FROM ({rows})", counts),
+    )
+
+
+def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
+    """Give the laws that the pass found broken, with how often."""
+    return tuple((law, int(look[law.law] or 0)) for law in laws(claims) if look[law.law])
+
+
+def _of_key(law: Law) -> str:
+    return law.mark[:-1] + "_of_key`"
+
+
+def _versions(claims: Claims, table: Schema) -> str:
+    """Give each version with the one before it: of its key's earlier ones, which ends last."""
+    names = claims.columns
+    keys = listed(claims.keys)
+    tomb = "false"
+    if table.find(names.is_deleted):
+        tomb = f"coalesce({quoted(names.is_deleted)}, false)"
+    bare = (
+        f"SELECT {keys}, {quoted(names.valid_from)} AS {FROM}, {quoted(names.valid_to)} AS {TO}, "
+        f"{quoted(names.is_current)} AS {_CURRENT}, {tomb} AS {TOMB}, "
+        f"{_time(claims, table)} AS {TIME} FROM {quoted(TARGET_VIEW)}"
+    )
+    window = f"PARTITION BY {keys} ORDER BY {FROM}, {TO} NULLS LAST"
+    end = f"struct({TO} IS NULL AS open, {TO} AS until, {FROM} AS at)"
+    return (
+        f"SELECT *, row_number() OVER ({window}) AS {PLACE}, "
+        f"count_if({_CURRENT}) OVER (PARTITION BY {keys}) AS {_CURRENTS}, "
+        f"max(CASE WHEN {FROM} IS NOT NULL THEN {end} END) OVER "
+        f"({window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS {_BEFORE} FROM ({bare})"
+    )
+
+
+def _time(claims: Claims, table: Schema) -> str:
+    column = table.find(claims.time_column) if claims.time_column else None
+    if column is None:
+        return "CAST(NULL AS TIMESTAMP)"
+    cast = "try_cast" if column.type.startswith("string") else "CAST"
+    return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
+
+
+def _pair() -> str:
+    return (
+        f"concat({_interval(f'{_BEFORE}.at', f'{_BEFORE}.until')}, ' and ', {_interval(FROM, TO)})"
+    )
+
+
+def _interval(start: str, end: str) -> str:
+    open_end = f"CASE WHEN {end} IS NULL THEN '' ELSE {_instant(end)} END"
+    return f"concat('[', {_instant(start)}, ', ', {open_end}, ')')"
+
+
+def _instant(at: str) -> str:
+    """Show a time as people write it: a midnight is its day."""
+    day = f"CAST(CAST({at} AS DATE) AS STRING)"
+    shown = f"CASE WHEN {at} = CAST({at} AS DATE) THEN {day} ELSE CAST({at} AS STRING) END"
+    return f"coalesce({shown}, 'NULL')"

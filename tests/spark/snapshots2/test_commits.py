@@ -1,0 +1,186 @@
+"""What a commit of a history table touches, carries and survives: cases H140 to H145."""
+
+import json
+
+import pytest
+
+from fakes.history_place import CK, COLUMNS, TS, HistoryPlace, counts, request
+from fakes.history_story import T1, T2, T3, T4
+from penstock.app.run import run
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory, spark):
+    """H20, H21 and H22 for one table."""
+    place = HistoryPlace(tmp_path_factory.mktemp("commits"), spark)
+    place.source("people", COLUMNS)
+    place.snapshot("ts", **TS)
+    place.has("people", "1 a 01-05", "2 b 01-06")
+    place.snap(T1, "ts")
+    place.has("people", "1 A 02-01", "2 b 01-06", "3 c 02-02")
+    place.changed, place.changing = watched(place, T2)
+    place.has("people", "1 A 02-01", "2 b 01-06", "3 c 02-02")
+    place.same, place.looking = watched(place, T3)
+    return place
+
+
+def watched(place, at):
+    """Run and give the report with the plans of all SQL that Spark executed for it."""
+    status = place.spark._jsparkSession.sharedState().statusStore()
+    before = status.executionsCount()
+    report = place.snap(at, "ts")
+    place.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    seen = status.executionsList()
+    return report, [seen.apply(n).physicalPlanDescription() for n in range(before, seen.size())]
+
+
+def test_PRINT(story):
+    for name in ("changing", "looking"):
+        for plan in getattr(story, name):
+            print("=====", name)
+            print(plan)
+
+
+def test_H145_the_commit_says_who_made_it_when_and_what_it_counted(story) -> None:
+    (info,) = [line["commitInfo"] for line in story.commit("ts", 1) if "commitInfo" in line]
+    token = json.loads(info["userMetadata"])
+    delta = {name: int(info["operationMetrics"][name]) for name in _ROWS}
+
+    assert token["step"] == story.changed["ts"].step
+    assert token["run"] == story.changed.run_id
+    assert (token["model"], token["run_timestamp"]) == ("ts", "2024-06-01T00:00:00+00:00")
+    assert {name: count for name, count in token["metrics"].items() if count} == {
+        "source_rows": 3,
+        "opened_new": 1,
+        "opened_changed": 1,
+        "unchanged": 1,
+        "closed": 1,
+    }
+    assert delta == {
+        "numTargetRowsInserted": 2,
+        "numTargetRowsUpdated": 1,
+        "numTargetRowsDeleted": 0,
+    }
+    assert len(story.versions("ts")) == 2 + 2
+
+
+_ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+def test_H140_one_changed_row_of_a_thousand_touches_its_own_file_alone(
+    tmp_path_factory, spark
+) -> None:
+    place = HistoryPlace(tmp_path_factory.mktemp("thousand"), spark)
+
+    def run_with(at, *changed):
+        query = (
+            f"select cast(id as int) as id, if(id in (0, {', '.join(changed)}), 'w', 'v') as value, "
+            "id % 10 as bucket from range(1, 1001)"
+        )
+        place.model("h", query, materialized="snapshot", **CK, partition_by="bucket")
+        return place.snap(at)["h"]
+
+    run_with(T1, "0")
+    run_with(T2, "7")
+    result = run_with(T3, "7", "17")
+
+    first, actions = place.commit("h", 0), place.commit("h", 2)
+    removed, added = _paths(actions, "remove"), _paths(actions, "add")
+    (touched,) = removed
+    assert len(_paths(first, "add")) == 10
+    assert result.version == 2
+    assert (result.rows.inserted, result.rows.updated, result.rows.deleted) == (1, 1, 0)
+    assert touched.startswith("_ps_is_current=true/bucket=7/")
+    assert touched in _paths(first, "add")
+    assert sorted(path.rpartition("/")[0] for path in added - removed) == [
+        "_ps_is_current=false/bucket=7",
+        "_ps_is_current=true/bucket=7",
+    ]
+    assert added & removed == {touched}  # its deletion vector hides one row more
+
+
+def _paths(actions, kind):
+    return {line[kind]["path"] for line in actions if kind in line}
+
+
+def test_H143_the_rows_written_are_those_that_were_classified(tmp_path_factory, spark) -> None:
+    place = HistoryPlace(tmp_path_factory.mktemp("random"), spark)
+    query = (
+        "select id, if(draw < 0.5, 'a', 'b') as value, draw from "
+        "(select cast(id as int) as id, rand() as draw from range(400))"
+    )
+    place.model("h", query, materialized="snapshot", **CK)
+    place.snap(T1)
+
+    metrics = counts(place.snap(T2)["h"])
+
+    table = place.table("h")
+    assert metrics["opened_changed"] > 100
+    assert place.sql(
+        f"SELECT count(*) FROM {table} o JOIN {table} n ON n.id = o.id "
+        "AND n._ps_valid_from = o._ps_valid_to WHERE n.value = o.value"
+    ) == [(0,)]
+    assert place.sql(f"SELECT count(*) FROM {table} WHERE value <> if(draw < 0.5, 'a', 'b')") == [
+        (0,)
+    ]
+
+
+class Meddling:
+    """A log after whose next look at a table's head somebody writes to the table."""
+
+    def __init__(self, log, meddle):
+        self._log, self._meddle, self.armed = log, meddle, False
+
+    def __getattr__(self, name):
+        return getattr(self._log, name)
+
+    def head(self, uri):
+        found = self._log.head(uri)
+        if self.armed:
+            self.armed = False
+            self._meddle()
+        return found
+
+
+def meddled(place, gone, *, late):
+    """Run at T4 while another writer deletes the current version of a key before the commit.
+
+    `late` is after the head of the table was compared, so that only the MERGE can see it.
+    """
+    table = place.table("ts")
+    once = [f"DELETE FROM {table} WHERE id = {gone} AND _ps_is_current = true"]
+    shop = place.shop()
+    log = Meddling(shop.log, lambda: place.sql(once.pop()))
+
+    def fault(point):
+        if point == "before-commit" and once:
+            if late:
+                log.armed = True
+            else:
+                place.sql(once.pop())
+
+    shop.log, shop.fault = log, fault
+    try:
+        return run(shop, request(T4, ("ts",), {}))["ts"], shop.reading.records.history("ts", 3)
+    finally:
+        shop.close()
+
+
+def test_H144_a_version_that_goes_between_classify_and_merge_is_classified_again(story) -> None:
+    story.has("people", "1 A 02-01", "2 B 03-01", "3 c 02-02")
+    before, after_two = meddled(story, 2, late=False)
+    story.has("people", "1 A 02-01", "2 B 03-01", "3 C 03-01")
+    underneath, tries = meddled(story, 3, late=True)
+
+    opened = {"source_rows": 3, "opened_new": 1, "unchanged": 2}
+    assert (before.status, counts(before)) == ("success", opened)
+    assert (underneath.status, counts(underneath)) == ("success", opened)
+    assert after_two[1].failure.code == "concurrent-writer"
+    assert tries[1].failure.code == "history-changed-underneath"
+    assert story.versions("ts") == [
+        "1 a 01-05 [T1, T2)",
+        "1 A 02-01 [T2, )",
+        "2 B 03-01 [T4, )",
+        "3 C 03-01 [T4, )",
+    ]
+    assert story.version("ts") == 5

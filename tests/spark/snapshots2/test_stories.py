@@ -1,0 +1,158 @@
+"""Two sources through four months: cases H86, H102, H103, H105, H131 and H133."""
+
+import datetime as dt
+
+import pytest
+
+from fakes.history_place import CK, COLUMNS, TS, HistoryPlace, counts
+from fakes.history_story import T1, T2, T3, T4
+from fakes.place import statuses
+from penstock.app.clock import SystemClock
+from penstock.app.querying import query
+from penstock.core.errors import UsageError
+
+FIRST = ("1 a 01-05", "2 b 01-06")
+SECOND = ("1 A 02-01", "2 b 01-06", "3 c 02-02")
+AS_OF = "select id, value from {{{{ as_of({}) }}}} h"
+THIRD = ("1 z 06-15", "2 b 01-06", "3 c 02-02")
+
+
+class Then(SystemClock):
+    """A clock that says when an extract was made."""
+
+    def __init__(self, at: dt.datetime) -> None:
+        super().__init__()
+        self._at = at
+
+    def now(self) -> dt.datetime:
+        return self._at
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory, spark):
+    """What stands at T2, after every step was rehearsed.
+
+    `ts` follows H20 and H21, `inv` H81, `tomb` H83; `live` sees what `ts` sees, at that time.
+    """
+    place = HistoryPlace(tmp_path_factory.mktemp("story"), spark)
+    place.source("people", COLUMNS)
+    place.source("staff", COLUMNS)
+    place.snapshot("ts", **TS)
+    place.snapshot("live", **TS)
+    place.snapshot("inv", "staff", **CK, hard_deletes="invalidate")
+    place.snapshot("tomb", "staff", **CK, hard_deletes="new_record")
+    place.has("people", *FIRST)
+    place.has("staff", *FIRST)
+    place.trees = [place.tree()]
+    place.dry = [place.rehearse(T1, "ts inv")]
+    place.trees.append(place.tree())
+    place.real = [place.snap(T1, "ts inv tomb")]
+    place.live(Then(T1), "live")
+    place.has("people", *SECOND)
+    place.has("staff", "1 a 01-05")
+    place.trees.append(place.tree())
+    place.dry.append(place.rehearse(T2, "ts inv"))
+    place.trees.append(place.tree())
+    place.real.append(place.snap(T2, "ts inv tomb"))
+    place.live(Then(T2), "live")
+    return place
+
+
+def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_it_is(story) -> None:
+    before_first, after_first, before_second, after_second = story.trees
+    first, second = story.dry
+    done, changed = story.real
+
+    assert before_first == after_first == {}
+    assert before_second == after_second
+    assert statuses(first) == statuses(second) == {"ts": "planned", "inv": "planned"}
+    for name in ("ts", "inv"):
+        assert counts(first[name]) == counts(done[name]) == {"source_rows": 2, "opened_new": 2}
+        assert counts(second[name]) == counts(changed[name])
+    assert counts(second["inv"]) == {"source_rows": 1, "unchanged": 1, "closed": 1, "deleted": 1}
+    assert story.versions("inv") == ["1 a 01-05 [T1, )", "2 b 01-06 [T1, T2)"]
+
+
+def test_H131_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(story) -> None:
+    story.model("old", AS_OF.format("ref('ts'), '2024-05-15'"), materialized="view")
+    story.model("alive", AS_OF.format("ref('tomb'), '2024-06-02'"), materialized="view")
+    deleted = AS_OF.format("ref('tomb'), '2024-06-02', include_deleted=true")
+    story.model("deleted", deleted, materialized="view")
+    shop = story.shop()
+
+    old, alive, both = (
+        query(shop, f"select * from m.{name} order by id", 10).rows
+        for name in ("old", "alive", "deleted")
+    )
+
+    shop.close()
+    assert old == (("1", "a"), ("2", "b"))
+    assert alive == (("1", "a"),)
+    assert both == (("1", "a"), ("2", "b"))
+
+
+def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(story) -> None:
+    story.has("people", *THIRD)
+    story.snap(T3, "ts")
+    story.live(Then(T3), "live")
+
+    assert story.versions("ts") == [
+        "1 a 01-05 [T1, T2)",
+        "1 A 02-01 [T2, T3)",
+        "1 z 06-15 [T3, )",
+        "2 b 01-06 [T1, )",
+        "3 c 02-02 [T2, )",
+    ]
+    assert story.versions("live") == story.versions("ts")
+
+
+def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_time_fails(
+    story,
+) -> None:
+    story.has("people", "1 y 06-20", "2 b 01-06", "3 c 02-02")
+    version = story.version("ts")
+
+    before = story.snap(T2, "ts")["ts"].error
+    on_itself = story.snap(T3, "ts")["ts"].error
+    with pytest.raises(UsageError) as ahead:
+        story.snap(dt.datetime.now(dt.UTC) + dt.timedelta(days=1), "ts")
+
+    assert before.render() == (
+        "models/m/ts.sql:1: run-time-before-history: run timestamp 2024-06-01 00:00:00 is before "
+        "2024-07-01 00:00:00, the last run of 'ts'\n  hint: give a later --as-of, or none"
+    )
+    assert on_itself.code == "run-time-not-after-version"
+    assert "id=1" in on_itself.sentence
+    assert ahead.value.code == "as-of-in-future"
+    assert story.version("ts") == version
+
+
+def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story) -> None:
+    versions = story.version("ts"), story.version("inv")
+    story.has("people")
+    story.has("staff")
+
+    report = story.snap(T4, "ts inv")
+    untouched = story.version("ts"), story.version("inv")
+    allowed = story.snap(T4, "inv", allow_empty=True)
+
+    assert statuses(report) == {"ts": "unchanged", "inv": "failed"}
+    assert report["inv"].error.code == "empty-source"
+    assert untouched == versions
+    assert counts(allowed["inv"]) == {"closed": 1, "deleted": 1}
+    assert story.versions("inv") == ["1 a 01-05 [T1, T4)", "2 b 01-06 [T1, T2)"]
+
+
+def test_H102_a_full_refresh_starts_over_in_one_commit_and_time_travel_shows_what_was(
+    story,
+) -> None:
+    story.has("people", *FIRST)
+    before = story.version("live")
+    rows = story.versions("live")
+
+    result = story.snap(T4, "live", full_refresh=True)["live"]
+
+    assert (result.status, result.version) == ("success", before + 1)
+    assert story.versions("live") == ["1 a 01-05 [T4, )", "2 b 01-06 [T4, )"]
+    old = story.sql(f"SELECT count(*) FROM {story.table('live')} VERSION AS OF {before}")
+    assert old == [(len(rows),)]
