@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.app.entry import load, run, snapshot_verify, status
+    from penstock.app.entry import load, run, snapshot_run, snapshot_verify, status
     from penstock.app.reports import ModelResult, RunReport
     from penstock.app.verifying import VerifyReport, Violation
     from penstock.core.errors import PenstockError, ProjectError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "load": "penstock.app.entry",
     "run": "penstock.app.entry",
+    "snapshot_run": "penstock.app.entry",
     "snapshot_verify": "penstock.app.entry",
     "status": "penstock.app.entry",
     "ModelResult": "penstock.app.reports",
@@ -35,6 +36,7 @@ __all__ = [
     "Violation",
     "load",
     "run",
+    "snapshot_run",
     "snapshot_verify",
     "status",
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import RunRequest, SnapshotRequest, check_snapshot_flags
 from penstock.app.shop import Shop, parse_moment
 from penstock.app.status import StatusReport
 from penstock.app.wire import Where, open_project, open_shop
@@ -85,6 +85,47 @@ def status(
         shop.close()
 
 
+def snapshot_run(  # the flags of the command
+    project: str | Path = ".",
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    as_of: dt.datetime | str | None = None,
+    prune: bool = False,
+    keep_last: int | None = None,
+    no_prune: bool = False,
+    dry_run: bool = False,
+    full_refresh: bool = False,
+    allow_empty: bool = False,
+    threads: int | None = None,
+    fail_fast: bool = False,
+    spark: SparkSession | None = None,
+) -> RunReport:
+    """Bring history tables up to date, as `penstock snapshot run`; nobody is asked.
+
+    `report["users_snapshot"].metrics["opened_new"]` is one of the counts of docs/history.md. With
+    `dry_run` they are counted and nothing is written.
+    """
+    asked = SnapshotRequest(prune, keep_last, no_prune, allow_empty)
+    check_snapshot_flags(asked)
+    request = RunRequest(
+        select=tuple(select),
+        exclude=tuple(exclude),
+        full_refresh=full_refresh,
+        threads=threads,
+        fail_fast=fail_fast,
+        as_of=parse_moment(as_of) if isinstance(as_of, str) else as_of,
+        snapshot=asked,
+    )
+    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    try:
+        return _rehearse(shop, request) if dry_run else _run(shop, request)
+    finally:
+        shop.close()
+
+
 def snapshot_verify(
     project: str | Path,
     model: str,
@@ -107,6 +148,12 @@ def _run(shop: Shop, request: RunRequest) -> RunReport:
     from penstock.app.run import run as execute
 
     return execute(shop, request)
+
+
+def _rehearse(shop: Shop, request: RunRequest) -> RunReport:
+    from penstock.app.rehearse import rehearse
+
+    return rehearse(shop, request)
 
 
 def _dry(shop: Shop, request: RunRequest) -> RunReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.commit import Committer, Ended
-from penstock.app.inputs import pin_inputs
+from penstock.app.inputs import marked_histories, pin_inputs
 from penstock.app.look import Looked, Looking, table_gone
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
@@ -146,7 +146,7 @@ def work_of(shop: Shop, context: Context, model: Model, looked: Looked) -> Work:
     match model.strategy:
         case ViewStrategy():
             name = shop.project.sql_of(model.table) if catalog else ""
-            return view(name, shop.project.shown_sql(model))
+            return view(name, shop.project.view_sql(model, marked_histories(shop, model.query)))
         case Table() as strategy:
             return table(build, strategy)
         case Append():

@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.pin import DeltaPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.project import Project
-from penstock.core.query import shown_name
+from penstock.core.query import Query, live, shown_name
 from penstock.core.records import ModelRecord
 from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, Read
 from penstock.strategies.relations import leaves
@@ -65,6 +65,12 @@ def tombstones_of(shop: Shop, name: InputName) -> str:
     facts = shop.log.facts(_uri(shop, name))
     column = facts.schema.find(model.strategy.columns.is_deleted) if facts else None
     return column.name if column else ""
+
+
+def marked_histories(shop: Shop, query: Query) -> dict[InputName, str]:
+    """Give how the histories of a query that have tombstones are read without them."""
+    named = {name: tombstones_of(shop, name) for name, _ in query.deleted_flags}
+    return {name: live(column) for name, column in named.items() if column}
 
 
 def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaPin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+from penstock.core.errors import UsageError
 from penstock.core.history import Retention
 from penstock.plan.values import Options
 
@@ -26,6 +27,16 @@ class SnapshotRequest:
         words = ["--prune"] * self.prune
         words += [] if self.keep_last is None else ["--keep-last", str(self.keep_last)]
         return words + ["--no-prune"] * self.no_prune + ["--allow-empty"] * self.allow_empty
+
+
+def check_snapshot_flags(asked: SnapshotRequest) -> None:
+    """Refuse flags that do not go together; raises `UsageError` `option-conflict`."""
+    if asked.keep_last is not None and not asked.prune:
+        raise UsageError("option-conflict", "--keep-last needs --prune", hint="add --prune")
+    if asked.keep_last is not None and asked.keep_last < 1:
+        raise UsageError("option-conflict", f"--keep-last {asked.keep_last} keeps nothing")
+    if asked.prune and asked.no_prune:
+        raise UsageError("option-conflict", "--prune and --no-prune exclude each other")
 
 
 @dataclass(frozen=True, slots=True)

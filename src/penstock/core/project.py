@@ -91,3 +91,8 @@ class Project:
         """Give a model's SQL with tables under the names users know: what `sql_checksum` sees."""
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
         return model.query.shown(names)
+
+    def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
+        """Give the SQL of a catalog's view; `present` leaves tombstones out where there are any."""
+        names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
+        return model.query.written(names, present)

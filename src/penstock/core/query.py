@@ -75,9 +75,16 @@ class Query:
     deleted_flags: tuple[tuple[InputName, str], ...] = ()
 
     def shown(self, names: Mapping[InputName, str]) -> str:
-        """Give the text with every table under the name that users know it by."""
+        """Give the text with every table under the name that users know it by.
+
+        It leaves the tombstones of histories out by name, whether their tables have any.
+        """
         conditions = {name: live(column) for name, column in self.deleted_flags}
-        return _decided(substitute(self.text, lambda name, _: names[name]), conditions)
+        return self.written(names, conditions)
+
+    def written(self, names: Mapping[InputName, str], present: Mapping[InputName, str]) -> str:
+        """Give the text for a catalog; `present` as in `bound`."""
+        return _decided(substitute(self.text, lambda name, _: names[name]), present)
 
 
 def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:

@@ -104,6 +104,27 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
         current = (
             f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
         )
+    hint = "/*+ BROADCAST(fed) */ " if counts.opens + counts.updates + counts.pruned <= _FEW else ""
+    fed = f"SELECT {hint}* FROM ({_fed(build, sides, counts)}) fed"
+    return Commit(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
+        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
+        + " ".join(_clauses(sides, counts)),
+        _CONFS,
+        metrics=counts.metrics,
+        expected={
+            "numTargetRowsInserted": ("M3", counts.opens),
+            "numTargetRowsUpdated": ("M4", counts.updates),
+            "numTargetRowsDeleted": ("M4", counts.pruned),
+            ROW_CHANGE: ("M5", counts.opens - counts.pruned),
+        },
+        exclusive=True,
+    )
+
+
+def _clauses(sides: Sides, counts: Counts) -> list[str]:
+    """Give what happens to each kind of staged row; kinds that are not there get no clause."""
+    terms = sides.terms
     clauses = []
     if counts.pruned:
         clauses.append(f"WHEN MATCHED AND s.{OP} = 'delete' THEN DELETE")
@@ -121,22 +142,7 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     clauses.append(
         f"WHEN NOT MATCHED THEN INSERT ({key}) VALUES (raise_error({literal(_UNDERNEATH)}))"
     )
-    hint = "/*+ BROADCAST(fed) */ " if counts.opens + counts.updates + counts.pruned <= _FEW else ""
-    fed = f"SELECT {hint}* FROM ({_fed(build, sides, counts)}) fed"
-    return Commit(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
-        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
-        + " ".join(clauses),
-        _CONFS,
-        metrics=counts.metrics,
-        expected={
-            "numTargetRowsInserted": ("M3", counts.opens),
-            "numTargetRowsUpdated": ("M4", counts.updates),
-            "numTargetRowsDeleted": ("M4", counts.pruned),
-            ROW_CHANGE: ("M5", counts.opens - counts.pruned),
-        },
-        exclusive=True,
-    )
+    return clauses
 
 
 def _ends(sides: Sides) -> str:

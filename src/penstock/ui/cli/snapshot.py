@@ -82,14 +82,11 @@ def run(  # the flags of the command
 
 
 def _asked(**more: object) -> SnapshotRequest:
-    from penstock.app.request import SnapshotRequest
-    from penstock.core.errors import UsageError
+    from penstock.app.request import SnapshotRequest, check_snapshot_flags
 
-    if more["keep_last"] is not None and not more["prune"]:
-        raise UsageError("option-conflict", "--keep-last needs --prune", hint="add --prune")
-    if more["prune"] and more["no_prune"]:
-        raise UsageError("option-conflict", "--prune and --no-prune exclude each other")
-    return SnapshotRequest(**more)  # type: ignore[arg-type]
+    asked = SnapshotRequest(**more)  # type: ignore[arg-type]
+    check_snapshot_flags(asked)
+    return asked
 
 
 def _report(scope: Scope, request: RunRequest, *, dry_run: bool) -> RunReport:
