@@ -185,7 +185,6 @@ class Measured:
         self.histories = histories
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self.written: dict[str, list[int]] = defaultdict(list)
-        self.read: dict[str, list[int]] = defaultdict(list)
 
     def round(self) -> None:
         """Deliver one more change and let every contender take it in; then the rerun."""
@@ -208,23 +207,15 @@ class Measured:
 
     def take(self, name: str, table: str, work: Callable[[], None]) -> None:
         """Measure one contender once."""
-        head, read = self.histories.head(table), self.bytes_read()
+        head = self.histories.head(table)
         started = time.perf_counter()
         work()
         self.seconds[name].append(time.perf_counter() - started)
-        self.read[name].append(self.bytes_read() - read)
         self.written[name].append(self.histories.written(table, head))
         if (self.histories.head(table) > head) != (name != "rerun"):
             raise AssertionError(
                 f"{name}: the table went from {head} to {self.histories.head(table)}"
             )
-
-    def bytes_read(self) -> int:
-        """Give what Spark has read from files since it started."""
-        assert self.histories.place.spark is not None
-        scala = self.histories.place.spark.sparkContext._jsc.sc()  # noqa: SLF001  has no other name
-        scala.listenerBus().waitUntilEmpty()
-        return int(scala.statusStore().executorSummary("driver").totalInputBytes())
 
     def ratio(self, over: str, under: str) -> float:
         """Give the median of the rounds' ratios, without the warm-up."""
@@ -285,7 +276,6 @@ def report(
         "size": {"keys": keys, "changed": keys // 100, "closed": CLOSED, "rounds": repeat},
         "seconds": {n: round(statistics.median(s[1:]), 2) for n, s in measured.seconds.items()},
         "bytes_written": {n: statistics.median(s[1:]) for n, s in measured.written.items()},
-        "bytes_read": {n: statistics.median(s[1:]) for n, s in measured.read.items()},
         "bounds": bounds,
     }
 

@@ -38,6 +38,9 @@ class LakeWorld:
         numbers = count()
         self.lake.answers("uuid()", lambda: {"u": f"u{next(numbers)}"})
         self.lake.answers("max(u) AS u", lambda: {"u": f"u{next(numbers)}"})
+        self.lake.answers("FROM `passed` WHERE n > 3", {"rows": 5, "odd": 3})
+        self.lake.answers("count(*) AS kept FROM `kept`", {"kept": 2})
+        self.lake.answers("max(u) AS u FROM `kept`", {"u": "u0"})
         self.lake.answers("range(10000000)", self._wait)
         self._runs = threading.Event()
 

@@ -8,7 +8,8 @@ from contracts.engine_worlds import BAD, SLOW, LakeWorld, SparkWorld, a_step, cr
 from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
 from penstock.core.schema import Column
-from penstock.core.statement import Commit, Stage
+from penstock.core.statement import Commit, Passing, Stage
+from penstock.core.token import read_metrics
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, Window
 
@@ -154,3 +155,44 @@ def test_a_query_of_a_user_gives_texts(world):
     found = world.engine.query([], "SELECT 2 AS n", 5)
 
     assert (found.columns, found.rows, found.truncated) == (("n",), (("2",),), False)
+
+
+def test_rows_that_pass_by_are_counted_once_and_few_of_them_are_kept(world):
+    counts = {"rows": "count(*)", "odd": "count_if(n % 2 = 1)"}
+    passing = Passing("passed", "SELECT explode(sequence(1, 5)) AS n", counts)
+    stage = Stage("kept", "SELECT n FROM `passed` WHERE n > 3", passing=passing)
+    with world.engine.session("orders") as session:
+        seen = session.stage(stage)
+        kept = session.look("SELECT count(*) AS kept FROM `kept`")
+
+    assert (seen, kept) == ({"rows": 5, "odd": 3}, {"kept": 2})
+
+
+def test_what_was_kept_of_passing_rows_is_never_computed_again(world):
+    passing = Passing("passed", "SELECT uuid() AS u", {"rows": "count(*)"})
+    with world.engine.session("orders") as session:
+        session.stage(Stage("kept", "SELECT u FROM `passed`", passing=passing))
+        first = session.look("SELECT max(u) AS u FROM `kept`")
+        again = session.look("SELECT max(u) AS u FROM `kept`")
+
+    assert first == again
+
+
+def test_settings_of_a_stage_hold_while_its_rows_are_computed_and_no_longer(world):
+    setting = "spark.penstock.told"
+    with world.engine.session("orders") as session:
+        seen = session.stage(Stage("kept", "SELECT 2 AS n", f"SET {setting}", confs={setting: "7"}))
+        after = session.look(f"SET {setting}")
+
+    assert (seen, after) == (
+        {"key": setting, "value": "7"},
+        {"key": setting, "value": "<undefined>"},
+    )
+
+
+def test_the_counts_of_a_commit_travel_in_its_token(world):
+    with world.engine.session("orders") as session:
+        session.define("penstock_query", "SELECT 1 AS id, 'x' AS name")
+        session.commit(Commit(create(world), metrics={"unchanged": 3}), a_step(world))
+
+    assert read_metrics(world.log.commits(world.uri, -1)[0].token) == {"unchanged": 3}

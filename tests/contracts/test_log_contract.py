@@ -180,3 +180,13 @@ def test_a_path_that_is_not_there_names_source_path_and_declaration(world):
         "models/sources.yml:4: source-missing: source raw.files has no files: "
         f"{world.source.path} does not exist"
     )
+
+
+def test_a_folder_is_cluttered_when_files_lie_there_and_no_table(world):
+    nowhere = world.log.is_cluttered(world.source.path)
+    world.deliver("_left_behind.csv")
+    world.append()
+
+    assert not nowhere
+    assert world.log.is_cluttered(world.source.path)
+    assert not world.log.is_cluttered(world.uri)

@@ -111,12 +111,14 @@ def pack(sequences: Iterable[Sequence]) -> tuple[PackedRun, ...]:
 
 
 @st.composite
-def packs(draw, settings: Snapshot, size: int = 20, min_runs: int = 2) -> tuple[PackedRun, ...]:
+def packs(
+    draw, settings: Snapshot, size: int = 20, min_runs: int = 2, max_runs: int = 6
+) -> tuple[PackedRun, ...]:
     """Draw a pack of `size` sequences.
 
     The first pack that Hypothesis tries is the smallest: no row in any run. Ask for two or more.
     """
-    one = sequences(settings, draw(schedules(min_runs)))
+    one = sequences(settings, draw(schedules(min_runs, max_runs)))
     return pack(draw(st.lists(one, min_size=size, max_size=size)))
 
 

@@ -43,6 +43,7 @@ class HistoryTable:
     settings: Snapshot
     types: Mapping[str, str] = field(default_factory=dict)
     terms: Mapping[str, object] = field(default_factory=dict)
+    confs: Mapping[str, str] = field(default_factory=dict)
     committed: Commit | None = None
 
     @property
@@ -55,9 +56,10 @@ class HistoryTable:
 
     def run_sql(self, at: dt.datetime, sql: str) -> dict[str, int]:
         """Bring the table up to date with the rows of a query."""
-        session = SparkStepSession(
-            self.spark.newSession(), None, lambda: ("0", "store"), lambda _: None
-        )
+        spark = self.spark.newSession()
+        for key, value in self.confs.items():
+            spark.conf.set(key, value)
+        session = SparkStepSession(spark, None, lambda: ("0", "store"), lambda _: None)
         try:
             return self._run(session, at, sql)
         finally:

@@ -11,7 +11,7 @@ from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
 from penstock.core.relation import DeltaRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit, Row, Stage
+from penstock.core.statement import ROW_CHANGE, Commit, Row, Stage
 from penstock.core.step import Intent
 from penstock.core.token import write_token
 
@@ -43,6 +43,7 @@ class FakeSession:
     where: Location | None
     views: dict[str, tuple[Schema, Relation | None]] = field(default_factory=dict)
     staged: dict[str, Row] = field(default_factory=dict)
+    confs: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
@@ -75,10 +76,28 @@ class FakeSession:
         return tuple(str(value) for value in self._answer(sql).values())
 
     def stage(self, stage: Stage) -> Row:
+        if stage.passing:
+            self.views[stage.passing.view] = self._columns(stage.passing.sql), None
         self._do("stage", stage.sql)
         self.views[stage.view] = self._columns(stage.sql), None
-        self.staged[stage.view] = self._answer(stage.look)
-        return self.staged[stage.view]
+        self.confs.update(stage.confs)
+        if stage.passing:
+            seen = self._passed(stage)
+        else:
+            seen = self.staged[stage.view] = self._answer(stage.look)
+        self.confs.clear()
+        return seen
+
+    def _passed(self, stage: Stage) -> Row:
+        """Give the counts of a stage's passing rows: what is told, else one new row of a history.
+
+        Counts that an answer leaves out are 0.
+        """
+        counts = stage.passing.counts if stage.passing else {}
+        told = next((row for part, row in self.lake.rows if part in stage.sql), None)
+        found = {"source_rows": 1, "opened_new": 1} if told is None else told
+        found = found() if callable(found) else found
+        return {name: found.get(name, 0) for name in counts}
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         self._do("commit", statement.sql)
@@ -91,11 +110,19 @@ class FakeSession:
             if intent.step_seq <= table.transactions.get(intent.model, 0):
                 return
             table.transactions[intent.model] = intent.step_seq
-        token = write_token(intent, *self.lake.signature())
+        token = write_token(intent, *self.lake.signature(), statement.metrics)
         made = schema if word not in ("ALTER", "COMMENT") else None
         self.lake.write(intent.uri, OPERATIONS[word], made, token, self._highs() if made else None)
+        self._keep_word(intent.uri, statement)
         self._describe(intent.uri, statement.sql)
         self.lake.meet(self.model, "committed")
+
+    def _keep_word(self, uri: str, statement: Commit) -> None:
+        """Let the commit have done what was expected of it."""
+        told = {name: wanted for name, (_, wanted) in statement.expected.items()}
+        commits = self.lake.tables[uri].commits
+        change = told.pop(ROW_CHANGE, None)
+        commits[-1] = replace(commits[-1], metrics=told or commits[-1].metrics, row_change=change)
 
     def _highs(self) -> dict[str, str]:
         """Give the greatest values of what was read: what is written has them too."""
@@ -138,6 +165,8 @@ class FakeSession:
         return _names(sql)
 
     def _answer(self, sql: str) -> Row:
+        if sql.startswith("SET "):
+            return {"key": sql[4:], "value": self.confs.get(sql[4:], "<undefined>")}
         told = next((row for part, row in self.lake.rows if part in sql), None)
         if told is not None:
             return told() if callable(told) else told

@@ -158,7 +158,7 @@ class Chronicle:
         texts = frame.selectExpr(*[f"cast(`{column}` as string)" for column in frame.columns])
         rows = [dict(zip(frame.columns, row, strict=True)) for row in texts.collect()]
         order = [*_listed(self._cases[name].config["unique_key"]), "_ps_valid_from"]
-        rows.sort(key=lambda row: [row[column] or "" for column in order])
+        rows.sort(key=lambda row: [row[column] or "" for column in map(str.lower, order)])
         return [_shown(row) for row in rows]
 
     def _run(self, number: int) -> None:

@@ -55,8 +55,9 @@ def call(shared, monkeypatch, capfd):
     return called
 
 
-def migrated(place, name, **asked):
+def migrated(place, name, fault=None, **asked):
     shop = place.shop()
+    shop.fault = fault or shop.fault
     try:
         return migrate(shop, name, **asked)
     finally:
@@ -95,15 +96,17 @@ def test_H130_a_second_current_version_breaks_V4_and_V5(shared, call) -> None:
         "TIMESTAMP'2024-06-20 08:30:00Z', NULL, true)"
     )
 
-    assert call("verify", "users", "broken") == (
-        1,
-        "users  Delta version 1  4 versions, 3 keys, 3 current, 0 gaps\n"
-        "all laws hold\n"
-        "broken  Delta version 2  5 versions, 3 keys, 4 current, 0 gaps\n"
-        "V4 current: 1 key   id=3  2 current versions\n"
-        "V5 overlap: 1 key   id=3  [2024-06-01, ) and [2024-06-20 08:30:00, )\n"
-        "2 laws broken\n",
-    )
+    code, out = call("verify", "users", "broken")
+
+    assert code == 1
+    assert out.splitlines() == [
+        "users  Delta version 1  4 versions, 3 keys, 3 current, 0 gaps",
+        "all laws hold",
+        "broken  Delta version 2  5 versions, 3 keys, 4 current, 0 gaps",
+        "V4 current: 1 key   id=3  2 current versions",
+        "V5 overlap: 1 key   id=3  [2024-06-01, ) and [2024-06-20 08:30:00, )",
+        "2 laws broken",
+    ]
 
 
 def test_H82_gaps_of_deleted_keys_are_counted_also_when_deletes_are_ignored_later(
@@ -151,17 +154,37 @@ def test_H100_a_migrated_table_gets_a_property_and_no_version(shared) -> None:
     assert not migrated(shared, "switched").differs
 
 
-def test_H48_a_migrated_row_hash_is_made_anew(shared) -> None:
+def test_H48_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(shared) -> None:
     shared.snapshot("hashed", **HASHED[1])
     code = shared.snap(T3, "hashed")["hashed"].error.code
+    with pytest.raises(RuntimeError):
+        migrated(shared, "hashed", fault=at_third_commit())
+    shared.snapshot("hashed", **HASHED[0])
+    halfway = shared.snap(T3, "hashed")["hashed"].error
+    shared.snapshot("hashed", **HASHED[1])
 
     report = migrated(shared, "hashed")
 
-    assert code == "history-settings-changed"
-    assert (report.opens, report.closes, report.rehashed, report.version) == (0, 0, True, 4)
+    assert code == halfway.code == "history-settings-changed"
+    assert "hash_columns is 'being rewritten' in the table" in halfway.sentence
+    assert (report.opens, report.closes, report.rehashed) == (0, 0, True)
+    version = shared.version("hashed")
     assert again(shared, T4, "hashed").status == "unchanged"
-    assert shared.version("hashed") == 4
+    assert shared.version("hashed") == version == report.version
+    assert shared.snap(T4, "hashed")["hashed"].reason == "current"
     assert snapshot_verify(shared.root, "hashed", spark=shared.spark).ok
+
+
+def at_third_commit():
+    """Die before the commit that would say the new settings."""
+    seen = []
+
+    def fault(point):
+        seen.extend([point] * (point == "before-commit"))
+        if len(seen) == 3:
+            raise RuntimeError
+
+    return fault
 
 
 def test_a_row_hash_can_come_later(shared) -> None:
@@ -196,14 +219,16 @@ def test_other_names_of_system_columns_cannot_be_migrated(shared) -> None:
 
 def test_a_new_key_that_the_versions_do_not_have_is_refused(shared) -> None:
     shared.snapshot("users", **TS | {"unique_key": "updated_at"})
-    shared.sql(f"UPDATE {shared.landing('people')} SET updated_at = '2024-01-06' WHERE id = 3")
     try:
         error = refused(shared, "users")
     finally:
         shared.snapshot("users", **TS)
 
     assert error.code == "not-a-history-table"
-    assert "V4 current: 1 key, for example updated_at=2024-01-05" in error.sentence
+    assert error.sentence == (
+        "m.users keeps no history by the key (updated_at): V4 current: 1 key, for example "
+        "updated_at=2024-01-05 00:00:00  0 current versions"
+    )
 
 
 def foreign(place, name, *versions):
@@ -236,6 +261,33 @@ def test_H106_H108_a_foreign_table_is_named_and_not_adopted_with_two_current_ver
     )
     assert refusal.code == "not-a-history-table"
     assert "V4 current: 1 key, for example id=7  2 current versions" in refusal.sentence
+
+
+def test_each_law_that_rows_can_break_is_named_with_a_key(shared) -> None:
+    shared.snapshot("wrong", **EV)
+    foreign(
+        shared,
+        "wrong",
+        "(1, 'a', '2024-01-01', NULL, NULL, true)",
+        "(2, 'a', '2024-01-05', '2024-01-05', '2024-01-04', false)",
+        "(3, 'a', '2024-01-05', '2024-01-05', '2024-02-01', true)",
+        "(4, 'a', '2024-01-05', '2024-01-05', '2024-02-01', false)",
+        "(4, 'b', '2024-03-01', '2024-03-01', NULL, true)",
+        "(NULL, 'a', '2024-01-05', '2024-01-05', NULL, true)",
+        "(6, 'a', '2024-01-05 12:00:00', '2024-01-05', NULL, true)",
+    )
+
+    sentence = refused(shared, "wrong", adopt=True).sentence
+
+    assert sentence.split(": ", 1)[1].split("; ") == [
+        "V1 system columns: 1 version, for example id=1  [NULL, )",
+        "V2 interval: 1 version, for example id=2  [2024-01-05, 2024-01-04)",
+        "V3 is_current: 1 version, for example id=3  [2024-01-05, 2024-02-01)",
+        "V4 current: 1 key, for example id=2  0 current versions",
+        "V6 gap: 1 key, for example id=4  [2024-01-05, 2024-02-01) and [2024-03-01, )",
+        "V7 null key: 1 version, for example id=NULL  [2024-01-05, )",
+        "V8 start: 1 version, for example id=6  [2024-01-05, ) updated_at 2024-01-05 12:00:00",
+    ]
 
 
 def test_H108_an_adopted_table_goes_on_where_it_stood(shared) -> None:

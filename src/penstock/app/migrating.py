@@ -222,6 +222,9 @@ def _written(work: _Migration, new_hash: HashDiffers | None, wanted: str) -> int
                 commits.rehash(new_hash)
             version = commits.say(wanted)
         status = Status.SUCCESS
+    except KeyboardInterrupt:
+        shop.engine.cancel()
+        raise
     finally:
         journal.end_run(context.run, status)
     return version

@@ -53,13 +53,15 @@ def divided(shop: Shop, request: RunRequest, moment: dt.datetime) -> Divided:
     """
     project = shop.project
     if request.snapshot and not request.select and not _snapshots(project, project.models):
-        return (), (), "no snapshot models in this project"
+        return (), (), ""
     names = selected_models(shop, request.select, request.exclude, moment)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
     named = _named(project, request.select)
     if request.snapshot:
         refused = [name for name in named if not project.models[name].is_snapshot]
+        if not refused and not snapshots and not request.select:
+            raise SelectorError("empty-selection", "every snapshot model is excluded")
         if refused or not snapshots:
             raise _not_a_snapshot(project, refused or list(others))
         listed = ", ".join(others)
@@ -83,15 +85,17 @@ def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _named(project: Project, include: tuple[str, ...]) -> list[str]:
-    known = {name.lower(): name for name in project.models}
+    known = {str(model.table).lower(): name for name, model in project.models.items()}
+    known |= {name.lower(): name for name in project.models}
     return [known[name.lower()] for name in exact_names(include) if name.lower() in known]
 
 
 def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
     first = project.models[names[0]]
     more = f" (and {len(names) - 1} more are none)" if len(names) > 1 else ""
+    article = "an" if first.strategy_name[0] in "aeiou" else "a"
     return SelectorError(
         "not-a-snapshot",
-        f"{first.name!r} is a {first.strategy_name} model{more}",
+        f"{first.name!r} is {article} {first.strategy_name} model{more}",
         hint=f"penstock run --select {first.name}",
     )

@@ -149,10 +149,10 @@ def check_prune(models: Iterable[Model], options: Options) -> None:
     """Refuse `--prune` where nothing says how many versions stay."""
     without = [m.name for m in models if m.is_snapshot and retention_of(m, options) is None]
     if options.prune and without:
-        more = f" and {len(without) - 1} more" if len(without) > 1 else ""
+        more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         raise UsageError(
             "retention-not-set",
-            f"--prune: snapshot {without[0]!r}{more} has no retention",
+            f"--prune: snapshot {without[0]!r}{more} no retention",
             hint="add --keep-last N, or set retention in the model",
         )
 

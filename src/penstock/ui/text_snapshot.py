@@ -8,7 +8,7 @@ from penstock.app.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.reports import ModelResult, RunReport
 from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text
-from penstock.ui.text_table import aligned, first_of
+from penstock.ui.text_table import aligned, count, first_of
 
 _SHOWN = 50
 _ALWAYS = {
@@ -35,8 +35,8 @@ def snapshots_text(report: RunReport) -> str:
 
 
 def _lines(report: RunReport) -> Iterator[str]:
-    if not report.results:
-        yield "no snapshots"
+    if not report.results and not report.interrupted:
+        yield "no snapshot models in this project"
         return
     yield f"run {report.run_id[:8]}  {report.run_timestamp:%Y-%m-%d %H:%M:%S} UTC".replace(
         "run   ", "run  "
@@ -60,6 +60,8 @@ def _lines(report: RunReport) -> Iterator[str]:
     for result in report.results:
         for note in result.notes if result.ok else ():
             yield f"{result.name}: {mask(note)}"
+    if report.interrupted:
+        yield "Interrupted."
     yield _total(report)
     if report.resume:
         yield f"Resume: {report.resume}"
@@ -97,4 +99,4 @@ def _total(report: RunReport) -> str:
     ):
         number = sum(found.count(status) for status in statuses)
         parts += [f"{number} {words}"] * bool(number)
-    return f"{total} snapshot{'s' if total != 1 else ''}: {', '.join(parts)}"
+    return f"{count(total, 'snapshot')}: {', '.join(parts) or 'none ended'}"

@@ -1,5 +1,7 @@
 """The strategy `check`, with columns and with a row hash: cases H40 to H47."""
 
+import re
+
 import pytest
 
 from fakes.snapshot_cases import CK, T5, Cases, Extract, Told
@@ -8,6 +10,7 @@ from penstock.engine.session import SparkStepSession
 
 CASES = Cases(abroad=2)
 HASHED = {"row_hash": True}
+DELETED = ",__delta_internal_is_row_deleted:tinyint"
 
 RUNS = ("1 alpha 01-01", "1 beta 01-01", "1 alpha 01-01", "1 alpha 02-02")
 plain = CASES.add("plain", CK, *RUNS)
@@ -95,21 +98,26 @@ def test_H45_a_variant_cannot_be_compared(runs) -> None:
 
 
 def test_H47_a_hash_is_compared_instead_of_the_columns(runs, monkeypatch) -> None:
-    plans = []
+    scans = []
     sift = SparkStepSession._sift
 
     def watched(session, stage, passing):
-        plan = session._spark.sql(passing.sql)._jdf.queryExecution().optimizedPlan()
-        plans.append(plan.toString())
+        session._spark.conf.set("spark.sql.maxMetadataStringLength", "9999")
+        plan = session._spark.sql(passing.sql)._jdf.queryExecution().executedPlan().toString()
+        scans.extend(re.findall(r"ReadSchema: struct<(id:.*)>", plan))
         return sift(session, stage, passing)
 
     monkeypatch.setattr(SparkStepSession, "_sift", watched)
     place = runs.place
-    place.sql(f"INSERT OVERWRITE {place.landing('feed')} SELECT 'pairs_hash', array('1', 'x', 'y')")
+    words = "SELECT 'plain_hash', array('1', 'alpha', '2024-02-02')"
+    place.sql(f"INSERT OVERWRITE {place.landing('feed')} {words}")
 
-    place.run(pairs_hash, as_of=T5, snapshot=SnapshotRequest())
+    report = place.run(plain_hash, as_of=T5, snapshot=SnapshotRequest())
 
-    assert plans == []
+    assert report[plain_hash].status == "unchanged"
+    assert [scan.replace(DELETED, "") for scan in scans] == [
+        "id:int,_ps_valid_from:timestamp,_ps_row_hash:string"
+    ]
 
 
 def test_H47_the_row_hash_is_64_hex_digits_beside_the_row(runs) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from fakes.history_place import EV, TS, HistoryPlace, counts
 from fakes.history_story import T1, T2, T3, T4
+from penstock.ui.text_snapshot import snapshots_text
 
 # Later the source has no longer what is old: of key 1 the last row, of key 2 none.
 LOG = (
@@ -50,12 +51,14 @@ def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing
     asked = {"prune": True, "keep_last": 2}
     before = kept.tree()
 
-    told = kept.rehearse(T3, "four", **asked)["four"]
+    dry = kept.rehearse(T3, "four", **asked)
+    told = dry["four"]
     after = kept.tree()
     done = kept.snap(T3, "four", **asked)["four"]
     wider = kept.snap(T4, "four", prune=True, keep_last=5)["four"]
 
     assert (told.status, told.reason, counts(told)["pruned"]) == ("planned", "would commit", 2)
+    assert snapshots_text(dry).splitlines()[-2].endswith("2  would prune")
     assert after == before
     assert counts(done) == counts(told)
     assert kept.versions("four") == ["1 c 03-10 [03-10, 04-10)", "1 d 04-10 [04-10, )"]

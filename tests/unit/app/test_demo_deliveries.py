@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import penstock.app.starting
+from penstock.core.history import NewerThan, Snapshot
+from penstock.project.load import load_project
 
 FLIGHTS = """\
 year,month,day,dep_time,tailnum,origin,time_hour
@@ -87,6 +89,14 @@ def test_the_second_batch_brings_new_planes_and_corrected_seats(deliver, data, t
         "N2,2000,737-2,149,2013-04-01\n"
         "N4,2002,A320-1,182,2013-04-01\n"
     )
+
+
+def test_a_version_of_a_plane_starts_on_the_day_of_its_delivery(tmp_path):
+    penstock.app.starting.init(tmp_path, "demo")
+
+    model = load_project(tmp_path, environ={}).models["planes_history"]
+
+    assert model.strategy == Snapshot(("tailnum",), NewerThan("delivered"), event_time=True)
 
 
 def test_a_batch_that_is_delivered_again_touches_no_file(deliver, data, tmp_path):

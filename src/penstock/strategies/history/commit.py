@@ -15,6 +15,7 @@ from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.words import (
     AT,
     CLASS,
+    CLOSE_TO,
     COPIES,
     EARLY,
     FROM,
@@ -24,6 +25,7 @@ from penstock.strategies.history.words import (
     NULL_KEY,
     NULL_TIME,
     OP,
+    OPEN_TO,
     OPS,
     SEEN,
     STAGED,
@@ -58,20 +60,20 @@ def staged(sides: Sides, seen: str = SEEN) -> str:
             )
     if terms.made_hash:
         columns.append(quoted(terms.made_hash.column))
-    start, end = (FROM, "`__penstock_end`") if terms.event_time else (terms.at, "")
-    opened = end or "CAST(NULL AS TIMESTAMP)"
-    closed = end or terms.at
-    if terms.event_time:
-        closed = f"CASE WHEN {CLASS} = 'deleted' THEN {terms.at} ELSE {end} END"
     columns += [
-        f"{start} AS {FROM}",
-        f"CASE WHEN op.op = 'open' THEN {opened} ELSE {closed} END AS {TO}",
-        f"coalesce({CLASS} = 'deleted' AND op.op = 'close', false) AS {GONE}",
+        FROM,
+        f"CASE WHEN op.op = 'open' THEN {OPEN_TO} ELSE {CLOSE_TO} END AS {TO}",
+        f"coalesce({_gone()}, false) AS {GONE}",
         TIME,
         *_MARKS,
         *((TIED, *_RECEIVED) if terms.event_time else ()),
     ]
     return f"SELECT {', '.join(columns)} FROM (SELECT *, explode({OPS}) AS op FROM {quoted(seen)})"
+
+
+def _gone() -> str:
+    """Whether an operation ends the version of a missing key; retention may remove it at once."""
+    return f"{CLASS} = 'deleted' AND op.op IN ('close', 'delete') AND op.at = {AT}"
 
 
 _RECEIVED = ("`__penstock_in_source`", "`__penstock_ignored`")

@@ -116,8 +116,15 @@ def counted(sides: Sides) -> Mapping[str, str]:
     }
 
 
+def counted_by_current(sides: Sides) -> Mapping[str, str]:
+    """Give the aggregates in event-time mode, where current versions decide what they can."""
+    closed = f"count_if({CLASS} IN ('opened_changed', 'deleted'))"
+    pending = f"count_if({CLASS} = 'pending')"
+    return {**_of_source(sides), "closed": closed, "closes": closed, "pending": pending}
+
+
 def counted_placed(sides: Sides) -> Mapping[str, str]:
-    """Give the same in event-time mode."""
+    """Give the same where rows were placed among all versions."""
     closed = f"{CLASS} IN ('closed', 'deleted')"
     return {
         **_of_source(sides),
@@ -126,7 +133,6 @@ def counted_placed(sides: Sides) -> Mapping[str, str]:
         "shortened": f"count_if({CLASS} = 'shortened')",
         "moves": f"count_if({CLASS} = 'shortened' AND NOT {PRUNED})",
         "pruned": f"count_if({IN_TABLE} AND {PRUNED})",
-        "pending": f"count_if({CLASS} = 'pending')",
         "tied": f"count_if({TIED})",
     }
 

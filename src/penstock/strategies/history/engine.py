@@ -9,11 +9,13 @@ from penstock.core.names import quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
 from penstock.strategies.build import HASH_JOIN, Build
 from penstock.strategies.history import words
+from penstock.strategies.history.by_current import by_current
 from penstock.strategies.history.commit import merge, staged, tombstones
 from penstock.strategies.history.counts import (
     LATE,
     Counts,
     counted,
+    counted_by_current,
     counted_late,
     counted_placed,
 )
@@ -68,18 +70,36 @@ def _checked(sides: Sides, seen: Row) -> Counts:
 
 def _stages(build: Build, sides: Sides) -> list[Stage]:
     stages = [_classify(build, sides)]
-    if sides.terms.event_time and sides.terms.retention is None:
+    if sides.terms.event_time and not _needs_history(sides):
         stages.append(_late(build, sides))
     if sides.terms.missing is HardDeletes.NEW_RECORD:
-        look = f"SELECT count(*) AS tombstones FROM {quoted(words.TOMBSTONES)}"
-        stages.append(Stage(words.TOMBSTONES, tombstones(sides), look, when="deleted"))
+        stages.append(_tombstones(sides))
     return stages
 
 
+def _tombstones(sides: Sides) -> Stage:
+    """Read what missing keys held; cut off like all that the MERGE is fed, Delta keeps it not."""
+    return Stage(
+        words.TOMBSTONES,
+        f"SELECT * FROM {quoted(words.GONE_SEEN)}",
+        passing=Passing(words.GONE_SEEN, tombstones(sides), {"tombstones": "count(*)"}),
+        when="deleted",
+        confs=HASH_JOIN,
+    )
+
+
+def _needs_history(sides: Sides) -> bool:
+    """Whether closed versions are looked at for every key: retention ranks them all."""
+    return sides.terms.retention is not None or not sides.table.columns
+
+
 def _classify(build: Build, sides: Sides) -> Stage:
-    by_time = sides.terms.event_time
-    rows = placed(sides) if by_time else classified(sides)
-    counts = counted_placed(sides) if by_time else counted(sides)
+    if not sides.terms.event_time:
+        rows, counts = classified(sides), counted(sides)
+    elif _needs_history(sides):
+        rows, counts = placed(sides), counted_placed(sides)
+    else:
+        rows, counts = by_current(sides), counted_by_current(sides)
     return Stage(
         words.STAGED,
         staged(sides, words.SEEN),

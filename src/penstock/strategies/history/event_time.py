@@ -1,5 +1,7 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
+Here rows are placed among all versions of their keys; by_current.py has the rows that need none.
+
 Placing rows one by one, oldest first, has a closed form: a new version ends where the next start
 is, or where the stored version that it falls into ends, whichever comes first; a stored version
 ends at the first start that falls into it. So one pass over each key's rows does it.
@@ -20,6 +22,7 @@ from penstock.strategies.history.source import PROBLEM, marked
 from penstock.strategies.history.words import (
     AT,
     CLASS,
+    CLOSE_TO,
     COPIES,
     EARLY,
     FROM,
@@ -30,8 +33,8 @@ from penstock.strategies.history.words import (
     NULL_KEY,
     NULL_TIME,
     OP,
+    OPEN_TO,
     OPS,
-    PENDING,
     PRUNED,
     STAGED,
     TIED,
@@ -45,15 +48,9 @@ _PLACED = f"({IN_SOURCE} AND {FROM} IS NOT NULL)"
 
 
 def placed(sides: Sides) -> str:
-    """Give every row of the source and every stored version that matters with its operations.
-
-    Without retention only current versions are read, and the rows of keys for which those do not
-    suffice are marked `pending`.
-    """
-    everything = sides.terms.retention is not None or not sides.table.columns
-    where = "" if everything else f" WHERE {sides.current}"
-    versions = f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}{where}"
-    return _place(sides, marked(sides), versions, partial=not everything)
+    """Give every row of the source and every stored version with its class and its operations."""
+    versions = f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}"
+    return _place(sides, marked(sides), versions)
 
 
 def placed_late(sides: Sides) -> str:
@@ -65,7 +62,7 @@ def placed_late(sides: Sides) -> str:
         f"SELECT {columns} FROM {quoted(TARGET_VIEW)} t "
         f"LEFT SEMI JOIN ({keys}) p ON {sides.terms.on('t', 'p')}"
     )
-    return _place(sides, pending, versions, partial=False)
+    return _place(sides, pending, versions)
 
 
 def _version(sides: Sides, alias: str = "") -> str:
@@ -85,19 +82,17 @@ def _version(sides: Sides, alias: str = "") -> str:
     )
 
 
-def _place(sides: Sides, source: str, versions: str, *, partial: bool) -> str:
+def _place(sides: Sides, source: str, versions: str) -> str:
     rows = f"SELECT {', '.join(_of_source(sides))} FROM ({source})"
     if sides.table.columns:
         rows += f" UNION ALL SELECT {', '.join(_of_table(sides))} FROM ({versions})"
     known = f"SELECT *, {', '.join(_about_key(sides))} FROM ({rows})"
-    started = (
-        f"SELECT *, {_pending(partial)} AS {PENDING}, {_start(sides)} AS {FROM} FROM ({known})"
-    )
+    started = f"SELECT *, {_start(sides)} AS {FROM} FROM ({known})"
     near = f"SELECT *, {', '.join(_near(sides))} FROM ({started})"
-    ended = f"SELECT *, {_end(sides)} AS `__penstock_end` FROM ({near})"
+    ended = f"SELECT *, {_end(sides)} AS {OPEN_TO} FROM ({near})"
     ranked = f"SELECT *, {_prune(sides)} AS {PRUNED} FROM ({ended})"
     named = f"SELECT *, {_class(sides)} AS {CLASS}, {_early(sides)} AS {EARLY} FROM ({ranked})"
-    return f"SELECT *, {_operations()} AS {OPS} FROM ({named})"
+    return f"SELECT *, {OPEN_TO} AS {CLOSE_TO}, {_operations()} AS {OPS} FROM ({named})"
 
 
 def _of_source(sides: Sides) -> Iterator[str]:
@@ -132,22 +127,9 @@ def _about_key(sides: Sides) -> Iterator[str]:
     yield f"bool_or({IN_SOURCE}) {key} AS `__penstock_present`"
     yield f"max(CASE WHEN {IN_TABLE} THEN {AT} END) {key} AS `__penstock_newest`"
     yield f"max(CASE WHEN {usable} THEN {TIME} END) {key} AS `__penstock_last`"
-    yield f"min(CASE WHEN {usable} THEN {TIME} END) {key} AS `__penstock_first`"
-    yield f"max(CASE WHEN {live} THEN {TIME} END) {key} AS `__penstock_live_time`"
-    yield f"max(CASE WHEN {live} THEN {AT} END) {key} AS `__penstock_live_from`"
     tomb = f"max(CASE WHEN {IN_TABLE} AND {TO} IS NULL AND {TOMB} THEN {AT} END) {key}"
     closed = f"max(CASE WHEN {IN_TABLE} THEN {TO} END) {key}"
     yield f"coalesce({tomb}, {closed}) AS `__penstock_ended`"
-
-
-def _pending(partial: bool) -> str:  # noqa: FBT001  one word, one caller
-    """Whether a row's key needs closed versions to be decided."""
-    if not partial:
-        return "false"
-    return (
-        "(`__penstock_last` IS NOT NULL AND coalesce(`__penstock_first` < `__penstock_live_time` "
-        "OR `__penstock_live_time` <> `__penstock_live_from`, true))"
-    )
 
 
 def _start(sides: Sides) -> str:
@@ -156,7 +138,7 @@ def _start(sides: Sides) -> str:
         f"AND {TIME} = `__penstock_last`"
     )
     return (
-        f"CASE WHEN {IN_TABLE} THEN {AT} WHEN {IGNORED} OR {PENDING} OR {PROBLEM} THEN NULL "
+        f"CASE WHEN {IN_TABLE} THEN {AT} WHEN {IGNORED} OR {PROBLEM} THEN NULL "
         f"WHEN {back} THEN {sides.terms.at} WHEN `__penstock_known` THEN NULL ELSE {TIME} END"
     )
 
@@ -208,7 +190,7 @@ def _prune(sides: Sides) -> str:
     rank = f"row_number() OVER ({part} ORDER BY {FROM} DESC NULLS LAST)"
     if sides.terms.missing is HardDeletes.NEW_RECORD:
         rank = f"({rank} + CAST(bool_or({_missing()}) OVER ({part}) AS INT))"
-    old = f"coalesce(`__penstock_end` <= {horizon(sides.terms)}, false)"
+    old = f"coalesce({OPEN_TO} <= {horizon(sides.terms)}, false)"
     return f"({FROM} IS NOT NULL AND {goes(sides.terms.retention, rank, old)})"
 
 
@@ -216,7 +198,6 @@ def _class(sides: Sides) -> str:
     missing = f"WHEN {_missing()} THEN 'deleted' " if sides.terms.closes_missing else ""
     return (
         f"CASE WHEN {IGNORED} THEN 'ignored' "
-        f"WHEN {IN_SOURCE} AND {PENDING} THEN 'pending' "
         f"WHEN {IN_SOURCE} AND {FROM} IS NULL THEN 'unchanged' "
         f"WHEN {IN_SOURCE} AND {PRUNED} THEN 'skipped' "
         f"WHEN {IN_SOURCE} AND {FROM} <> {TIME} THEN 'reopened' "
@@ -224,8 +205,8 @@ def _class(sides: Sides) -> str:
         "THEN 'opened_new' "
         f"WHEN {IN_SOURCE} AND {TIME} < `__penstock_newest` THEN 'opened_late' "
         f"WHEN {IN_SOURCE} THEN 'opened_changed' {missing}"
-        f"WHEN {IN_TABLE} AND {TO} IS NULL AND `__penstock_end` IS NOT NULL THEN 'closed' "
-        f"WHEN {IN_TABLE} AND `__penstock_end` < {TO} THEN 'shortened' END"
+        f"WHEN {IN_TABLE} AND {TO} IS NULL AND {OPEN_TO} IS NOT NULL THEN 'closed' "
+        f"WHEN {IN_TABLE} AND {OPEN_TO} < {TO} THEN 'shortened' END"
     )
 
 
@@ -243,7 +224,6 @@ def _operations() -> str:
 
     return (
         f"CASE WHEN {PROBLEM} OR {TIED} OR {EARLY} THEN {one('problem', nothing)} "
-        f"WHEN {CLASS} = 'pending' THEN {one('pending', nothing)} "
         f"WHEN {IN_TABLE} AND {PRUNED} THEN {one('delete', AT)} "
         f"WHEN {CLASS} IN ('closed', 'deleted') THEN {one('close', AT)} "
         f"WHEN {CLASS} = 'shortened' THEN {one('move', AT)} "

@@ -15,12 +15,15 @@ from penstock.strategies.history.words import (
     AT,
     CHANGED,
     CLASS,
+    CLOSE_TO,
     EARLY,
+    FROM,
     IGNORED,
     IN_SCOPE,
     IN_SOURCE,
     IN_TABLE,
     OLD,
+    OPEN_TO,
     OPS,
     PLACE,
     PRUNED,
@@ -47,7 +50,8 @@ def classified(sides: Sides) -> str:
     named = f"SELECT *, {_class(sides)} AS {CLASS} FROM ({joined})"
     early = f"({CLASS} IN ('opened_changed', 'deleted') AND {AT} >= {terms.at})"
     pruned = f"SELECT *, {early} AS {EARLY}, {_pruned(sides)} AS {PRUNED} FROM ({named})"
-    return f"SELECT *, {_operations(sides)} AS {OPS} FROM ({pruned})"
+    ends = f"{terms.at} AS {FROM}, CAST(NULL AS TIMESTAMP) AS {OPEN_TO}, {terms.at} AS {CLOSE_TO}"
+    return f"SELECT *, {ends}, {_operations(sides)} AS {OPS} FROM ({pruned})"
 
 
 def _stored(sides: Sides) -> str:
@@ -89,18 +93,12 @@ def _names(sides: Sides) -> Iterator[str]:
 def _joined(sides: Sides) -> Iterator[str]:
     """Give the columns after the join: keys from either side, the rest from its own."""
     terms = sides.terms
-    keys = {key.lower() for key in terms.keys}
     stored = bool(sides.table.columns)
-    for column in sides.query.columns:
-        name = quoted(column.name)
-        if column.name.lower() in keys and stored:
-            yield f"coalesce(s.{name}, c.{name}) AS {name}"
-        else:
-            yield f"s.{name}"
+    yield from keys_of_both(sides)
     if terms.made_hash:
         yield f"s.{quoted(terms.made_hash.column)}"
     yield f"s.{TIME}"
-    yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in _MARKS)
+    yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in MARKS)
     yield "coalesce(s.`__penstock_copies`, 0) AS `__penstock_copies`"
     yield f"coalesce(s.{PLACE}, 1) AS {PLACE}"
     if not stored:
@@ -116,7 +114,18 @@ def _joined(sides: Sides) -> Iterator[str]:
         yield f"c.{OLD}"
 
 
-_MARKS = (
+def keys_of_both(sides: Sides) -> Iterator[str]:
+    """Give the query's columns after a join: keys from either side."""
+    keys = {key.lower() for key in sides.terms.keys}
+    for column in sides.query.columns:
+        name = quoted(column.name)
+        if column.name.lower() in keys and sides.table.columns:
+            yield f"coalesce(s.{name}, c.{name}) AS {name}"
+        else:
+            yield f"s.{name}"
+
+
+MARKS = (
     IN_SOURCE,
     IGNORED,
     "`__penstock_null_key`",

@@ -14,6 +14,7 @@ from penstock.strategies.history.words import (
     NULL_KEY,
     NULL_TIME,
     PLACE,
+    ROWS,
     TIME,
 )
 from penstock.strategies.row_hash import row_hash
@@ -47,10 +48,14 @@ def marked(sides: Sides) -> str:
     counted = f"count_if(NOT {IGNORED})" if terms.ignore_null_time else "count(*)"
     alone = f"{IGNORED} OR {NULL_KEY}"
     copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {COPIES}"
+    rows_of_key = ""
+    if terms.event_time:
+        of_key = f"OVER (PARTITION BY {listed(terms.keys)})"
+        rows_of_key = f", count_if(NOT {IGNORED}) {of_key} AS {ROWS}"
     place = "1"
     if terms.ignore_null_time and terms.retention and not terms.event_time:
         place = f"row_number() OVER (PARTITION BY {listed(terms.keys)} ORDER BY {IGNORED})"
-    return f"SELECT *, {copies}, {place} AS {PLACE} FROM ({rows})"
+    return f"SELECT *, {copies}, {place} AS {PLACE}{rows_of_key} FROM ({rows})"
 
 
 def _null_key(sides: Sides) -> str:

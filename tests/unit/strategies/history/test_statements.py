@@ -1,0 +1,456 @@
+"""The statements of a history table: the MERGE by counts, the stages, retention."""
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+
+from penstock.core.history import (
+    ColumnsDiffer,
+    HardDeletes,
+    HashDiffers,
+    NewerThan,
+    Retention,
+    Snapshot,
+    SystemColumns,
+)
+from penstock.strategies.history.commit import merge, staged, tombstones
+from penstock.strategies.history.counts import Counts, IdentityError
+from penstock.strategies.history.engine import history
+from penstock.strategies.history.retention import candidates, goes, horizon
+from penstock.strategies.history.sides import Sides
+from penstock.strategies.history.terms import Terms, terms_of
+from unit.strategies.builds import a_build
+
+T = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
+AT = "TIMESTAMP '2024-06-01T00:00:00.000000Z'"
+SYSTEM = "_ps_valid_from timestamp, _ps_valid_to timestamp, _ps_is_current boolean"
+DELETED = f"{SYSTEM}, _ps_is_deleted boolean"
+QUERY = "id int, value string"
+CHECK = Terms(("id",), ColumnsDiffer(None), T)
+TIME = Terms(("id",), NewerThan("at"), T)
+EVENT = replace(TIME, event_time=True)
+MARKED = replace(CHECK, missing=HardDeletes.NEW_RECORD)
+ON = "ON t.`id` = s.`id` AND t.`_ps_valid_from` = s.`__penstock_at`"
+CURRENT = " AND t.`_ps_is_current` = true AND t.`_ps_valid_to` IS NULL"
+DELETE = "WHEN MATCHED AND s.`__penstock_op` = 'delete' THEN DELETE"
+CLOSE = (
+    "WHEN MATCHED AND s.`__penstock_op` IN ('close', 'move') THEN UPDATE SET "
+    "t.`_ps_valid_to` = s.`__penstock_to`, t.`_ps_is_current` = false"
+)
+OPEN = (
+    "WHEN NOT MATCHED AND s.`__penstock_op` = 'open' THEN INSERT "
+    "(`id`, `value`, `_ps_valid_from`, `_ps_valid_to`, `_ps_is_current`) VALUES (s.`id`, "
+    "s.`value`, s.`__penstock_from`, s.`__penstock_to`, s.`__penstock_to` IS NULL)"
+)
+RAISE = (
+    "WHEN NOT MATCHED THEN INSERT (`id`) VALUES (raise_error('penstock:history-changed-underneath"
+    ": a version that was classified is no longer there'))"
+)
+
+
+def sides(terms=CHECK, query=QUERY, table=f"{QUERY}, {SYSTEM}", **build):
+    made = a_build(query=query, table=table, **build)
+    return made, Sides.of(made, terms)
+
+
+def commit(counts, terms=CHECK, **more):
+    return merge(*sides(terms, **more), counts)
+
+
+def fed(counts, terms=CHECK, **more):
+    """What the MERGE is fed."""
+    return commit(counts, terms, **more).sql.partition("USING (")[2].partition(") s ON ")[0]
+
+
+def clauses(counts, terms=CHECK, **more):
+    """The MERGE from its ON to its end."""
+    return "ON " + commit(counts, terms, **more).sql.partition(") s ON ")[2]
+
+
+def work(terms, table=f"{QUERY}, at timestamp, {SYSTEM}", query=f"{QUERY}, at timestamp"):
+    return history(a_build(query=query, table=table), terms, {"penstock.history": "{}"})
+
+
+# The MERGE
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        (Counts(opened_new=2), f"{ON}{CURRENT} {OPEN} {RAISE}"),
+        (Counts(closed=1, closes=1), f"{ON}{CURRENT} {CLOSE} {RAISE}"),
+        (Counts(opened_changed=1, closes=1), f"{ON}{CURRENT} {CLOSE} {OPEN} {RAISE}"),
+        (Counts(moves=1), f"{ON} {CLOSE} {RAISE}"),
+        (Counts(opened_late=1, moves=1), f"{ON} {CLOSE} {OPEN} {RAISE}"),
+        (Counts(pruned=1), f"{ON} {DELETE} {RAISE}"),
+        (Counts(opened_changed=1, pruned=1), f"{ON} {DELETE} {OPEN} {RAISE}"),
+        (Counts(opened_new=1, closes=1, pruned=1), f"{ON} {DELETE} {CLOSE} {OPEN} {RAISE}"),
+    ],
+)
+def test_the_merge_has_the_clauses_that_its_operations_need(counts, expected):
+    assert clauses(counts) == expected
+
+
+def test_what_is_fed_has_operations_interval_and_business_columns():
+    assert fed(Counts(opened_new=1)) == (
+        "SELECT /*+ BROADCAST(fed) */ * FROM (SELECT `__penstock_op`, `__penstock_at`, "
+        "`__penstock_from`, `__penstock_to`, `__penstock_gone`, `id`, `value` "
+        "FROM penstock_staged WHERE `__penstock_op` <> 'pending') fed"
+    )
+
+
+def test_late_rows_are_fed_beside_the_others():
+    assert fed(Counts(pending=2, opened_late=1, opened_new=1)).endswith(
+        "FROM penstock_staged WHERE `__penstock_op` <> 'pending' UNION ALL SELECT "
+        "`__penstock_op`, `__penstock_at`, `__penstock_from`, `__penstock_to`, `__penstock_gone`, "
+        "`id`, `value` FROM penstock_late_staged) fed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "hinted"),
+    [
+        (Counts(opened_new=100_000), True),
+        (Counts(opened_new=100_001), False),
+        (Counts(opened_changed=50_000, closes=50_000), True),
+        (Counts(opened_changed=50_000, closes=50_000, pruned=1), False),
+        (Counts(tombstones=60_000, moves=60_000), False),
+        (Counts(unchanged=10**9, opened_new=1), True),
+    ],
+)
+def test_few_operations_are_broadcast(counts, hinted):
+    assert ("/*+ BROADCAST(fed) */" in fed(counts)) is hinted
+
+
+def test_the_commit_says_what_delta_must_count():
+    counts = Counts(
+        source_rows=4, opened_new=2, opened_changed=1, unchanged=1, closes=1, closed=1, pruned=2
+    )
+
+    found = commit(replace(counts, tombstones=1))
+
+    assert found.expected == {
+        "numTargetRowsInserted": ("M3", 4),
+        "numTargetRowsUpdated": ("M4", 1),
+        "numTargetRowsDeleted": ("M4", 2),
+        "rows after - rows before": ("M5", 2),
+    }
+    assert found.metrics == counts.metrics
+    assert (found.exclusive, found.once) == (True, False)
+
+
+def test_keys_match_as_the_settings_say():
+    both = replace(CHECK, keys=("id", "value"))
+
+    assert clauses(Counts(closes=1), both).startswith(
+        "ON t.`id` = s.`id` AND t.`value` = s.`value` AND t.`_ps_valid_from` = s.`__penstock_at`"
+    )
+    assert clauses(Counts(closes=1), replace(both, match_null_keys=True)).startswith(
+        "ON t.`id` <=> s.`id` AND t.`value` <=> s.`value` AND "
+    )
+
+
+def test_odd_names_are_quoted_everywhere():
+    odd = "`a.b` int, c`d string, ä ö int".replace("`a.b`", "a.b")
+    named = SystemColumns.named("x`")
+    terms = Terms(("a.b",), ColumnsDiffer(None), T, columns=named)
+    system = "x`valid_from timestamp, x`valid_to timestamp, x`is_current boolean"
+
+    sql = clauses(Counts(opened_new=1, closes=1), terms, query=odd, table=f"{odd}, {system}")
+
+    assert sql.startswith("ON t.`a.b` = s.`a.b` AND t.`x``valid_from` = s.`__penstock_at` AND ")
+    assert (
+        "INSERT (`a.b`, `c``d`, `ä ö`, `x``valid_from`, `x``valid_to`, `x``is_current`) "
+        "VALUES (s.`a.b`, s.`c``d`, s.`ä ö`, "
+    ) in sql
+
+
+def test_rows_say_that_they_are_no_tombstones_only_where_the_table_can_tell():
+    without = commit(Counts(opened_new=1)).sql
+    with_it = commit(Counts(opened_new=1), table=f"{QUERY}, {DELETED}").sql
+
+    assert "_ps_is_deleted" not in without
+    assert "false AS `_ps_is_deleted` FROM penstock_staged" in with_it
+    assert "s.`__penstock_to` IS NULL, s.`_ps_is_deleted`)" in with_it
+
+
+def test_H88_the_first_tombstone_brings_the_column_along():
+    sql = commit(Counts(tombstones=1, closes=1), MARKED).sql
+
+    assert (
+        "UNION ALL SELECT 'open' AS `__penstock_op`, CAST(NULL AS TIMESTAMP) AS `__penstock_at`, "
+        f"{AT} AS `__penstock_from`, CAST(NULL AS TIMESTAMP) AS `__penstock_to`, "
+        "true AS `__penstock_gone`, `id` AS `id`, `value` AS `value`, true AS `_ps_is_deleted` "
+        "FROM penstock_tombstones"
+    ) in sql
+    assert "`_ps_is_current`, `_ps_is_deleted`) VALUES" in sql
+
+
+def test_tombstones_keep_columns_that_the_query_lost_and_lack_those_it_gained():
+    sql = commit(
+        Counts(tombstones=1, closes=1),
+        MARKED,
+        query="id int, city string",
+        table=f"id int, note date, {SYSTEM}",
+    ).sql
+
+    assert "`id`, `city`, CAST(NULL AS date) AS `note`, false AS `_ps_is_deleted`" in sql
+    assert "`id` AS `id`, CAST(NULL AS string) AS `city`, `note`, true AS `_ps_is_deleted`" in sql
+
+
+def test_columns_that_the_query_lost_are_left_alone_without_tombstones():
+    assert "note" not in commit(Counts(opened_new=1), table=f"{QUERY}, note date, {SYSTEM}").sql
+
+
+def test_the_wider_of_two_types_is_written():
+    wide = f"id int, value string, n bigint, {SYSTEM}"
+
+    narrow = fed(Counts(opened_new=1), query=f"{QUERY}, n int", table=wide)
+    tombs = fed(
+        Counts(tombstones=1), MARKED, query=f"{QUERY}, n bigint", table=wide.replace("big", "")
+    )
+
+    assert "CAST(`n` AS bigint) AS `n`" in narrow
+    assert "CAST(`n` AS bigint) AS `n`, true AS `_ps_is_deleted` FROM penstock_tombstones" in tombs
+
+
+def test_H152_missing_sets_hold_only_for_keys_that_are_gone():
+    terms = replace(
+        CHECK,
+        missing=HardDeletes.INVALIDATE,
+        missing_sets=(("gone", "true"), ("last seen", AT)),
+    )
+
+    sql = clauses(Counts(closes=1), terms)
+
+    assert (
+        "t.`_ps_is_current` = false, "
+        "t.`gone` = CASE WHEN s.`__penstock_gone` THEN true ELSE t.`gone` END, "
+        f"t.`last seen` = CASE WHEN s.`__penstock_gone` THEN {AT} ELSE t.`last seen` END WHEN"
+    ) in sql
+
+
+def test_a_made_hash_travels_with_every_row():
+    hashed = replace(MARKED, change=HashDiffers("_ps_row_hash", ("value",)))
+
+    sql = commit(
+        Counts(opened_new=1, tombstones=1), hashed, table=f"{QUERY}, {SYSTEM}, _ps_row_hash string"
+    ).sql
+
+    assert sql.count("`value`, `_ps_row_hash`, false AS") == 1
+    assert "`value` AS `value`, `_ps_row_hash`, true AS `_ps_is_deleted`" in sql
+    assert "s.`_ps_is_deleted`, s.`_ps_row_hash`)" in sql
+
+
+# What is staged
+
+
+def test_business_values_are_staged_only_where_rows_are_written_or_shown():
+    sql = staged(sides()[1])
+
+    assert "`id`, CASE WHEN op.op IN ('open', 'pending', 'problem') THEN `value` END" in sql
+
+
+def test_a_missing_key_is_gone_also_where_retention_removes_what_it_ends():
+    assert (
+        "coalesce(`__penstock_class` = 'deleted' AND op.op IN ('close', 'delete') "
+        "AND op.at = `__penstock_at`, false) AS `__penstock_gone`"
+    ) in staged(sides(replace(MARKED, retention=Retention(keep_last=1)))[1])
+
+
+def test_tombstones_take_the_stored_values_of_keys_that_are_gone():
+    made, both = sides(MARKED, table=f"{QUERY}, note date, {DELETED}")
+    split = replace(both, partitioned=True)
+
+    assert tombstones(both) == (
+        "SELECT t.`id`, t.`value`, t.`note` FROM `penstock_target` t LEFT SEMI JOIN "
+        "(SELECT * FROM penstock_staged WHERE `__penstock_gone`) g ON t.`id` = g.`id` "
+        "AND t.`_ps_valid_from` = g.`__penstock_at` WHERE t.`_ps_valid_to` IS NULL"
+    )
+    assert tombstones(split).endswith("WHERE t.`_ps_is_current` = true")
+
+
+# The stages
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        (CHECK, [("penstock_staged", "")]),
+        (replace(CHECK, missing=HardDeletes.INVALIDATE), [("penstock_staged", "")]),
+        (MARKED, [("penstock_staged", ""), ("penstock_tombstones", "deleted")]),
+        (replace(CHECK, retention=Retention(2)), [("penstock_staged", "")]),
+        (EVENT, [("penstock_staged", ""), ("penstock_late_staged", "pending")]),
+        (replace(EVENT, retention=Retention(2)), [("penstock_staged", "")]),
+        (
+            replace(EVENT, missing=HardDeletes.NEW_RECORD),
+            [
+                ("penstock_staged", ""),
+                ("penstock_late_staged", "pending"),
+                ("penstock_tombstones", "deleted"),
+            ],
+        ),
+    ],
+)
+def test_a_run_has_the_stages_that_its_settings_need(terms, expected):
+    assert [(stage.view, stage.when) for stage in work(terms).stages] == expected
+
+
+def test_the_source_is_read_by_the_first_stage_and_nowhere_else():
+    stages = work(replace(EVENT, missing=HardDeletes.NEW_RECORD)).stages
+
+    read = [stage.passing.sql.count("FROM `penstock_query`") for stage in stages if stage.passing]
+    assert read[0] == 1
+    assert sum(read) == 1
+    assert all("penstock_query" not in stage.sql for stage in stages)
+
+
+def test_the_counts_of_late_rows_have_names_of_their_own():
+    first, late = work(EVENT).stages
+
+    assert first.passing.counts.keys().isdisjoint(late.passing.counts)
+    assert all(name.startswith("late_") for name in late.passing.counts)
+    assert "late_source_rows" not in late.passing.counts
+    assert [rule.count for rule in late.rules if not rule.count.startswith("late_")] == []
+
+
+@pytest.mark.parametrize("terms", [CHECK, TIME, EVENT, replace(EVENT, retention=Retention(1))])
+def test_every_rule_has_its_count(terms):
+    for stage in work(terms).stages:
+        assert {rule.count for rule in stage.rules} <= set(stage.passing.counts) | {"late_empty"}
+
+
+def test_nothing_to_write_is_no_commit():
+    decide = work(CHECK).decide
+
+    assert decide({"source_rows": 3, "unchanged": 3}) is None
+    assert decide({"source_rows": 1, "opened_new": 1}) is not None
+
+
+@pytest.mark.parametrize("seen", [{"source_rows": 2, "unchanged": 1}, {"closed": 1, "closes": 1}])
+def test_counts_that_disagree_make_no_commit(seen):
+    with pytest.raises(IdentityError):
+        work(CHECK).decide(seen)
+
+
+def test_what_was_counted_is_told_and_nothing_where_nothing_was_looked_at():
+    told = work(CHECK).told
+
+    assert told({"source_rows": 1, "unchanged": 1}) == Counts(source_rows=1, unchanged=1).metrics
+    assert told({}) == {}
+
+
+# The first run
+
+
+@pytest.mark.parametrize(
+    "terms", [CHECK, TIME, MARKED, replace(CHECK, retention=Retention(keep_last=1))]
+)
+def test_a_first_run_guards_its_rows_as_it_writes_them_and_looks_only_after_a_refusal(terms):
+    first = work(terms, table="")
+
+    assert first.stages == ()
+    assert "raise_error('penstock:history-guard: " in first.decide({}).sql
+    assert [stage.view for stage in first.again.stages] == ["penstock_staged"]
+
+
+@pytest.mark.parametrize("terms", [EVENT, replace(TIME, ignore_null_time=True)])
+def test_a_first_run_whose_counts_no_guard_can_give_classifies_before_it_writes(terms):
+    first = work(terms, table="")
+
+    commit = first.decide({"source_rows": 3, "opened_new": 2, "ignored": 1})
+
+    assert [stage.view for stage in first.stages] == ["penstock_staged"]
+    assert first.again is None
+    assert "history-guard" not in commit.sql
+    assert commit.sql.endswith("FROM penstock_staged WHERE `__penstock_op` = 'open'")
+    assert commit.expected == {"numOutputRows": ("M3", 2)}
+    assert commit.metrics["ignored"] == 1
+
+
+def test_the_columns_of_a_new_table_are_the_querys_then_the_system_columns():
+    sql = work(replace(MARKED, change=HashDiffers("_ps_row_hash", ("value",))), table="").decide({})
+
+    assert (
+        f"AS SELECT `id`, `value`, `at`, {AT} AS `_ps_valid_from`, CAST(NULL AS TIMESTAMP) AS "
+        "`_ps_valid_to`, true AS `_ps_is_current`, false AS `_ps_is_deleted`, `_ps_row_hash` FROM ("
+    ) in sql.sql
+    assert "'penstock.history' = '{}'" in sql.sql
+    assert sql.exclusive
+
+
+# Terms and retention
+
+
+def test_a_snapshots_terms_are_its_settings_at_a_moment_with_the_retention_of_the_run():
+    snapshot = Snapshot(
+        ("id",),
+        NewerThan("at"),
+        hard_deletes=HardDeletes.INVALIDATE,
+        match_null_keys=True,
+        ignore_null_time=True,
+        retention=Retention(keep_last=9),
+    )
+
+    assert terms_of(snapshot, T, Retention(keep_last=1), allow_empty=True) == Terms(
+        ("id",),
+        NewerThan("at"),
+        T,
+        missing=HardDeletes.INVALIDATE,
+        match_null_keys=True,
+        ignore_null_time=True,
+        allow_empty=True,
+        retention=Retention(keep_last=1),
+    )
+
+
+def test_the_run_timestamp_is_written_in_utc_to_the_microsecond():
+    east = dt.timezone(dt.timedelta(hours=2))
+    moment = dt.datetime(2024, 6, 1, 2, 0, 0, 7, tzinfo=east)
+
+    assert replace(CHECK, moment=moment).at == "TIMESTAMP '2024-06-01T00:00:00.000007Z'"
+
+
+@pytest.mark.parametrize(
+    ("retention", "condition"),
+    [
+        (Retention(keep_last=1), "(r > 1)"),
+        (Retention(keep_last=3), "(r > 1 AND r > 3)"),
+        (Retention(keep_days=30), "(r > 1 AND old)"),
+        (Retention(keep_last=3, keep_days=30), "(r > 1 AND r > 3 AND old)"),
+    ],
+)
+def test_a_version_goes_when_every_setting_marks_it_and_the_newest_never(retention, condition):
+    assert goes(retention, "r", "old") == condition
+
+
+def test_days_are_counted_back_from_the_run_timestamp():
+    month = replace(CHECK, retention=Retention(keep_days=31))
+
+    assert horizon(month) == "TIMESTAMP '2024-05-01T00:00:00.000000Z'"
+
+
+@pytest.mark.parametrize(
+    ("retention", "where"),
+    [
+        (Retention(keep_last=3), "rank >= 3"),
+        (Retention(keep_days=31), "rank >= 1 AND until <= TIMESTAMP '2024-05-01T00:00:00.000000Z'"),
+        (
+            Retention(keep_last=3, keep_days=31),
+            "rank >= 3 AND until <= TIMESTAMP '2024-05-01T00:00:00.000000Z'",
+        ),
+    ],
+)
+def test_candidates_are_ranked_by_key_and_interval_alone(retention, where):
+    assert candidates(sides(replace(CHECK, retention=retention))[1]) == (
+        "SELECT `id`, collect_list(struct(at, rank)) AS `__penstock_old` FROM (SELECT `id`, "
+        "`_ps_valid_from` AS at, `_ps_valid_to` AS until, row_number() OVER (PARTITION BY `id` "
+        "ORDER BY `_ps_valid_from` DESC) AS rank FROM `penstock_target`) "
+        f"WHERE {where} GROUP BY `id`"
+    )
+
+
+def test_candidates_without_a_retention_are_a_bug():
+    with pytest.raises(ValueError, match="no retention"):
+        candidates(sides()[1])
