@@ -28,7 +28,7 @@ def test_a_new_project_loads_without_a_finding(template, tmp_path):
     assert load_project(tmp_path / "shop", environ={}).findings == ()
 
 
-def test_the_demo_shows_a_view_an_append_a_merge_and_a_table(tmp_path):
+def test_the_demo_shows_a_view_an_append_a_merge_a_table_and_a_snapshot(tmp_path):
     init(tmp_path, "demo")
 
     models = load_project(tmp_path, environ={}).models
@@ -41,6 +41,7 @@ def test_the_demo_shows_a_view_an_append_a_merge_and_a_table(tmp_path):
         "flights_clean": "view",
         "planes": "merge",
         "planes_clean": "view",
+        "planes_history": "snapshot",
         "seats_by_route": "table",
         "weather_clean": "view",
     }
