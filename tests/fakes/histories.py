@@ -67,6 +67,7 @@ COMBINATIONS: dict[str, Snapshot] = {
     "keep_last": replace(CK, retention=Retention(keep_last=1)),
     "keep_days_invalidate": replace(CK, hard_deletes=INVALIDATE, retention=Retention(keep_days=30)),
     "keep_both": replace(TS, retention=Retention(keep_last=2, keep_days=30)),
+    "new_record_keep_one": replace(CK, hard_deletes=NEW_RECORD, retention=Retention(keep_last=1)),
     "new_record_keep_last": replace(
         TS, hard_deletes=NEW_RECORD, match_null_keys=True, retention=Retention(keep_last=2)
     ),

@@ -58,7 +58,7 @@ def run(  # the flags of the command
         full_refresh=full_refresh,
         threads=threads,
         fail_fast=fail_fast,
-        as_of=parse_moment(as_of) if isinstance(as_of, str) else as_of,
+        as_of=_moment(as_of),
     )
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
     try:
@@ -116,7 +116,7 @@ def snapshot_run(  # the flags of the command
         full_refresh=full_refresh,
         threads=threads,
         fail_fast=fail_fast,
-        as_of=parse_moment(as_of) if isinstance(as_of, str) else as_of,
+        as_of=_moment(as_of),
         snapshot=asked,
     )
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
@@ -142,6 +142,11 @@ def snapshot_verify(
         return verify(shop, (model,))[0]
     finally:
         shop.close()
+
+
+def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
+    """Read a time; without an offset it is UTC."""
+    return None if given is None else parse_moment(str(given))
 
 
 def _run(shop: Shop, request: RunRequest) -> RunReport:

@@ -80,6 +80,13 @@ def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaP
     if head is not None and record is not None and head.version == record.settled_version:
         return DeltaPin(record.table_id, head.version)
     facts = shop.log.facts(uri)
+    model = shop.project.models.get(name.name)
+    if facts is None and model is not None and model.is_snapshot:
+        raise TableError(
+            "snapshot-not-built",
+            f"snapshot {model.name!r} has no table yet",
+            hint=f"penstock snapshot run --select {model.name}",
+        )
     if facts is None:
         raise TableError(
             "upstream-not-built",

@@ -195,8 +195,9 @@ def history_refusal(
     model: Model, seen: Observed, record: ModelRecord | None, reason: Reason, now: Now
 ) -> PenstockError | None:
     """Give what forbids a run that builds on the history there is."""
-    if seen.clutter and record is None:
-        return _not_delta(model)
+    cluttered = not_delta(model, seen, record)
+    if cluttered is not None:
+        return cluttered
     if reason.state is State.MISSING:
         return _missing(model, reason)
     if seen.facts is None:
@@ -253,7 +254,10 @@ def _foreign(model: Model) -> TableError:
     )
 
 
-def _not_delta(model: Model) -> TableError:
+def not_delta(model: Model, seen: Observed, record: ModelRecord | None) -> TableError | None:
+    """Refuse a folder of foreign files; those of a first run that failed may be written over."""
+    if not seen.clutter or record is not None:
+        return None
     return TableError(
         "target-not-delta",
         f"the folder of {model.table} holds files and no Delta table",

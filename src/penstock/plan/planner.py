@@ -12,7 +12,7 @@ from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.drift import drift
-from penstock.plan.history import history_refusal, must_look
+from penstock.plan.history import history_refusal, must_look, not_delta
 from penstock.plan.layout import LayoutChange, layout_change
 from penstock.plan.values import (
     Blocked,
@@ -99,10 +99,13 @@ class _Planner:
             seen = self.now.targets.get(model.name, Observed())
             return history_refusal(model, seen, self.records.get(model.name), reason, self.now)
         error = _refusal(model, reason, self.options)
-        if error is not None or not model.is_snapshot or self.options.full_refresh:
+        if error is not None or not model.is_snapshot:
             return error
         seen = self.now.targets.get(model.name, Observed())
-        return history_refusal(model, seen, self.records.get(model.name), reason, self.now)
+        record = self.records.get(model.name)
+        if self.options.full_refresh:
+            return not_delta(model, seen, record)
+        return history_refusal(model, seen, record, reason, self.now)
 
     def _leave(self, model: Model, waits: tuple[str, ...]) -> None:
         """Plan no build of a model; its properties and comments may still need a step."""

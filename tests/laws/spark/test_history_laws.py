@@ -15,7 +15,7 @@ from fakes.histories import COMBINATIONS, packs
 from fakes.history_table import HistoryTable
 from fakes.oracle import run
 
-# 10 sequences in each pack: 20 combinations make 200 in the gate, and 5,000 in `make test-laws`.
+# 10 sequences in each pack: 21 combinations make 210 in the gate, and 5,250 in `make test-laws`.
 SIZE = 10
 deep = settings.default.max_examples > 100
 # Compiling Java for each statement takes longer than these rows; other tests compile.
