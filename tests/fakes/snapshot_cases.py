@@ -115,6 +115,7 @@ class Chronicle:
         self._results: dict[tuple[str, int], ModelResult] = {}
         self._versions: dict[tuple[str, int], int] = {}
         self._files: dict[tuple[str, int], frozenset[str]] = {}
+        self._read: dict[tuple[str, int], list[str]] = {}
         place.source("feed", "c STRING, w ARRAY<STRING>")
         for number in range(1, 1 + max(len(case.extracts) for case in self._cases.values())):
             with standing_in("Europe/Amsterdam" if number == cases.abroad else "UTC", place):
@@ -153,6 +154,11 @@ class Chronicle:
 
     def versions(self, name: str, version: int) -> list[str]:
         """Write a table as the specification does; check that `is_current` says the same."""
+        if (name, version) not in self._read:
+            self._read[name, version] = self._written(name, version)
+        return self._read[name, version]
+
+    def _written(self, name: str, version: int) -> list[str]:
         frame = self.place.spark.read.option("versionAsOf", version).format("delta")
         frame = frame.load(str(self.place.root / "warehouse" / "m" / name))
         texts = frame.selectExpr(*[f"cast(`{column}` as string)" for column in frame.columns])

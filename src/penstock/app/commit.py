@@ -271,6 +271,8 @@ def outcome_of(
             told.get("numTargetRowsDeleted", 0),
             late,
         )
+    elif commit.operation == "UPDATE":
+        rows = RowCounts(0, told.get("numUpdatedRows", 0), 0, late)
     else:
         copied = told.get("numCopiedRows", 0)
         rows = RowCounts(
