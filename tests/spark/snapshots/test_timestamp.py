@@ -116,7 +116,7 @@ flagged = CASES.add("flagged", TS, "1 a true", columns="id INT, value STRING, up
 def test_H29_updated_at_may_be_text_that_is_a_time(runs) -> None:
     assert runs.told(worded, 2) == Told("success", 1, CHANGED, MOVED)
     assert runs.error(worded, 3) == (
-        "updated-at-not-a-time: 1 rows in the source of 'worded' have a updated_at that is no time "
+        "updated-at-not-a-time: 1 rows in the source of 'worded' have no time in their updated_at "
         "(e.g. id=1 soon)"
     )
     assert runs.error(flagged, 1) == "updated-at-type: updated_at 'updated_at' is BOOLEAN"

@@ -118,7 +118,7 @@ class _Kept:
         return Rule(
             f"{self.prefix}no_times",
             "updated-at-not-a-time",
-            f"{{count}} rows in the source of {self.model!r} have a {column} that is no time "
+            f"{{count}} rows in the source of {self.model!r} have no time in their {column} "
             "(e.g. {samples})",
             "convert it in the SELECT to a TIMESTAMP",
             self._samples(NO_TIME, value),
