@@ -11,6 +11,9 @@ SMALL = {
     "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    # Compiling Java takes longer than a few rows; the tests that start processes do compile.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
