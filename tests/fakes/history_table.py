@@ -18,7 +18,6 @@ from penstock.core.history import Snapshot
 from penstock.core.model import Layout
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.relation import DeltaRead, Relation
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.step import Intent, StepKind
 from penstock.engine.delta_log import DeltaLog
@@ -181,9 +180,3 @@ def utc(value: object) -> object:
     if isinstance(value, dt.datetime) and value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     return value
-
-
-def business(schema: Schema, settings: Snapshot) -> tuple[Column, ...]:
-    """Give the columns that are not penstock's."""
-    system = {name.lower() for name in settings.columns.names}
-    return tuple(column for column in schema.columns if column.name.lower() not in system)

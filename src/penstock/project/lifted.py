@@ -12,6 +12,20 @@ from penstock.core.findings import Finding, Location
 from penstock.project.values import Path, Plain, is_true, mapping_of, text_of, texts_of
 
 NESTED = "snapshot"
+OF_SNAPSHOTS = (
+    "strategy",
+    "updated_at",
+    "check_cols",
+    "valid_from",
+    "compare_rows",
+    "hard_deletes",
+    "null_updated_at",
+    "allow_empty",
+    "row_hash",
+    "retention",
+    "layout",
+    "system_columns",
+)
 KEYS = frozenset(
     {
         "materialized",
@@ -39,18 +53,7 @@ KEYS = frozenset(
         "meta",
         "columns",
         "enabled",
-        "strategy",
-        "updated_at",
-        "check_cols",
-        "valid_from",
-        "compare_rows",
-        "hard_deletes",
-        "null_updated_at",
-        "allow_empty",
-        "row_hash",
-        "retention",
-        "layout",
-        "system_columns",
+        *OF_SNAPSHOTS,
     }
 )
 _ALIASES = {

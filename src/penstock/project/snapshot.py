@@ -15,25 +15,11 @@ from penstock.core.history import (
     SystemColumns,
 )
 from penstock.project.config import Config
-from penstock.project.lifted import KEYS, NESTED
+from penstock.project.lifted import KEYS, NESTED, OF_SNAPSHOTS
 from penstock.project.nearest import nearest
 from penstock.project.values import Plain, is_true, mapping_of, text_of, texts_of
 
-SETTINGS = (
-    NESTED,
-    "strategy",
-    "updated_at",
-    "check_cols",
-    "valid_from",
-    "compare_rows",
-    "hard_deletes",
-    "null_updated_at",
-    "allow_empty",
-    "row_hash",
-    "retention",
-    "layout",
-    "system_columns",
-)
+SETTINGS = (NESTED, *OF_SNAPSHOTS)
 _IDLE = {
     "timestamp": ("check_cols",),
     "check": ("updated_at", "compare_rows", "null_updated_at"),

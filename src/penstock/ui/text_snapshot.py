@@ -38,9 +38,8 @@ def _lines(report: RunReport) -> Iterator[str]:
     if not report.results and not report.interrupted:
         yield "no snapshot models in this project"
         return
-    yield f"run {report.run_id[:8]}  {report.run_timestamp:%Y-%m-%d %H:%M:%S} UTC".replace(
-        "run   ", "run  "
-    )
+    head = f"run {report.run_id[:8]}".rstrip()  # a dry run has no id
+    yield f"{head}  {report.run_timestamp:%Y-%m-%d %H:%M:%S} UTC"
     if report.dry_run:
         yield "dry run: nothing is written"
     columns = {

@@ -16,12 +16,16 @@ from penstock.strategies.history.words import (
     CHANGED,
     CLASS,
     CLOSE_TO,
+    COPIES,
     EARLY,
     FROM,
     IGNORED,
     IN_SCOPE,
     IN_SOURCE,
     IN_TABLE,
+    NO_TIME,
+    NULL_KEY,
+    NULL_TIME,
     OLD,
     OPEN_TO,
     OPS,
@@ -99,7 +103,7 @@ def _joined(sides: Sides) -> Iterator[str]:
         yield f"s.{quoted(terms.made_hash.column)}"
     yield f"s.{TIME}"
     yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in MARKS)
-    yield "coalesce(s.`__penstock_copies`, 0) AS `__penstock_copies`"
+    yield f"coalesce(s.{COPIES}, 0) AS {COPIES}"
     yield f"coalesce(s.{PLACE}, 1) AS {PLACE}"
     if not stored:
         yield f"CAST(NULL AS TIMESTAMP) AS {AT}"
@@ -128,9 +132,9 @@ def keys_of_both(sides: Sides) -> Iterator[str]:
 MARKS = (
     IN_SOURCE,
     IGNORED,
-    "`__penstock_null_key`",
-    "`__penstock_null_time`",
-    "`__penstock_no_time`",
+    NULL_KEY,
+    NULL_TIME,
+    NO_TIME,
 )
 
 
