@@ -8,12 +8,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.app.drift_entry import audit, backfill, diff, history, rollback, sync
+    from penstock.app.drift_reports import (
+        AuditReport,
+        DiffReport,
+        HistoryReport,
+        StatusReport,
+    )
     from penstock.app.entry import load, run, snapshot_run, snapshot_verify, status
     from penstock.app.reports import ModelResult, RunReport
     from penstock.app.verifying import VerifyReport, Violation
     from penstock.core.errors import PenstockError, ProjectError
 
 _HOMES = {
+    "audit": "penstock.app.drift_entry",
+    "backfill": "penstock.app.drift_entry",
+    "diff": "penstock.app.drift_entry",
+    "history": "penstock.app.drift_entry",
+    "rollback": "penstock.app.drift_entry",
+    "sync": "penstock.app.drift_entry",
+    "AuditReport": "penstock.app.drift_reports",
+    "DiffReport": "penstock.app.drift_reports",
+    "HistoryReport": "penstock.app.drift_reports",
+    "StatusReport": "penstock.app.drift_reports",
     "load": "penstock.app.entry",
     "run": "penstock.app.entry",
     "snapshot_run": "penstock.app.entry",
@@ -28,17 +45,27 @@ _HOMES = {
 }
 
 __all__ = [
+    "AuditReport",
+    "DiffReport",
+    "HistoryReport",
     "ModelResult",
     "PenstockError",
     "ProjectError",
     "RunReport",
+    "StatusReport",
     "VerifyReport",
     "Violation",
+    "audit",
+    "backfill",
+    "diff",
+    "history",
     "load",
+    "rollback",
     "run",
     "snapshot_run",
     "snapshot_verify",
     "status",
+    "sync",
 ]
 
 

@@ -48,7 +48,10 @@ def test_penstock_alone_prints_its_help(call):
     assert call().code == 0
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["run", "--help"], ["list", "--nope"]])
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--help"], ["run", "--help"], ["sync", "--help"], ["rollback"], ["list", "--nope"]],
+)
 def test_help_imports_nothing_slow(words):
     code = (
         "import sys; from penstock.ui.cli.main import main\n"

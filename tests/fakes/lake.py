@@ -203,7 +203,7 @@ class FakeLog:
 
     lake: FakeLake
 
-    def head(self, uri: str) -> Head | None:
+    def head(self, uri: str, hint: int | None = None) -> Head | None:
         table = self.lake.tables.get(uri)
         if table is None:
             return None

@@ -18,7 +18,7 @@ class FakeLog:
     described: Mapping[str, TableFacts] = field(default_factory=dict)
     listings: Mapping[str, Listing] = field(default_factory=dict)
 
-    def head(self, uri: str) -> Head | None:
+    def head(self, uri: str, hint: int | None = None) -> Head | None:
         commits = self.tables.get(uri, ())
         return Head(commits[-1].version, commits[-1].step) if commits else None
 

@@ -13,11 +13,22 @@ from hypothesis import strategies as st
 from contracts.store_cases import ELSEWHERE, HERE, LEASE, OTHER, OURS
 from fakes.clock import FixedClock
 from penstock.core.errors import PenstockError
+from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
+from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.ports import RebuiltStep
+from penstock.core.ranges import numbers, of_numbers
 from penstock.core.records import Status, WatermarkChange
-from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.step import (
+    Intent,
+    Outcome,
+    PartitionRows,
+    RowCounts,
+    StepFailure,
+    StepKind,
+)
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window
 from penstock.state.memory import MemoryStore
@@ -26,6 +37,7 @@ from penstock.state.open import open_store
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 COUNT = st.integers(0, 2**62)
+STEP_SEQ = st.integers(0, 9)
 TIME = st.builds(
     lambda seconds, micros: EPOCH + dt.timedelta(seconds=seconds, microseconds=micros),
     st.integers(0, 32_000_000_000),
@@ -46,7 +58,17 @@ PIN = st.one_of(
 )
 MARK = st.builds(Watermark, st.sampled_from(["a", "b"]), st.sampled_from(["x", "y"]), VALUE)
 MODEL = st.sampled_from(["orders", "lines", "mart.é"])
-INTENT = st.builds(
+FINGERPRINT = st.builds(
+    Fingerprint,
+    *(TEXT,) * 4,
+    version=st.integers(1, 3),
+    revision=st.integers(0, 1),
+    effective_from=st.none() | st.dates(),
+    schema=st.sampled_from(["", "text"]),
+    yaml=TEXT,
+    parser=TEXT,
+)
+WHOLE_INTENT = st.builds(
     Intent,
     step=st.just(""),
     run=st.just(""),
@@ -58,7 +80,7 @@ INTENT = st.builds(
     reason=TEXT,
     triggered_by=TEXT,
     run_timestamp=TIME,
-    fingerprint=st.builds(Fingerprint, TEXT, TEXT, TEXT, TEXT),
+    fingerprint=FINGERPRINT,
     partitions=st.sampled_from([("*",), ("2024-01-01..2024-01-31", "2024-03-01")]),
     inputs=st.lists(st.builds(InputPin, TEXT, PIN), max_size=3, unique_by=lambda p: p.input).map(
         tuple
@@ -70,8 +92,23 @@ INTENT = st.builds(
     watermarks=st.lists(MARK, max_size=3, unique_by=lambda m: m.key).map(tuple),
     lowers_watermarks=st.booleans(),
     base_version=st.none() | COUNT,
+    restores=st.integers(0, 9),
 )
-BUILD = INTENT.filter(lambda intent: intent.kind is not StepKind.ALTER)
+ORDS = st.sets(st.integers(0, 2), min_size=1).map(of_numbers)  # few, so that steps meet
+
+
+def on_grid(intent, grid, ords):
+    return replace(intent, grid=grid, partitions=write_ranges(grid, ords))
+
+
+CUT_INTENT = st.builds(
+    on_grid,
+    WHOLE_INTENT,
+    st.sampled_from([Grid(Grain.DAY), Grid(Grain.DAY), Grid(Grain.RANGE, 0, 250, 100)]),
+    ORDS,
+)
+INTENT = WHOLE_INTENT | CUT_INTENT
+BUILDS = (StepKind.BUILD, StepKind.SEED)
 OUTCOME = st.builds(
     Outcome,
     version=st.none() | COUNT,
@@ -81,6 +118,31 @@ OUTCOME = st.builds(
     bytes_written=COUNT,
     metrics=st.dictionaries(TEXT, COUNT, max_size=2),
     duration_ms=COUNT,
+    partitions=st.lists(
+        st.builds(PartitionRows, st.integers(0, 2), st.none() | COUNT, st.none() | COUNT),
+        max_size=3,
+        unique_by=lambda each: each.ord,
+    ).map(tuple),
+)
+REBUILT = st.builds(
+    RebuiltStep,
+    st.builds(lambda i, n: replace(placed(i, f"log-{n}", HERE), step_seq=n), INTENT, STEP_SEQ),
+    OUTCOME,
+    TIME,
+)
+SPANS = st.dictionaries(TEXT, st.none() | st.just(()) | st.just(((0, 5), (8, 9))), max_size=2)
+TOUCHED = st.builds(
+    Touched,
+    st.integers(0, 5),
+    TIME,
+    TEXT,
+    step=st.sampled_from(["", "step-0", "log-1"]),
+    store=TEXT,
+    user=TEXT,
+    spans=SPANS,
+)
+SEEN = st.builds(
+    Seen, st.sampled_from(["raw.a", "raw.b"]), st.sampled_from(["x", "y"]), st.integers(0, 9)
 )
 FAILURE = st.builds(StepFailure, TEXT, TEXT, TEXT, TEXT)
 HOLDER = st.sampled_from([HERE, OTHER, ELSEWHERE])
@@ -89,6 +151,10 @@ RUNS = [holder.run for holder in (HERE, OTHER, ELSEWHERE)]
 DEED = st.one_of(
     st.tuples(st.just("begin"), INTENT, HOLDER, st.none() | st.integers(0, 3)),
     st.tuples(st.just("begin"), INTENT, HOLDER, st.none()),
+    st.tuples(st.just("build"), CUT_INTENT, OUTCOME),
+    st.tuples(st.just("build"), INTENT, OUTCOME),
+    st.tuples(st.just("rebuild"), st.lists(REBUILT, max_size=2)),
+    st.tuples(st.just("note"), SEEN, st.lists(TOUCHED, max_size=2)),
     st.tuples(st.just("finish"), STEP, OUTCOME, st.booleans()),
     st.tuples(st.just("finish"), STEP, OUTCOME, st.just(False)),
     st.tuples(st.just("fail"), STEP, FAILURE, st.booleans()),
@@ -101,6 +167,11 @@ DEED = st.one_of(
 )
 
 
+def whole(kinds):
+    """Give steps of these kinds of models that are one partition."""
+    return WHOLE_INTENT.filter(lambda intent: intent.kind in kinds)
+
+
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
     """Make an SQLite store once; examples copy it."""
@@ -109,7 +180,7 @@ def empty(tmp_path_factory):
     return file
 
 
-@given(intent=BUILD, outcome=OUTCOME, texts=st.dictionaries(TEXT, TEXT, max_size=2))
+@given(intent=whole(BUILDS), outcome=OUTCOME, texts=st.dictionaries(TEXT, TEXT, max_size=2))
 def test_a_step_reads_back_as_it_was_written(empty, intent, outcome, texts):
     for store, clock in stores(empty):
         given_step = placed(intent, "step-1", HERE)
@@ -138,6 +209,31 @@ def test_a_step_reads_back_as_it_was_written(empty, intent, outcome, texts):
             outcome.rows.written,
             outcome.bytes_written,
         )
+
+
+@given(intent=CUT_INTENT, outcome=OUTCOME)
+def test_partitions_read_back_as_they_were_written(empty, intent, outcome):
+    for store, clock in stores(empty):
+        step = placed(replace(intent, kind=StepKind.BUILD), "step-1", HERE)
+        store.journal.begin(step, {}, HERE, None)
+        store.journal.finish("step-1", outcome)
+        record = store.records.partitions()[intent.model]
+        mark = store.records.marks()[1]
+        settled = outcome.settled_version if outcome.version is None else outcome.version
+
+        assert mark == intent.fingerprint
+        assert store.records.step_pins(intent.model) == {
+            1: {pin.input: pin.pin for pin in intent.inputs}
+        }
+        assert [
+            (group.fingerprint, group.status, group.low, group.high, group.settled_low)
+            for group in record.groups
+        ] == [(1, Status.SUCCESS, intent.ords[0][0], intent.ords[-1][1], settled)]
+        assert {
+            (number, run.commit_version, run.executed_at)
+            for run in store.records.runs(intent.model)
+            for number in range(run.low, run.high + 1)
+        } == {(number, outcome.version, clock.now()) for number in numbers(intent.ords)}
 
 
 @given(deeds=st.lists(DEED, max_size=14))
@@ -199,6 +295,9 @@ def do(store, clock, name, deed):
         case ("begin", intent, holder, planned_on):
             step = placed(intent, name, holder)
             return journal.begin(step, {"text": name}, holder, planned_on)
+        case ("build", intent, outcome):
+            journal.begin(placed(intent, name, HERE), {"text": name}, HERE, None)
+            return journal.finish(name, outcome)
         case ("finish", number, outcome, recovered):
             return journal.finish(f"step-{number}", outcome, recovered=recovered)
         case ("fail", number, failure, recovered):
@@ -211,8 +310,18 @@ def do(store, clock, name, deed):
             return journal.end_run(run, Status.FAILED)
         case ("unlock", model):
             return journal.unlock(f"mart.{model}")
+        case _:
+            return do_beside(store, clock, deed)
+
+
+def do_beside(store, clock, deed):
+    match deed:
         case ("wait", seconds):
             return clock.advance(seconds=seconds)
+        case ("rebuild", steps):
+            return store.archive.rebuild(steps)
+        case ("note", seen, commits):
+            return store.records.note(seen, commits)
         case ("mark", model, mark, is_reset, who):
             value = None if is_reset else str(mark.value)
             change = WatermarkChange(
@@ -230,7 +339,21 @@ def remembered(store):
         (
             sorted(records.items()),
             sorted(pins.items()),
-            [store.records.history(model, 99) for model in known],
+            [store.records.history(model, None) for model in known],
+            [store.records.history(model, 3, "1970-01-02") for model in known],
+            [store.records.steps_of(model) for model in known],
+            [store.records.runs(model) for model in known],
+            [store.records.step_pins(model) for model in known],
+            {name: replace(r, pins={}) for name, r in store.records.partitions().items()},
+            [
+                sorted(
+                    (n, p.kind, p.version, p.steps, sorted(p.table_ids)) for n, p in r.pins.items()
+                )
+                for r in store.records.partitions().values()
+            ],
+            store.records.marks(),
+            store.records.seen(),
+            [store.records.touched(name, 1) for name in ("raw.a", "raw.b")],
             [store.records.watermark_history(model) for model in known],
             sorted(store.records.last_results().items()),
             store.records.text("text"),

@@ -46,7 +46,10 @@ class Committer:
     def __init__(
         self, shop: Shop, context: Context, where: Location | None, planned_on: int | None
     ) -> None:
-        """Take what the steps of a run share; `planned_on` is the step that was planned on."""
+        """Take what the steps of a run share; `planned_on` is the step that was planned on.
+
+        Steps of the same run that came after it do not count.
+        """
         self._shop = shop
         self._where = where
         self._context = context
@@ -68,21 +71,26 @@ class Committer:
         begun = self._begin(intent)
         return self._finish(begun, self._unchanged(begun, late))
 
-    def alter(self, session: StepSession, build: Intent, statement: Commit) -> Ended:
-        """Make a metadata change as a step of its own, beside or before the build's step."""
+    def alter(
+        self,
+        session: StepSession,
+        build: Intent,
+        statement: Commit,
+        kind: StepKind = StepKind.ALTER,
+    ) -> Ended:
+        """Make a change that must come before the build as a step of its own."""
         intent = replace(
             build,
             step=self._shop.clock.new_id(),
-            kind=StepKind.ALTER,
+            kind=kind,
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
         )
         begun = self._begin(intent)
+        self._shop.fault(f"begun-{kind}")
         self._commit(session, begun, statement)
-        ended = self._finish(begun, self._outcome(begun, None))
-        self._planned_on = ended.intent.step_seq
-        return ended
+        return self._finish(begun, self._outcome(begun, None))
 
     def build(self, session: StepSession, intent: Intent, work: Work, late: int | None) -> Ended:
         """Run the stages, then the one commit; then write down what that commit did."""
@@ -100,7 +108,7 @@ class Committer:
         return self._finish(begun, outcome)
 
     def _begin(self, intent: Intent) -> Intent:
-        contents = self._context.contents(intent.model)
+        contents = self._context.contents(intent)
         journal = self._shop.writing.journal
 
         def begin() -> Intent:
@@ -185,7 +193,8 @@ class Committer:
         commit = self._commit_of(intent)
         if commit is None:
             return self._unchanged(intent, late)
-        return outcome_of(commit, self._table_id(intent, commit), intent, late)
+        outcome = outcome_of(commit, self._table_id(intent, commit), intent, late)
+        return with_partitions(self._shop, intent, outcome)
 
     def _commit_of(self, intent: Intent) -> LogCommit | None:
         if not intent.uri:
@@ -280,6 +289,19 @@ def outcome_of(
         )
     size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
     return Outcome(commit.version, table_id, commit.version, rows, size, told)
+
+
+def with_partitions(shop: Shop, intent: Intent, outcome: Outcome) -> Outcome:
+    """Add what a commit wrote to each partition, where its files tell."""
+    model = shop.project.models.get(intent.model)
+    settings = model.partition if model else None
+    if settings is None or outcome.version is None or intent.kind is not StepKind.BUILD:
+        return outcome
+    found = shop.places.written(intent.uri, outcome.version, settings.field, settings.type)
+    if found is None:
+        return outcome
+    rows = tuple(replace(each, ord=intent.grid.at(place)) for place, each in found.items())
+    return replace(outcome, partitions=tuple(sorted(rows, key=lambda each: each.ord)))
 
 
 def waiting(begin: Callable[[], Intent], seconds: float) -> Intent:

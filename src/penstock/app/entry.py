@@ -11,10 +11,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.app.drift_reports import StatusReport
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest, SnapshotRequest, check_snapshot_flags
+from penstock.app.request import (
+    Range,
+    RunRequest,
+    SnapshotRequest,
+    StatusRequest,
+    check_snapshot_flags,
+)
 from penstock.app.shop import Shop, parse_moment
-from penstock.app.status import StatusReport
 from penstock.app.wire import Where, open_project, open_shop
 from penstock.core.project import Project
 
@@ -40,6 +46,9 @@ def run(  # the flags of the command
     exclude: Sequence[str] = (),
     target: str | None = None,
     variables: Mapping[str, str] | None = None,
+    date: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
     full_refresh: bool = False,
     dry_run: bool = False,
     as_of: dt.datetime | str | None = None,
@@ -59,6 +68,7 @@ def run(  # the flags of the command
         threads=threads,
         fail_fast=fail_fast,
         as_of=_moment(as_of),
+        range=Range(date or from_, date or to),
     )
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
     try:
@@ -67,20 +77,28 @@ def run(  # the flags of the command
         shop.close()
 
 
-def status(
+def status(  # the flags of the command
     project: str | Path = ".",
     *,
     select: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    states: Sequence[str] = (),
+    from_: str | None = None,
+    to: str | None = None,
+    days: int | None = None,
+    as_of: dt.datetime | str | None = None,
     target: str | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> StatusReport:
-    """Say of every selected model whether it is current, as `penstock status`; starts no JVM."""
+    """Say of every partition of the selected models whether it is current; start no JVM."""
     from penstock.app.status import status as look
 
+    request = StatusRequest(
+        tuple(select), tuple(exclude), tuple(states), Range(from_, to, days), _moment(as_of)
+    )
     shop = open_shop(Where(Path(project), target, variables or {}))
     try:
-        return look(shop, tuple(select), tuple(exclude))
+        return look(shop, request)
     finally:
         shop.close()
 

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import marked_histories, pin_inputs
+from penstock.app.intents import intent_of
 from penstock.app.look import Looked, Looking, table_gone
+from penstock.app.partitions import execute_partitions
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.history import Snapshot
-from penstock.core.model import Append, Merge, Model, Table
+from penstock.core.model import Append, Merge, Model, Partition, Table
 from penstock.core.model import View as ViewStrategy
 from penstock.core.ports import StepSession
 from penstock.core.statement import Commit, Work
-from penstock.core.step import Intent, StepKind
+from penstock.core.step import Intent
 from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.layout import layout_change
 from penstock.plan.values import Step
@@ -34,6 +36,8 @@ def execute(shop: Shop, context: Context, step: Step) -> Ended:
     An error before `begin` is recorded without a lease; one after it fails the begun step. What
     raises is a `PenstockError`, or a bug.
     """
+    if step.partitions:
+        return execute_partitions(shop, context, step)
     model = shop.project.models[step.model]
     committer = Committer(shop, context, model.where, step.planned_on)
     intent = intent_of(shop, context, step, model)
@@ -75,23 +79,6 @@ def _only_alter(
     if ended is None:
         raise table_gone(model)
     return ended
-
-
-def intent_of(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
-    """Give what a step intends before anything was looked at."""
-    return Intent(
-        step=shop.clock.new_id(),
-        run=context.run,
-        model=model.name,
-        table=model.table,
-        uri="" if model.is_view else shop.project.uri_of(model.table),
-        kind=StepKind.BUILD,
-        strategy=model.strategy_name,
-        reason=str(step.reason),
-        triggered_by=context.triggered_by,
-        run_timestamp=context.run_timestamp,
-        fingerprint=model.fingerprint,
-    )
 
 
 def _promised(intent: Intent, looked: Looked, step: Step) -> Intent:
@@ -162,6 +149,8 @@ def work_of(shop: Shop, context: Context, model: Model, looked: Looked) -> Work:
                 allow_empty=options.allow_empty,
             )
             return history(build, terms, {PROPERTY: property_of(model)})
+        case Partition():
+            raise TypeError(f"{model.name} is built by partitions")
 
 
 def schema_changes(looked: Looked) -> tuple[str, ...]:

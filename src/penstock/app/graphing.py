@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
+from penstock.plan.resolve import due, resolve
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A table in the graph. `kind` is model, seed, source or external; `strategy` is a model's."""
+    """A table in the graph. `kind` is model, seed, source or external.
+
+    `strategy` is a model's, `version` the one that counts on the run date; 0 for what is no model.
+    """
 
     table: str
     name: str
     kind: str
     strategy: str = ""
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +36,33 @@ class Graph:
 
 def graph(shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Graph:
     """Draw the selected models with the sources and seeds that they read."""
-    names = set(selected_models(shop, select, exclude, shop.clock.now()))
+    moment = shop.clock.now()
+    names = set(selected_models(shop, select, exclude, moment))
     nodes: dict[str, GraphNode] = {}
     edges = set()
     for name in names:
         model = shop.project.models[name]
-        nodes[str(model.table)] = GraphNode(str(model.table), name, "model", model.strategy_name)
+        nodes[str(model.table)] = _model_node(model, moment)
     for name in names:
         model = shop.project.models[name]
         for node in _upstreams(shop, model):
             if node.kind == "model" and node.name not in names:
                 continue
             nodes.setdefault(node.table, node)
-            edges.add((node.table, str(model.table)))
+            if node.table != str(model.table):  # a model may read its own earlier partitions
+                edges.add((node.table, str(model.table)))
     return Graph(tuple(nodes[table] for table in sorted(nodes)), tuple(sorted(edges)))
 
 
+def _model_node(model: Model, moment: dt.datetime) -> GraphNode:
+    ready = due(model, moment)
+    segments = resolve(model, moment.date(), ready)
+    mark = segments[-1].body.fingerprint if segments else model.fingerprint
+    return GraphNode(str(model.table), model.name, "model", model.strategy_name, mark.version)
+
+
 def _upstreams(shop: Shop, model: Model) -> list[GraphNode]:
-    read = {name for name in model.query.inputs if name.kind is not InputKind.THIS}
+    read = {name for name in model.inputs if name.kind is not InputKind.THIS}
     read |= {InputName(InputKind.MODEL, name) for name in model.depends_on}
     return [_node(shop, name) for name in sorted(read)]
 

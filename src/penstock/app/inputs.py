@@ -28,9 +28,20 @@ class Inputs:
 
 def pin_inputs(shop: Shop, model: Model, records: dict[str, ModelRecord], view: View) -> Inputs:
     """Fix the version of every input: sources as planned, models as they stand now."""
+    return pin_names(shop, model, leaves(shop.project, model), records, view)
+
+
+def pin_names(  # the sides of one step
+    shop: Shop,
+    model: Model,
+    names: tuple[InputName, ...],
+    records: dict[str, ModelRecord],
+    view: View,
+) -> Inputs:
+    """Fix the version of some inputs of a model; views stand among them before what they read."""
     reads: dict[InputName, Read] = {}
     pins: list[InputPin] = []
-    for name in leaves(shop.project, model):
+    for name in names:
         match name.kind:
             case InputKind.SOURCE:
                 pin = view.now.sources[name.name]

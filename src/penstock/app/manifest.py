@@ -12,6 +12,7 @@ from penstock.core.model import (
     ColumnDoc,
     Fingerprint,
     Merge,
+    Partition,
     Model,
     Seed,
     Source,
@@ -72,9 +73,9 @@ def source_id(project: Project, source: Source) -> str:
 
 def upstream_ids(project: Project, model: Model) -> list[str]:
     """Give the ids of what a model reads or depends on; tables outside of the project have none."""
-    found = {node_id(project, name) for name in model.depends_on}
-    for name in model.query.inputs:
-        if name.kind is InputKind.MODEL:
+    found = {node_id(project, name) for name in model.depends_on if name != model.name}
+    for name in model.inputs:
+        if name.kind is InputKind.MODEL and name.name != model.name:
             found.add(node_id(project, name.name))
         elif name.kind is InputKind.SOURCE:
             found.add(source_id(project, project.sources[name.name]))
@@ -96,10 +97,10 @@ def _model(project: Project, model: Model) -> Node:
         "columns": _columns(model.columns),
         "raw_code": _text(project, model.where.path),
         "language": "sql",
-        "refs": [_ref(name) for name in model.query.inputs if name.kind is InputKind.MODEL],
+        "refs": [_ref(name) for name in model.inputs if name.kind is InputKind.MODEL],
         "sources": [
             [*name.name.split(".", 1)]
-            for name in model.query.inputs
+            for name in model.inputs
             if name.kind is InputKind.SOURCE
         ],
         "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
@@ -171,6 +172,7 @@ def _config(model: Model) -> Node:
         Append: "incremental",
         Merge: "incremental",
         Snapshot: "snapshot",
+        Partition: "incremental",
     }
     config: Node = {
         "enabled": True,
@@ -182,6 +184,9 @@ def _config(model: Model) -> Node:
     }
     if isinstance(model.strategy, Append | Merge):
         config["incremental_strategy"] = model.strategy_name
+    if model.partition is not None:
+        config["incremental_strategy"] = "insert_overwrite"
+        config["event_time"] = model.partition.field
     if isinstance(model.strategy, Merge | Snapshot):
         config["unique_key"] = [*model.strategy.keys]
     if settings := window_settings(model.strategy):

@@ -46,7 +46,7 @@ def observe(
     targets = {
         model.name: observe_target(shop, model, records.get(model.name))
         for model in wanted
-        if not model.is_view
+        if not model.is_view and model.partition is None  # those are judged by partition
     }
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
@@ -63,7 +63,7 @@ def observe(
 def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
     """Give the sources that the models read, themselves or through views, sorted."""
     found: set[str] = set()
-    waiting = [name for model in models for name in model.query.inputs]
+    waiting = [name for model in models for name in model.inputs]
     seen = set(waiting)
     while waiting:
         name = waiting.pop()
@@ -71,7 +71,7 @@ def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
             found.add(name.name)
         inner = shop.project.models.get(name.name) if name.kind is InputKind.MODEL else None
         if inner is not None and inner.is_view:
-            more = [each for each in inner.query.inputs if each not in seen]
+            more = [each for each in inner.inputs if each not in seen]
             seen.update(more)
             waiting.extend(more)
     return sorted(found)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from penstock.app.looking import Looked, dated_project, look
+from penstock.app.narrow import check_named, narrowed
 from penstock.app.observe import View, observe
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
 from penstock.app.selecting import divided
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
+from penstock.core.facts import TableFacts
+from penstock.core.partition import Grain
+from penstock.core.project import Project
+from penstock.core.ranges import intersection
 from penstock.core.records import ModelRecord
+from penstock.plan.agenda import Scope
 from penstock.plan.drift import drift
 from penstock.plan.history import check_prune
+from penstock.plan.judge import Verdict
 from penstock.plan.planner import check_adopt, plan
+from penstock.plan.resolve import due
 from penstock.plan.values import Options, Plan, State, Step
 
 _AHEAD = dt.timedelta(seconds=60)
@@ -35,22 +44,63 @@ class Planned:
     records: Mapping[str, ModelRecord]
     notes: tuple[str, ...] = ()
     not_run: tuple[str, ...] = ()
+    looked: Looked | None = None
+    scope: Scope = Scope()
 
 
 def make_plan(shop: Shop, request: RunRequest) -> Planned:
     """Select, look at tables and inputs, decide."""
-    moment = _moment(shop, request.as_of)
-    records = dict(shop.reading.records.models())
+    moment = moment_of(shop, request.as_of)
+    dated_project(shop, moment)
     names, not_run, note = divided(shop, request, moment)
     check_adopt(names, request.options)
     check_prune([shop.project.models[name] for name in names], request.options)
-    view = observe(shop, names, records, moment)
-    made = plan(shop.project, names, records, view.now, request.options)
+    looked = look(shop, names, moment)
+    scope = _scope(shop, looked, request)
+    records = looked.records
+    made = plan(looked.project, names, records, looked.view.now, request.options, scope)
     notes = (*_warnings(shop), *made.notes, *((note,) if note else ()))
-    return Planned(made, names, view, records, notes, not_run)
+    return Planned(made, names, looked.view, records, notes, not_run, looked, scope)
 
 
-def _moment(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
+def _scope(shop: Shop, looked: Looked, request: RunRequest) -> Scope:
+    """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
+    verdicts = {
+        name: looked.judging.verdict(name)
+        for name in looked.names
+        if looked.project.models[name].partition is not None
+    }
+    within = {}
+    for name, verdict in verdicts.items():
+        model = looked.project.models[name]
+        there = due(model, looked.moment)
+        if request.range.is_open and not request.options.full_refresh:
+            effective = intersection(verdict.effective, there)
+            timed = model.grid.grain is not Grain.RANGE
+            within[name] = ((effective[-1][1],) * 2,) if effective and timed else effective
+            continue
+        check_named(model, request.range, verdict, there)
+        within[name] = narrowed(model, request.range, looked.moment, there)
+    facts = facts_of(shop, looked.project, verdicts, forced=request.options.full_refresh)
+    return Scope(verdicts=verdicts, within=within, batch_size=request.batch_size, facts=facts)
+
+
+def facts_of(
+    shop: Shop, project: Project, verdicts: Mapping[str, Verdict], *, forced: bool
+) -> dict[str, TableFacts]:
+    """Give the facts of the tables whose partitions may be run."""
+    found = {}
+    for name, verdict in verdicts.items():
+        if not verdict.pieces and not forced:
+            continue
+        facts = shop.log.facts(project.uri_of(project.models[name].table))
+        if facts is not None and verdict.whole is None:
+            found[name] = facts
+    return found
+
+
+def moment_of(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
+    """Give the run timestamp; raises `as-of-in-future`."""
     now = shop.clock.now()
     if as_of is not None and as_of > now + _AHEAD:
         raise UsageError(
@@ -61,14 +111,19 @@ def _moment(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
     return as_of or now
 
 
-def replan(shop: Shop, context: Context, name: str, options: Options) -> Step | None:
-    """Decide about one model anew, from the store, the log and the sources of this moment.
+def replan(shop: Shop, context: Context, step: Step, options: Options) -> Step | None:
+    """Decide about one step anew, from the store, the log and the sources of this moment.
 
-    None means that another run has brought it up to date. Sources are looked at again because
-    that run may have read newer versions than this one planned with.
+    None means that another run has brought the model up to date. Sources are looked at again
+    because that run may have read newer versions than this one planned with. Partitions are made
+    again as they were planned: that is safe, and what another run made of them may be older.
     """
+    name = step.model
     context.records.update(shop.reading.records.models())
     context.view.renew(observe(shop, [name], context.records, context.run_timestamp))
+    if step.partitions:
+        record = context.records.get(name)
+        return replace(step, planned_on=record.last_step_seq if record else 0)
     made = plan(shop.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error

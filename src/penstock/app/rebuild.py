@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.app.commit import outcome_of
+from penstock.app.commit import outcome_of, with_partitions
 from penstock.app.shop import Shop
 from penstock.core.facts import Commit
 from penstock.core.model import Model
@@ -54,6 +54,7 @@ def _steps_of(shop: Shop, model: Model) -> Iterator[RebuiltStep]:
         if intent is None or intent.model != model.name:
             continue
         outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
+        outcome = with_partitions(shop, intent, outcome)
         yield RebuiltStep(intent, outcome, commit.time)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from penstock.app.commit import outcome_of
+from penstock.app.commit import outcome_of, with_partitions
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.facts import Commit
 from penstock.core.records import Lease, StepRecord
 from penstock.core.step import Intent, StepFailure, StepKind
 
-_RERUN_IS_SAFE = ("table", "view", "seed", "snapshot")
+_RERUN_IS_SAFE = ("table", "view", "seed", "snapshot", "partition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ def _settle(shop: Shop, record: StepRecord) -> Recovered:
         shop.writing.journal.fail(intent.step, failure, recovered=True)
         return Recovered(intent.step, intent.model, None)
     outcome = outcome_of(commit, _table_id(shop, intent, commit), intent)
+    outcome = with_partitions(shop, intent, outcome)
     shop.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, commit.version)
 

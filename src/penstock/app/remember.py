@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import replace
 
 from penstock.app.commit import Ended
+from penstock.core.partition import Grain
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepKind
 from penstock.state.high_time import high_time_after
@@ -14,6 +15,16 @@ from penstock.state.high_time import high_time_after
 def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:
     """Give the record that the store now holds of a model whose step has just ended well."""
     intent, outcome = ended.intent, ended.outcome
+    if intent.kind in (StepKind.CREATE, StepKind.REWRITE):
+        start = before or ModelRecord(intent.model, Status.SUCCESS, intent.step_seq)
+        return replace(
+            start,
+            last_step_seq=intent.step_seq,
+            table_id=outcome.table_id,
+            settled_version=outcome.settled_version,
+        )
+    if intent.kind is StepKind.ALTER and intent.grid.grain is not Grain.WHOLE:
+        return before or ModelRecord(intent.model, Status.SUCCESS, intent.step_seq)
     if before is not None and intent.kind is StepKind.ALTER:
         return replace(
             before,

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from penstock.app.drift_reports import SyncPreview
 from penstock.core.errors import PenstockError
 from penstock.core.names import TableName
 from penstock.core.pin import InputPin
@@ -21,7 +22,8 @@ class ModelResult:
     """What became of one model (spec/python.md §2.1).
 
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
-    the target after the step, None without a table.
+    the target after the step, None without a table. A model with partitions has a result per
+    step; `partitions` are then ranges of keys, `count` how many.
     """
 
     name: str
@@ -41,6 +43,9 @@ class ModelResult:
     started: dt.datetime | None = None
     duration: float = 0.0
     error: PenstockError | None = None
+    partitions: tuple[tuple[str, str], ...] = (("*", "*"),)
+    count: int = 1
+    trigger: str = "run"
 
     @property
     def ok(self) -> bool:
@@ -52,7 +57,8 @@ class ModelResult:
 class RunReport(Mapping[str, ModelResult]):
     """What a run did, by model name; in plan order.
 
-    `not_run` are selected models that another command builds.
+    `not_run` are selected models that another command builds. `aborted` is whether a person did
+    not confirm it; nothing was done then.
     """
 
     run_id: str
@@ -67,11 +73,14 @@ class RunReport(Mapping[str, ModelResult]):
     log_path: str = ""
     interrupted: bool = False
     not_run: tuple[str, ...] = ()
+    preview: SyncPreview | None = None
+    aborted: bool = False
 
     @property
     def succeeded(self) -> bool:
         """Whether every model is done or had nothing to do."""
-        return all(result.ok for result in self.results) and not self.interrupted
+        stopped = self.interrupted or self.aborted
+        return all(result.ok for result in self.results) and not stopped
 
     def __getitem__(self, name: str) -> ModelResult:
         """Give the result of a model; `KeyError` if the run did not look at it."""

@@ -40,6 +40,20 @@ def check_snapshot_flags(asked: SnapshotRequest) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """Which partitions: dates, or keys of the grain, both included; or the last `days` days."""
+
+    first: str | None = None
+    last: str | None = None
+    days: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is narrowed."""
+        return self.first is None and self.last is None and self.days is None
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What the command line, or the Python entry point, asks of a run.
 
@@ -56,6 +70,10 @@ class RunRequest:
     wait_seconds: float = 0.0
     arguments: str = ""
     snapshot: SnapshotRequest | None = None
+    range: Range = Range()
+    batch_size: int | None = None
+    allow_breaking: bool = False
+    allow_source_mutation: bool = False
 
     @property
     def command(self) -> str:
@@ -73,4 +91,70 @@ class RunRequest:
             no_prune=asked.no_prune,
             retention=Retention(keep_last=asked.keep_last) if asked.keep_last else None,
             allow_empty=asked.allow_empty,
+            allow_breaking=self.allow_breaking,
+            allow_source_mutation=self.allow_source_mutation,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """What is asked of `status`; with `states` only partitions in one of them are told."""
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    range: Range = Range()
+    as_of: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequest:
+    """What is asked of `sync`, or of `backfill` where that names a model.
+
+    `everything` is --all. `max_partitions` None leaves it to the project.
+    """
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    range: Range = Range()
+    backfill: str = ""
+    everything: bool = False
+    cascade: bool = False
+    dry_run: bool = False
+    max_partitions: int | None = None
+    batch_size: int | None = None
+    threads: int | None = None
+    fail_fast: bool = False
+    full_refresh: bool = False
+    allow_breaking: bool = False
+    allow_source_mutation: bool = False
+    wait_seconds: float = 0.0
+    as_of: dt.datetime | None = None
+    arguments: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command as users type it."""
+        return "backfill" if self.backfill else "sync"
+
+    @property
+    def options(self) -> Options:
+        """What of it decides the plan."""
+        return Options(
+            self.full_refresh,
+            allow_breaking=self.allow_breaking,
+            allow_source_mutation=self.allow_source_mutation,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackRequest:
+    """What is asked of `rollback`; `step` may be any unique beginning of a step's id."""
+
+    model: str
+    step: str
+    include_foreign: bool = False
+    dry_run: bool = False
+    wait_seconds: float = 0.0
+    arguments: str = ""

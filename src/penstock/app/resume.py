@@ -5,9 +5,34 @@ from __future__ import annotations
 import shlex
 
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import RunRequest, SyncRequest
 
 _NAMED = 20
+
+
+def resume_sync(report: RunReport, request: SyncRequest) -> str:
+    """Give the command that does what is left of a sync or backfill, "" if nothing is.
+
+    What is done is current, so the same sync does only the rest; a backfill does all again.
+    """
+    done = {(result.name, result.partitions) for result in report.results if result.ok}
+    left = any((step.model, step.keys) not in done for step in report.plan.steps)
+    if not left and not report.plan.blocked:
+        return ""
+    words = ["penstock", *request.command.split()]
+    words += [request.backfill] if request.backfill else []
+    words += [word for each in request.select for word in ("--select", each)]
+    words += [word for each in request.exclude for word in ("--exclude", each)]
+    words += [word for each in request.states for word in ("--state", each)]
+    asked = request.range
+    for flag, value in (("--from", asked.first), ("--to", asked.last), ("--days", asked.days)):
+        words += [flag, str(value)] if value is not None else []
+    words += ["--all"] * request.everything + ["--cascade"] * request.cascade
+    words += ["--full-refresh"] * request.full_refresh
+    words += ["--allow-breaking"] * request.allow_breaking
+    words += ["--allow-source-mutation"] * request.allow_source_mutation
+    words += ["--as-of", request.as_of.isoformat()] if request.as_of is not None else []
+    return shlex.join([*words, "--yes"])
 
 
 def resume_command(report: RunReport, request: RunRequest) -> str:
@@ -17,9 +42,10 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
     >>> shlex.join(words)
     "penstock run --select 'a b'"
     """
-    left = [name for name, result in report.items() if not result.ok]
+    left = list(dict.fromkeys(r.name for r in report.results if not r.ok))
     done = {result.name for result in report.results}
     left += [step.model for step in report.plan.steps if step.model not in done]
+    left = list(dict.fromkeys(left))
     if not left:
         return ""
     words = ["penstock", *report.command.split()]
@@ -29,6 +55,9 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
         words += [word for each in request.select for word in ("--select", each)]
         words += [word for each in request.exclude for word in ("--exclude", each)]
     words += ["--full-refresh"] * request.full_refresh + ["--adopt"] * request.adopt
+    asked = request.range
+    for flag, value in (("--from", asked.first), ("--to", asked.last)):
+        words += [flag, value] if value is not None else []
     if request.snapshot is not None:
         words += request.snapshot.words() + ["--yes"] * request.full_refresh
     if request.as_of is not None:

@@ -15,10 +15,11 @@ from penstock.app.planning import Planned, make_plan, replan, still_needed
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
-from penstock.app.request import RunRequest
-from penstock.app.resume import resume_command
+from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.resume import resume_command, resume_sync
 from penstock.app.run_context import Context
 from penstock.app.schedule import Node, Schedule, Work
+from penstock.app.share import EVERYTHING, UPSTREAM_FAILED, share_of
 from penstock.app.shop import Shop
 from penstock.core.errors import (
     ConcurrentWriterError,
@@ -56,22 +57,26 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         return replace(report, results=_unchanged(shop, planned))
     if planned.plan.steps:
         shop.engine.require()
-    return _Runner(shop, request, listener, planned, report).run()
+    return Runner(shop, request, listener, planned, report).run()
 
 
 def _unchanged(shop: Shop, planned: Planned) -> tuple[ModelResult, ...]:
-    return tuple(
-        replace(
-            _result(shop, name, "unchanged", "current"),
-            version=planned.records[name].settled_version,
-        )
-        for name in planned.plan.current
-    )
+    found = []
+    for name in planned.plan.current:
+        record = planned.records.get(name)
+        version = record.settled_version if record else None
+        found.append(replace(_result(shop, name, "unchanged", "current"), version=version))
+    return tuple(found)
 
 
 def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
     model = shop.project.models[name]
     return ModelResult(name, model.table, model.strategy_name, status, reason)
+
+
+def _of_step(shop: Shop, step: Step, status: str, reason: str) -> ModelResult:
+    result = _result(shop, step.model, status, reason)
+    return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
 
 
 def _gave_up(error: PenstockError) -> PenstockError:
@@ -92,13 +97,13 @@ def _warned(ended: Ended) -> tuple[str, ...]:
     return ()
 
 
-class _Runner:
+class Runner:
     """One run of a plan that has steps."""
 
     def __init__(
         self,
         shop: Shop,
-        request: RunRequest,
+        request: RunRequest | SyncRequest,
         listener: Listener,
         planned: Planned,
         report: RunReport,
@@ -110,7 +115,7 @@ class _Runner:
         self._current = _unchanged(shop, planned)
         self._order = planned.names
         self._report = report
-        self._steps = {step.model: step for step in planned.plan.steps}
+        self._steps = {step.key: step for step in planned.plan.steps}
         self._context = Context(
             run=report.run_id,
             run_timestamp=report.run_timestamp,
@@ -124,6 +129,7 @@ class _Runner:
         self._interrupted = False
 
     def run(self) -> RunReport:
+        """Execute the plan; what a step raises is in the report."""
         journal = self._shop.writing.journal
         journal.start_run(self._run_record())
         results: list[ModelResult] = []
@@ -146,7 +152,12 @@ class _Runner:
             interrupted=self._interrupted,
             log_path=self._shop.written_log,
         )
-        report = replace(report, resume=resume_command(report, self._request))
+        request = self._request
+        if isinstance(request, SyncRequest):
+            again = resume_sync(report, request)
+        else:
+            again = resume_command(report, request)
+        report = replace(report, resume=again)
         write_artifacts(self._shop, report)
         return report
 
@@ -162,35 +173,47 @@ class _Runner:
         for blocked in self._plan.blocked:
             result = _result(self._shop, blocked.model, "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
-        nodes = [Node(step.model, step.upstream) for step in self._plan.steps]
+        nodes = [Node(s.key, s.upstream, bool(s.partitions)) for s in self._plan.steps]
         bad = {blocked.model for blocked in self._plan.blocked}
-        work = Work(self._do, self._skip, lambda result: not result.ok)
+        self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
+        work = Work(self._do, self._skip, lambda results: not all(r.ok for r in results))
         threads = self._request.threads or self._shop.project.threads
         schedule = Schedule(nodes, work, threads, bad)
         try:
-            for result in schedule.results(fail_fast=self._request.fail_fast):
-                self._end(results, result)
+            for found in schedule.results(fail_fast=self._request.fail_fast):
+                for result in found:
+                    self._end(results, result)
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
                 self._shop.engine.cancel()
-            for result in schedule.stop():
-                self._end(results, result)
+            for found in schedule.stop():
+                for result in found:
+                    self._end(results, result)
             raise
 
     def _end(self, results: list[ModelResult], result: ModelResult) -> None:
         results.append(result)
         self._tell(StepEnded(result))
 
-    def _do(self, name: str) -> ModelResult:
-        step = self._steps[name]
+    def _do(self, key: str) -> tuple[ModelResult, ...]:
+        share = share_of(self._context, self._steps[key])
+        results = [_of_step(self._shop, each, "skipped", UPSTREAM_FAILED) for each in share.blocked]
+        results += [
+            _of_step(self._shop, each, "unchanged", "its upstream made no change")
+            for each in share.idle
+        ]
+        return (*results, *(self._step(each) for each in share.steps))
+
+    def _step(self, step: Step) -> ModelResult:
         started, clock = self._shop.clock.now(), time.monotonic()
-        self._tell(StepStarted(name, str(step.reason)))
-        result = _result(self._shop, name, "success", str(step.reason))
+        self._tell(StepStarted(step.model, str(step.reason)))
+        result = _of_step(self._shop, step, "success", str(step.reason))
         try:
             result = self._attempt(step, result)
         except PenstockError as error:
             result = replace(result, status="failed", error=error)
+            self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *result.notes)
         return replace(result, started=started, duration=took, notes=notes)
@@ -201,7 +224,11 @@ class _Runner:
         for pause in (*_CONFLICT_PAUSES, None):
             if now is None:
                 return replace(result, status="unchanged", reason="another run built it")
-            needed = still_needed(self._shop, self._context, now, self._request.options)
+            needed = (
+                now
+                if now.partitions
+                else still_needed(self._shop, self._context, now, self._request.options)
+            )
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
@@ -211,7 +238,7 @@ class _Runner:
                     raise _gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                now = replan(self._shop, self._context, now.model, self._request.options)
+                now = replan(self._shop, self._context, now, self._request.options)
         return result
 
     def _done(self, result: ModelResult, ended: Ended) -> ModelResult:
@@ -219,6 +246,8 @@ class _Runner:
         before = self._context.records.get(intent.model)
         self._context.records[intent.model] = remembered(before, ended, self._shop.clock.now())
         made = outcome.version is not None or not intent.uri
+        if made:
+            self._context.change(intent)
         return replace(
             result,
             status="success" if made else "unchanged",
@@ -233,15 +262,20 @@ class _Runner:
             step=intent.step,
         )
 
-    def _skip(self, name: str, because: str) -> ModelResult:
+    def _skip(self, key: str, because: str) -> tuple[ModelResult, ...]:
+        step = self._steps[key]
+        self._context.fail(step)
         stopped = "interrupted" if self._interrupted else "fail-fast"
-        reason = f"upstream {because} failed" if because else stopped
-        return _result(self._shop, name, "skipped", reason)
+        reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
+        return (_of_step(self._shop, step, "skipped", reason),)
 
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
-        by_name = {result.name: result for result in results}
-        by_name |= {result.name: result for result in self._current}
-        return tuple(by_name[name] for name in self._order if name in by_name)
+        """Give models in the order of the plan, and the steps of each in that of its partitions."""
+        order = dict.fromkeys((*self._order, *(step.model for step in self._plan.steps)))
+        by_name: dict[str, list[ModelResult]] = {}
+        for result in (*results, *self._current):
+            by_name.setdefault(result.name, []).append(result)
+        return tuple(result for name in order for result in by_name.get(name, ()))
 
     def _run_record(self) -> Run:
         return Run(

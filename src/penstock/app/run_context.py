@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.app.observe import View
 from penstock.core.project import Project
+from penstock.core.ranges import Ranges, union
 from penstock.core.records import ModelRecord
-from penstock.plan.values import Options
+from penstock.core.step import Intent
+from penstock.plan.values import Options, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,8 @@ class Context:
     """One run: its timestamp, what it saw when it planned, what it remembers of every model.
 
     `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
+    `changed` are the partitions whose rows steps of this run changed, `failed` those that it could
+    not make, by model.
     """
 
     run: str
@@ -28,10 +32,30 @@ class Context:
     wait_seconds: float = 0.0
     triggered_by: str = "run"
     options: Options = Options()
+    changed: dict[str, Ranges] = field(default_factory=dict)
+    failed: dict[str, Ranges] = field(default_factory=dict)
 
-    def contents(self, name: str) -> Mapping[str, str]:
-        """Give the texts that a model's step stores, by checksum."""
-        model = self.project.models.get(name)
+    def contents(self, intent: Intent) -> Mapping[str, str]:
+        """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
+        model = self.project.models.get(intent.model)
         if model is None:
             return {}
-        return {model.fingerprint.sql: self.project.shown_sql(model)}
+        made = intent.fingerprint
+        for version in model.versions:
+            for body in version.bodies:
+                if body.fingerprint == made:
+                    texts = {made.sql: body.text, made.canonical: body.query.canonical}
+                    return texts | ({made.schema: version.schema_text} if made.schema else {})
+        if made.sql != model.fingerprint.sql:
+            return {}
+        shown = self.project.shown_sql(model)
+        return {made.sql: shown, made.canonical: model.query.canonical}
+
+    def change(self, intent: Intent) -> None:
+        """Remember that a step changed its partitions."""
+        self.changed[intent.model] = union(self.changed.get(intent.model, ()), intent.ords)
+
+    def fail(self, step: Step) -> None:
+        """Remember that a step did not make its partitions."""
+        made = step.partitions or ((0, 0),)
+        self.failed[step.model] = union(self.failed.get(step.model, ()), made)

@@ -12,10 +12,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Something to do after others; `after` may name what is not in the schedule."""
+    """Something to do after others; `after` may name what is not in the schedule.
+
+    A `tolerant` node is done whatever became of those: it sees for itself what it lacks.
+    """
 
     name: str
     after: tuple[str, ...]
+    tolerant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ class Schedule(Generic[Result]):
 
     def _start(self) -> Iterator[Result]:
         for node in list(self._waiting.values()):
-            blocker = next((up for up in node.after if up in self._bad), "")
+            hangs = () if node.tolerant else node.after
+            blocker = next((up for up in hangs if up in self._bad), "")
             if blocker or self._stopped:
                 del self._waiting[node.name]
                 self._bad.add(node.name)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
-from penstock.app.observe import observe
+from penstock.app.judged import judged_all
+from penstock.app.looking import look
 from penstock.app.request import RunRequest
 from penstock.app.shop import Shop
 from penstock.core.errors import SelectorError
 from penstock.core.project import Project
-from penstock.plan.drift import drift
-from penstock.plan.values import State
 from penstock.project.select import Known, exact_names, select
 
 
@@ -30,16 +29,8 @@ def selected_models(
 
 
 def _states(shop: Shop, moment: dt.datetime) -> dict[str, frozenset[str]]:
-    records = dict(shop.reading.records.models())
-    now = observe(shop, shop.project.models, records, moment).now
-    found = {}
-    for name, model in shop.project.models.items():
-        reason = drift(shop.project, model, records, now)
-        states = {str(reason.state), *map(str, reason.also)}
-        if reason.state is not State.CURRENT and reason.drift:
-            states.add("drifted")
-        found[name] = frozenset(states)
-    return found
+    judged = judged_all(look(shop, shop.project.models, moment))
+    return {name: judged.states(name) for name in judged.looked.names}
 
 
 Divided = tuple[tuple[str, ...], tuple[str, ...], str]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.core.ports import Clock, Engine, Fault, Log, Store
+from penstock.core.ports import Clock, Engine, Fault, Log, Places, Store
 from penstock.core.project import Project
 from penstock.core.records import Holder
 
@@ -27,6 +27,7 @@ class Shop:
 
     project: Project
     log: Log
+    places: Places
     engine: Engine
     clock: Clock
     fault: Fault

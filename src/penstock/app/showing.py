@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime as dt
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.app.listing import SQL_KIND, ModelInfo
+from penstock.app.looking import Looked, look
 from penstock.app.named import named_model
-from penstock.app.observe import observe
 from penstock.app.reports import Reason
 from penstock.app.shop import Shop
+from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.model import Fingerprint, Model
+from penstock.core.model import Body, Fingerprint, Model
 from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grain
+from penstock.core.ranges import Ranges
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.drift import drift
+from penstock.plan.resolve import due, resolve
+from penstock.plan.values import State
 
 _EXECUTIONS = 5
 
@@ -30,7 +36,11 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelDetail:
-    """One model in full. `record` is None before its first run, `version` without a table."""
+    """One model in full. `record` is None before its first run, `version` without a table.
+
+    `versions` are its dated generations in a line each, with what their authors say of them; `sql`
+    is that of the day that was asked for.
+    """
 
     info: ModelInfo
     place: str
@@ -44,13 +54,20 @@ class ModelDetail:
     version: int | None = None
     record: ModelRecord | None = None
     executions: tuple[Execution, ...] = ()
+    versions: tuple[str, ...] = ()
 
 
-def show(shop: Shop, name: str) -> ModelDetail:
-    """Look one model up by its name or its table's; start no JVM and write nothing."""
-    model = named_model(shop, name)
-    records = dict(shop.reading.records.models())
-    now = observe(shop, [model.name], records, shop.clock.now()).now
+def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
+    """Look one model up by its name or its table's; start no JVM and write nothing.
+
+    With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
+    """
+    moment = shop.clock.now()
+    day = _day(date) if date is not None else None
+    looked = look(shop, [named_model(shop, name).name], moment)
+    model = looked.project.models[named_model(shop, name).name]
+    records = looked.records
+    body = _body(model, moment, day)
     uri = "" if model.is_view else shop.project.uri_of(model.table)
     facts = shop.log.facts(uri) if uri else None
     return ModelDetail(
@@ -59,14 +76,66 @@ def show(shop: Shop, name: str) -> ModelDetail:
         uri=uri,
         config=model.config,
         columns=_columns(model, facts),
-        inputs=tuple(i for i in model.query.inputs if i.kind is not InputKind.THIS),
-        sql=shop.project.shown_sql(model),
-        fingerprint=model.fingerprint,
-        drift=drift(shop.project, model, records, now),
+        inputs=tuple(i for i in model.inputs if i.kind is not InputKind.THIS),
+        sql=body.text if body else shop.project.shown_sql(model),
+        fingerprint=body.fingerprint if body else model.fingerprint,
+        drift=_reason(looked, model),
         version=facts.version if facts else None,
         record=records.get(model.name),
         executions=shop.reading.records.history(model.name, _EXECUTIONS),
+        versions=tuple(_versions(model)),
     )
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError("bad-value", f"--date {text!r} is no date", hint="2024-12-31") from None
+
+
+def _body(model: Model, moment: dt.datetime, date: dt.date | None) -> Body | None:
+    """Give the SQL of a day; without one that of the newest partition."""
+    if not model.versions:
+        return None
+    grid = model.grid
+    timed = grid.grain not in (Grain.WHOLE, Grain.RANGE)
+    if date is not None and timed:
+        within: Ranges = (grid.holding(date, date),)
+    else:
+        within = due(model, moment)
+    run_date = date if date is not None and not timed else moment.date()
+    segments = resolve(model, run_date, within)
+    if date is not None and not segments:
+        raise UsageError(
+            "no-version-for-partition",
+            f"no version of {model.name} is for {date}",
+            hint="give a version an earlier effective_from",
+        )
+    return segments[-1].body if segments else model.versions[-1].body
+
+
+def _reason(looked: Looked, model: Model) -> Reason:
+    """Give the state of a model; of one with partitions the first that any of them is in."""
+    if model.partition is None:
+        return drift(looked.project, model, looked.records, looked.view.now)
+    verdict = looked.judging.verdict(model.name)
+    if verdict.whole is not None:
+        return Reason(verdict.whole)
+    order = list(State)
+    found = sorted({piece.state for piece in verdict.pieces}, key=order.index)
+    return Reason(found[0], also=tuple(found[1:])) if found else Reason(State.CURRENT)
+
+
+def _versions(model: Model) -> Iterator[str]:
+    for version in model.versions:
+        for body in version.bodies:
+            since = f" from {body.effective_from}" if body.effective_from else ""
+            back = f", partitions from {body.backfill_since}" if body.backfill_since else ""
+            said = " ".join(text for text in (body.description, body.reason) if text)
+            source = body.source if body.source.endswith(".sql") else "inline"
+            told = f": {said}" if said else ""
+            yield f"{body.fingerprint.label}{since}{back} ({source}){told}"
 
 
 def _info(model: Model) -> ModelInfo:

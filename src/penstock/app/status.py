@@ -1,82 +1,54 @@
-"""The use case `status`: which tables are no longer what code and inputs would make."""
+"""The use case `status`: which tables and partitions are no longer what code and inputs make."""
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
-from penstock.app.observe import observe
-from penstock.app.reports import Reason, State
+from penstock.app.drift_reports import Keys, ModelStatus, StateCount, StatusReport
+from penstock.app.judged import Judged, judged_all
+from penstock.app.looking import look
+from penstock.app.narrow import narrowed
+from penstock.app.request import Range, StatusRequest
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
-from penstock.core.names import TableName
+from penstock.core.model import Model
+from penstock.core.partition import Grid, write_grid
+from penstock.core.ranges import Range as Numbers
+from penstock.core.ranges import Ranges, count, intersection, merged
 from penstock.core.records import ModelRecord
-from penstock.plan.drift import drift
-from penstock.plan.planner import upstream_models
+from penstock.plan.cascade import WHOLE, parents_of
+from penstock.plan.judge import Piece, Verdict
+from penstock.plan.values import State
 from penstock.project.nearest import did_you_mean
 
 _SHOWN_STATES = tuple(state for state in State if state is not State.CURRENT)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """The state of one model. `pending` means that only its upstreams' next run will tell.
-
-    `drifted` is false for new input of a windowed model, because its window takes the new rows.
-    """
-
-    model: str
-    table: TableName
-    strategy: str
-    state: State
-    detail: str = ""
-    also: tuple[State, ...] = ()
-    drifted: bool = False
-    pending: bool = False
-    cosmetic: bool = False
-    executed_at: dt.datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StatusReport:
-    """All models that were looked at, in topological order."""
-
-    run_timestamp: dt.datetime
-    models: tuple[ModelStatus, ...] = ()
-
-    @property
-    def drifted(self) -> int:
-        """How many models drifted by themselves."""
-        return sum(1 for model in self.models if model.drifted)
-
-    @property
-    def pending(self) -> int:
-        """How many models wait for one that drifted."""
-        return sum(1 for model in self.models if model.pending)
-
-
-def status(
-    shop: Shop,
-    select: tuple[str, ...] = (),
-    exclude: tuple[str, ...] = (),
-    states: tuple[str, ...] = (),
-) -> StatusReport:
+def status(shop: Shop, request: StatusRequest) -> StatusReport:
     """Compare records, code, inputs and facts; start no JVM and write nothing.
 
-    With `states` only models in one of them are reported.
+    With `states` only partitions in one of them are reported.
     """
-    wanted = _states(states)
-    moment = shop.clock.now()
-    names = selected_models(shop, select, exclude, moment)
-    chosen = set(names)
-    found = [each for each in _all(shop, names, moment) if each.model in chosen]
-    return StatusReport(moment, tuple(m for m in found if not wanted or wanted & _of(m)))
+    wanted = states_named(request.states)
+    moment = request.as_of or shop.clock.now()
+    names = selected_models(shop, request.select, request.exclude, moment)
+    looked = look(shop, _involved(shop, names), moment)
+    judged = judged_all(looked)
+    return StatusReport(
+        moment,
+        tuple(
+            _told(judged, name, wanted, request.range)
+            for name in ordered(
+                {n: parents_of(looked.project, looked.project.models[n]) for n in names}
+            )
+        ),
+    )
 
 
-def _states(texts: tuple[str, ...]) -> set[State]:
+def states_named(texts: tuple[str, ...]) -> frozenset[State]:
+    """Read the states that `--state` names; raises `bad-value` with the nearest one."""
     known = {str(state) for state in State}
     found = set()
     for text in (part.strip() for each in texts for part in each.split(",")):
@@ -87,56 +59,163 @@ def _states(texts: tuple[str, ...]) -> set[State]:
                 hint=did_you_mean(text, known) or f"states: {', '.join(_SHOWN_STATES)}",
             )
         found.add(State(text))
-    return found
+    return frozenset(found)
 
 
-def _of(found: ModelStatus) -> set[State]:
-    return {found.state, *found.also}
-
-
-def _all(shop: Shop, names: tuple[str, ...], moment: dt.datetime) -> list[ModelStatus]:
-    """Judge the models and all above them, because a drifted ancestor makes them pending."""
+def _involved(shop: Shop, names: tuple[str, ...]) -> set[str]:
+    """Give the models and all above them, because a drifted ancestor makes them pending."""
     models = shop.project.models
-    parents = {name: upstream_models(model) for name, model in models.items()}
-    involved = reach(names, parents)
-    records = dict(shop.reading.records.models())
-    now = observe(shop, [name for name in models if name in involved], records, moment).now
-    found: dict[str, ModelStatus] = {}
-    for name in ordered(parents):
-        if name not in involved:
-            continue
-        reason = drift(shop.project, models[name], records, now)
-        waits = [
-            up
-            for up in parents[name]
-            if up in found and _will_run(found[up]) and not models[up].is_snapshot
-        ]
-        if reason.state is State.CURRENT and waits:
-            reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
-        found[name] = _judged(shop, name, reason, records)
-    return list(found.values())
+    parents = {name: parents_of(shop.project, model) for name, model in models.items()}
+    return {name for name in reach(names, parents) if name in models}
 
 
-def _will_run(found: ModelStatus) -> bool:
-    return found.state is not State.CURRENT
+def _told(judged: Judged, name: str, wanted: frozenset[State], given: Range) -> ModelStatus:
+    model = judged.looked.project.models[name]
+    within = WHOLE
+    if model.partition is not None:
+        within = narrowed(model, given, judged.looked.moment, judged.verdicts[name].known)
+    return told_status(judged, name, within, wanted)
 
 
-def _judged(
-    shop: Shop, name: str, reason: Reason, records: Mapping[str, ModelRecord]
+def told_status(
+    judged: Judged, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
-    model, record = shop.project.models[name], records.get(name)
-    old = record.fingerprint if record else None
+    """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
+    model = judged.looked.project.models[name]
+    record = judged.looked.records.get(name)
+    if model.partition is None:
+        return _told_table(judged, model, record, wanted)
+    verdict = judged.verdicts[name]
+    states = [] if verdict.whole is None else [_whole_state(verdict.whole)]
+    states += _of_pieces(model, verdict, within, wanted) if verdict.whole is None else []
+    pending = intersection(judged.pending.get(name, ()), within)
+    if pending and not (wanted and State.UPSTREAM_CHANGED not in wanted):
+        states.append(_pending(judged, model, verdict, pending))
+    cosmetic = verdict.cosmetic
     return ModelStatus(
         model=name,
         table=model.table,
         strategy=model.strategy_name,
-        state=reason.state,
-        detail=reason.detail,
-        also=reason.also,
-        drifted=reason.state is not State.CURRENT and reason.drift and not reason.pending,
-        pending=reason.pending,
-        cosmetic=old is not None
-        and old.sql != model.fingerprint.sql
-        and old.canonical == model.fingerprint.canonical,
+        grain=write_grid(model.grid) if model.grid.interval else str(model.grid.grain),
+        partitions=count(intersection(verdict.effective, within)),
+        states=tuple(states),
+        cosmetic=cosmetic,
+        executed_at=record.executed_at if record else None,
+        lines=(*verdict.lines, *judged.looked.files_lines(name)),
+    )
+
+
+def _whole_state(state: State) -> StateCount:
+    return StateCount(state, 1, (("*", "*"),))
+
+
+def _of_pieces(
+    model: Model, verdict: Verdict, within: Ranges, wanted: frozenset[State]
+) -> list[StateCount]:
+    """Put together what differs in nothing but the partitions."""
+    found: dict[StateCount, list[Numbers]] = {}
+    for piece in verdict.pieces:
+        here = intersection((piece.range,), within)
+        if here and (not wanted or wanted & set(piece.states)):
+            found.setdefault(_described(piece), []).extend(here)
+    order = list(State)
+    told = [_counted(model.grid, each, merged(ranges)) for each, ranges in found.items()]
+    return sorted(told, key=lambda each: order.index(each.state))
+
+
+def _described(piece: Piece) -> StateCount:
+    body = piece.segment.body if piece.segment else None
+    mark = body.fingerprint if body else None
+    effective = piece.state is not State.NOT_EFFECTIVE
+    return StateCount(
+        state=piece.state,
+        count=0,
+        ranges=(),
+        also=tuple(str(state) for state in piece.states[1:]) + (() if effective else piece.because),
+        drifted=effective,
+        version=mark.version if mark else None,
+        revision=(mark.revision or None) if mark else None,
+        because=piece.because if effective else (),
+    )
+
+
+def _counted(grid: Grid, told: StateCount, ranges: Ranges) -> StateCount:
+    return replace(told, count=count(ranges), ranges=keys_of(grid, ranges))
+
+
+def _pending(judged: Judged, model: Model, verdict: Verdict, pending: Ranges) -> StateCount:
+    after = tuple(
+        name
+        for name in parents_of(judged.looked.project, model)
+        if name in judged.pending or judged.runs(name)
+    )
+    inside = [s for s in verdict.segments if intersection((s.range,), pending)]
+    mark = inside[-1].body.fingerprint if inside else None
+    return StateCount(
+        State.UPSTREAM_CHANGED,
+        count(pending),
+        keys_of(model.grid, pending),
+        pending=True,
+        drifted=False,
+        version=mark.version if mark else None,
+        revision=(mark.revision or None) if mark else None,
+        because=after,
+    )
+
+
+def keys_of(grid: Grid, ranges: Ranges) -> Keys:
+    """Give partitions as first and last keys of ranges."""
+    return tuple((grid.key(low), grid.key(high)) for low, high in ranges)
+
+
+def _told_table(
+    judged: Judged, model: Model, record: ModelRecord | None, wanted: frozenset[State]
+) -> ModelStatus:
+    reason = judged.reasons[model.name]
+    mark = model.fingerprint
+    waits = model.name in judged.pending and reason.state is State.CURRENT
+    states = []
+    if waits:
+        above = [
+            name
+            for name in parents_of(judged.looked.project, model)
+            if name in judged.pending or judged.runs(name)
+        ]
+        states = [
+            StateCount(
+                State.UPSTREAM_CHANGED,
+                1,
+                (("*", "*"),),
+                pending=True,
+                drifted=False,
+                version=mark.version,
+                because=tuple(above),
+            )
+        ]
+    elif reason.state is not State.CURRENT:
+        states = [
+            StateCount(
+                reason.state,
+                1,
+                (("*", "*"),),
+                tuple(str(state) for state in reason.also),
+                drifted=reason.drift and reason.state is not State.NOT_EFFECTIVE,
+                version=mark.version,
+                revision=mark.revision or None,
+                because=(reason.detail,) if reason.detail else (),
+            )
+        ]
+    if wanted:
+        states = [s for s in states if wanted & {s.state, *map(State, s.also)}]
+    old = record.fingerprint if record else None
+    cosmetic = old is not None and old.sql != mark.sql and old.canonical == mark.canonical
+    return ModelStatus(
+        model=model.name,
+        table=model.table,
+        strategy=model.strategy_name,
+        grain="*",
+        partitions=1,
+        states=tuple(states),
+        cosmetic=int(cosmetic),
         executed_at=record.executed_at if record else None,
     )

@@ -15,6 +15,7 @@ from penstock.app.shop import Shop
 from penstock.core.ports import Clock, Store
 from penstock.core.project import Project
 from penstock.engine.delta_log import DeltaLog
+from penstock.engine.delta_places import DeltaPlaces
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.load import load_project
@@ -56,6 +57,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     return Shop(
         project=project,
         log=DeltaLog(),
+        places=DeltaPlaces(),
         engine=engine,
         clock=clock,
         fault=fault,

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.partition import Span
 from penstock.core.pin import DeltaPin, FilesPin
 from penstock.core.schema import Schema
 
@@ -81,3 +82,35 @@ class AddedFile:
     minimum: Mapping[str, str] = field(default_factory=dict)
     maximum: Mapping[str, str] = field(default_factory=dict)
     nulls: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A commit that changed rows, and where: `spans` are positions by column, rising and apart.
+
+    A column that is missing, or None, means that any row may have changed. More may be told than
+    was changed, never less. `step` is the penstock step that made it, "" if none did, `store` the
+    state store whose step it was.
+    """
+
+    version: int
+    time: dt.datetime
+    operation: str
+    step: str = ""
+    store: str = ""
+    user: str = ""
+    spans: Mapping[str, tuple[Span, ...] | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was noted of a table: its id, and up to which version its log was read.
+
+    `foreign` is the greatest version noted that no step of this store made and that changed rows,
+    None if there is none.
+    """
+
+    name: str
+    table_id: str
+    version: int
+    foreign: int | None = None

@@ -9,8 +9,11 @@ from enum import StrEnum
 
 from penstock.core.findings import Location
 from penstock.core.history import Snapshot
+from penstock.core.mapping import RangeMapping
 from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.partition import Grid
 from penstock.core.query import Query
+from penstock.core.schema import Schema
 
 
 class NullWatermark(StrEnum):
@@ -69,7 +72,24 @@ class Merge:
     match_null_keys: bool = False
 
 
-Strategy = View | Table | Append | Merge | Snapshot
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Ranges of partitions are replaced, and each is remembered by itself (spec/drift.md).
+
+    `field` is the column that says to which partition a row belongs, `type` its Spark type. With
+    `ready_after` a partition is due when it ended that long ago, without when it has begun.
+    `batch_size` is how many partitions one step may make; None leaves it to the statement.
+    """
+
+    field: str
+    type: str
+    grid: Grid
+    start: dt.date | None = None
+    ready_after: dt.timedelta | None = None
+    batch_size: int | None = None
+
+
+Strategy = View | Table | Append | Merge | Snapshot | Partition
 
 
 def strategy_name(strategy: Strategy) -> str:
@@ -119,18 +139,102 @@ class Fingerprint:
     """What code made some rows: checksums of the SQL as written and as meant (spec/drift.md §4).
 
     `settings` are those that change rows; `layout` is how the table lies and what is said of it,
-    in no drift, because the rows stay the same.
+    in no drift, because the rows stay the same. `schema` is the checksum of the declared columns,
+    "" where none are; `yaml` that of the files, recorded only; `parser` the version of sqlglot
+    that made `canonical`. Models without versions have version 1, without a date. `revision` is 0
+    for the version's own SQL.
     """
 
     sql: str
     canonical: str
     settings: str = ""
     layout: str = ""
+    version: int = 1
+    revision: int = 0
+    effective_from: dt.date | None = None
+    schema: str = ""
+    yaml: str = ""
+    parser: str = ""
+
+    @property
+    def label(self) -> str:
+        """Give the version as people write it: `v3`, `v3.r1`."""
+        return f"v{self.version}.r{self.revision}" if self.revision else f"v{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class InputMapping:
+    """Which range of an input one partition reads; `declared` if depends_on says so.
+
+    `column` is the column of an input without partitions that the range is about, "" where none
+    is known: then any change of it counts.
+    """
+
+    input: InputName
+    mapping: RangeMapping
+    declared: bool = False
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The SQL of a version or a revision, with everything it reads.
+
+    `text` is the SQL as written, `source` its file, or the text itself where it stands inline.
+    `is_range` is whether one run over a range equals one run per partition. `inputs` holds every
+    input, those of views that it reads included; a view itself is mapped whole.
+    `backfill_since` limits a revision to partitions whose date is not before it.
+    """
+
+    query: Query
+    fingerprint: Fingerprint
+    text: str
+    source: str
+    where: Location
+    is_range: bool = False
+    inputs: tuple[InputMapping, ...] = ()
+    backfill_since: dt.date | None = None
+    description: str = ""
+    reason: str = ""
+
+    @property
+    def effective_from(self) -> dt.date | None:
+        """From when on it counts: a version by the partition's date, a revision by the run's."""
+        return self.fingerprint.effective_from
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A dated generation of a model; `schema` has no columns where none are declared.
+
+    `schema_text` is the schema as JSON, which `Fingerprint.schema` is the checksum of.
+    """
+
+    number: int
+    body: Body
+    schema: Schema = Schema()
+    schema_text: str = ""
+    revisions: tuple[Body, ...] = ()
+
+    @property
+    def effective_from(self) -> dt.date | None:
+        """The first partition date it is for; None for a model without versions."""
+        return self.body.effective_from
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """Its own SQL and that of its revisions."""
+        return (self.body, *self.revisions)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One table or view to build, with every setting resolved."""
+    """One table or view to build, with every setting resolved.
+
+    `query` and `fingerprint` are those of its newest version; `versions` is never empty for a
+    model of the strategy `partition`, and empty for models that have no versions. `immutable`
+    forbids to change SQL that built something.
+    """
 
     name: str
     table: TableName
@@ -145,6 +249,27 @@ class Model:
     description: str = ""
     tags: tuple[str, ...] = ()
     config: Mapping[str, str] = field(default_factory=dict)
+    versions: tuple[Version, ...] = ()
+    immutable: bool = False
+
+    @property
+    def inputs(self) -> tuple[InputName, ...]:
+        """Everything that any of its versions reads or declares to depend on."""
+        found = dict.fromkeys(self.query.inputs)
+        for version in self.versions:
+            for body in version.bodies:
+                found |= dict.fromkeys(body.query.inputs)
+        return tuple(found)
+
+    @property
+    def partition(self) -> Partition | None:
+        """How it is cut into partitions; None for a model that is one."""
+        return self.strategy if isinstance(self.strategy, Partition) else None
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of its partitions; that of one partition for most models."""
+        return self.partition.grid if self.partition else Grid()
 
     @property
     def is_view(self) -> bool:

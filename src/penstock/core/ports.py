@@ -11,15 +11,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.facts import AddedFile, Commit, Head, Listing, Seen, TableFacts, Touched
 from penstock.core.findings import Location
-from penstock.core.model import Source
+from penstock.core.model import Fingerprint, Source
+from penstock.core.partition import Span
+from penstock.core.pin import Pin
 from penstock.core.records import (
     Begun,
     Execution,
     Holder,
     Lease,
     ModelRecord,
+    PartitionRun,
+    PartitionsRecord,
     Run,
     Status,
     StepRecord,
@@ -29,7 +33,7 @@ from penstock.core.relation import Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit as CommitStatement
 from penstock.core.statement import Row, Stage
-from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.step import Intent, Outcome, PartitionRows, StepFailure
 
 Fault = Callable[[str], None]
 
@@ -112,8 +116,12 @@ class Engine(Protocol):
 class Log(Protocol):
     """Facts of tables and files without Spark. A missing table is None, never an error."""
 
-    def head(self, uri: str) -> Head | None:
-        """Give the newest version and whose step made it."""
+    def head(self, uri: str, hint: int | None = None) -> Head | None:
+        """Give the newest version and whose step made it.
+
+        `hint` is a version that was there once: looking begins above it, which costs the same
+        however long the log is. One that is gone costs a little and changes nothing.
+        """
         ...
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
@@ -137,6 +145,42 @@ class Log(Protocol):
 
     def listing(self, source: Source) -> Listing:
         """List a file source; `source-missing` if its path is not there."""
+        ...
+
+
+class Places(Protocol):
+    """Where in a table rows changed or lie, by the values of columns; from its log alone.
+
+    `columns` gives the Spark type by column.
+    """
+
+    def touched(
+        self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
+    ) -> tuple[Touched, ...]:
+        """Give the commits above a version that changed rows, oldest first.
+
+        Columns are those of the newest version, in any case of letters. A commit that puts
+        another table in the place of the one that was may have changed any row, even if there
+        was none. `log-gap` if some commits are gone; with `partial` those that are left.
+        """
+        ...
+
+    def written(
+        self, uri: str, version: int, column: str, kind: str
+    ) -> Mapping[int, PartitionRows] | None:
+        """Give rows and bytes of the files that a commit added, by the position of their value.
+
+        `PartitionRows.ord` is that position. None for a table that is not partitioned by the
+        column; raises `log-gap`.
+        """
+        ...
+
+    def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
+        """Give where the live files, less what deletion vectors hide, can hold rows."""
+        ...
+
+    def missing_files(self, uri: str, version: int) -> int:
+        """Count the files of a version that are no longer there; raises `log-gap`."""
         ...
 
 
@@ -194,7 +238,43 @@ class Journal(Protocol):
         ...
 
 
-class Records(Protocol):
+class PartitionRecords(Protocol):
+    """Reading what is remembered of partitions, by groups and runs of them."""
+
+    def partitions(self) -> Mapping[str, PartitionsRecord]:
+        """Give what is known of every model that has partitions: groups, never rows."""
+        ...
+
+    def marks(self) -> Mapping[int, Fingerprint]:
+        """Give the fingerprints that groups and runs name by number."""
+        ...
+
+    def runs(self, model: str) -> tuple[PartitionRun, ...]:
+        """Give the partitions of one model, neighbours of which the same is known together."""
+        ...
+
+    def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
+        """Give the pins of the steps that built a model's partitions as they are now."""
+        ...
+
+
+class Notes(Protocol):
+    """What was read of tables' logs: a cache, and the memory of what logs have lost."""
+
+    def seen(self) -> Mapping[str, Seen]:
+        """Give what was noted of tables, by the names under which they were noted."""
+        ...
+
+    def touched(self, name: str, after: int) -> tuple[Touched, ...]:
+        """Give the noted commits of a table above a version, oldest first."""
+        ...
+
+    def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
+        """Note commits of a table and how far its log was read; one of another id starts anew."""
+        ...
+
+
+class Records(PartitionRecords, Notes, Protocol):
     """Reading what is remembered, and setting watermarks by hand."""
 
     def models(self) -> Mapping[str, ModelRecord]:
@@ -205,8 +285,14 @@ class Records(Protocol):
         """Give a stored SQL text by its checksum."""
         ...
 
-    def history(self, model: str, limit: int) -> tuple[Execution, ...]:
-        """Give a model's executions, newest first."""
+    def history(
+        self, model: str, limit: int | None, partition: str | None = None
+    ) -> tuple[Execution, ...]:
+        """Give a model's executions, newest first; of one partition, or of all."""
+        ...
+
+    def steps_of(self, model: str) -> tuple[StepRecord, ...]:
+        """Give every step of a model that ended, oldest first; for `rollback`."""
         ...
 
     def last_results(self) -> Mapping[str, Status]:

@@ -47,7 +47,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The whole project for one target. `findings` holds warnings; errors are raised."""
+    """The whole project for one target. `findings` holds warnings; errors are raised.
+
+    `max_partitions` is how many partitions one sync makes at most, None for all.
+    """
 
     name: str
     root: str
@@ -60,6 +63,7 @@ class Project:
     lease: LeaseSettings = LeaseSettings()
     targets: tuple[str, ...] = ()
     vars: Mapping[str, str] = field(default_factory=dict)
+    max_partitions: int | None = None
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""

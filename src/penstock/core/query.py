@@ -18,6 +18,9 @@ _TOKEN = re.compile(r"`penstock:(model|source|external|this):([^`:]+)(:bare:[^`:
 _PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`")
 
 RUN_TIMESTAMP = "penstock__run_timestamp"
+PARAMETERS = ("partition_date", "start_date", "end_date", "run_date")
+"""The names that SQL may write after `@` (spec/drift.md §1.6)."""
+_PARAMETER = re.compile(r"`penstock:param:([a-z_]+)`")
 _MOMENT = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,
     re.DOTALL,
@@ -57,6 +60,15 @@ def live(is_deleted: str) -> str:
     return f"coalesce({quoted(is_deleted)}, false) = false"
 
 
+def parameter(name: str) -> str:
+    """Write the token of a parameter.
+
+    >>> parameter("partition_date")
+    '`penstock:param:partition_date`'
+    """
+    return f"`penstock:param:{name}`"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The SQL of a model after its template was rendered.
@@ -77,10 +89,11 @@ class Query:
     def shown(self, names: Mapping[InputName, str]) -> str:
         """Give the text with every table under the name that users know it by.
 
-        It leaves the tombstones of histories out by name, whether their tables have any.
+        It leaves the tombstones of histories out by name, whether their tables have any, and
+        calls parameters as their writer does: `@partition_date`.
         """
         conditions = {name: live(column) for name, column in self.deleted_flags}
-        return self.written(names, conditions)
+        return _PARAMETER.sub(r"@\1", self.written(names, conditions))
 
     def written(self, names: Mapping[InputName, str], present: Mapping[InputName, str]) -> str:
         """Give the text for a catalog; `present` as in `bound`."""
@@ -144,8 +157,28 @@ def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
     return _PRESENT.sub(condition, text)
 
 
+def parameters(text: str) -> frozenset[str]:
+    """Give the names of the parameters that a text has tokens for.
+
+    >>> sorted(parameters(f"select {parameter('start_date')}, {parameter('end_date')}"))
+    ['end_date', 'start_date']
+    """
+    return frozenset(_PARAMETER.findall(text))
+
+
+def with_parameters(text: str, values: Mapping[str, str]) -> str:
+    """Put typed literals in the place of parameters; those without a value keep their token.
+
+    >>> with_parameters(
+    ...     f"d = {parameter('partition_date')}", {"partition_date": "DATE '2024-12-02'"}
+    ... )
+    "d = DATE '2024-12-02'"
+    """
+    return _PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
+
+
 def at(text: str, moment: dt.datetime) -> str:
-    """Put the run timestamp where a template asked for `run_timestamp`.
+    """Put the run timestamp where a template asked for `run_timestamp`, its date for `@run_date`.
 
     The template renders to the word `penstock__run_timestamp`, which fingerprints see: the time of
     a run is no change of code. Inside quotes and comments it becomes bare text, elsewhere a typed
@@ -154,10 +187,14 @@ def at(text: str, moment: dt.datetime) -> str:
     >>> noon = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
     >>> at("select penstock__run_timestamp, 'penstock__run_timestamp'", noon)
     "select TIMESTAMP '2024-03-01T12:00:00.000000Z', '2024-03-01T12:00:00.000000Z'"
+    >>> at(parameter("run_date"), noon)
+    "DATE '2024-03-01'"
     """
+    utc = moment.astimezone(dt.UTC)
+    text = with_parameters(text, {"run_date": f"DATE '{utc.date().isoformat()}'"})
     if RUN_TIMESTAMP not in text:
         return text
-    stamp = f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    stamp = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
 
     def replace(found: re.Match[str]) -> str:
         quoted_text = found[1]
@@ -178,6 +215,7 @@ def shown_name(dotted: str) -> str:
 
 
 __all__ = [
+    "PARAMETERS",
     "RUN_TIMESTAMP",
     "Query",
     "at",
@@ -185,7 +223,10 @@ __all__ = [
     "live",
     "mention",
     "mentioned",
+    "parameter",
+    "parameters",
     "present",
     "shown_name",
     "substitute",
+    "with_parameters",
 ]

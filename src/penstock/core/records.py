@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.model import Fingerprint
+from penstock.core.partition import Grid
 from penstock.core.pin import Pin
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.core.window import Watermark
@@ -114,6 +115,76 @@ class ModelRecord:
     def succeeded_once(self) -> bool:
         """Whether rows of a success are on record."""
         return self.step_seq > 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionGroup:
+    """Partitions of one model with one fingerprint and status, counted (spec/drift.md §13).
+
+    `fingerprint` is the number that `Records.marks` explains, 0 for partitions that never
+    succeeded. `commit_high` is the greatest `commit_version`, `settled_low` the least
+    `settled_version`; `unsettled` counts successes whose rows are known to be gone.
+    """
+
+    fingerprint: int
+    status: Status
+    count: int
+    low: int
+    high: int
+    commit_high: int | None
+    settled_low: int | None
+    unsettled: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeastPin:
+    """The oldest pin of an input over all steps that built partitions of a model.
+
+    `steps` is how many of these steps pinned it, `table_ids` the tables they read.
+    """
+
+    kind: str
+    version: int
+    table_ids: frozenset[str]
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsRecord:
+    """What is known of all partitions of one model, without naming any of them.
+
+    `steps` counts the steps that built the partitions as they are now.
+    """
+
+    model: str
+    table_id: str
+    groups: tuple[PartitionGroup, ...]
+    pins: Mapping[str, LeastPin]
+    steps: int
+    last_step_seq: int
+    executed_at: dt.datetime | None = None
+    grid: Grid = Grid()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRun:
+    """Neighbouring partitions of which the same is known, from `low` to `high`.
+
+    `fingerprint` and `step_seq` are 0 if they never succeeded. `settled_version` None after a
+    success means that the rows are known to be gone. `holds_rows` is False where the last success
+    left none; True also where nobody knows.
+    """
+
+    low: int
+    high: int
+    status: Status
+    fingerprint: int
+    step_seq: int
+    last_step_seq: int
+    commit_version: int | None
+    settled_version: int | None
+    holds_rows: bool
+    executed_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

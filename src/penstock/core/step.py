@@ -10,7 +10,9 @@ from enum import StrEnum
 from penstock.core.errors import PenstockError
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
+from penstock.core.partition import Grid, read_ranges
 from penstock.core.pin import InputPin
+from penstock.core.ranges import Ranges
 from penstock.core.window import InputWindow, Watermark
 
 WHOLE = "*"
@@ -22,6 +24,9 @@ class StepKind(StrEnum):
     BUILD = "build"
     ALTER = "alter"
     SEED = "seed"
+    CREATE = "create"
+    REWRITE = "rewrite"
+    ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,9 @@ class Intent:
     """All that a step will have done when it is done, written before it starts.
 
     `base_version` is the target's Delta version before the step, None without a table.
-    `step_seq` is given by the store at `begin`; 0 before.
+    `step_seq` is given by the store at `begin`; 0 before. `partitions` are keys of `grid`, or
+    ranges of them: `2024-01-01..2024-01-31`. `restores` is set by a rollback: the number of the
+    first step that it undoes.
     """
 
     step: str
@@ -50,6 +57,22 @@ class Intent:
     lowers_watermarks: bool = False
     base_version: int | None = None
     step_seq: int = 0
+    grid: Grid = Grid()
+    restores: int = 0
+
+    @property
+    def ords(self) -> Ranges:
+        """The partitions as numbers of the grid."""
+        return read_ranges(self.grid, self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRows:
+    """What one commit wrote to one partition; None where its files do not tell."""
+
+    ord: int
+    rows: int | None
+    size_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +95,8 @@ class RowCounts:
 class Outcome:
     """What a step's commit did; `version` is None when nothing had to change.
 
-    `table_id` and `settled_version` say where the table stands after the step.
+    `table_id` and `settled_version` say where the table stands after the step. `partitions` are
+    those that hold rows of the commit, for a step of many.
     """
 
     version: int | None
@@ -82,6 +106,7 @@ class Outcome:
     bytes_written: int = 0
     metrics: Mapping[str, int] = field(default_factory=dict)
     duration_ms: int = 0
+    partitions: tuple[PartitionRows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
+from penstock.core.partition import Grid, read_grid, write_grid
 from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.step import Intent, StepKind
 from penstock.core.typed import read_typed
@@ -39,18 +41,17 @@ def write_intent(intent: Intent) -> str:
         "triggered_by": intent.triggered_by,
         "run_timestamp": intent.run_timestamp.isoformat(),
         "partitions": ",".join(intent.partitions),
-        "fingerprints": {
-            "sql": intent.fingerprint.sql,
-            "canonical": intent.fingerprint.canonical,
-            "settings": intent.fingerprint.settings,
-            "layout": intent.fingerprint.layout,
-        },
+        "fingerprints": _write_fingerprint(intent.fingerprint),
         "inputs": [[p.input, *_write_pin(p.pin)] for p in intent.inputs],
         "window": [[w.input, *_write_window(w.window)] for w in intent.windows],
         "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
     }
+    if intent.grid != Grid():
+        document["grid"] = write_grid(intent.grid)
+    if intent.restores:
+        document["restores"] = intent.restores
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -61,12 +62,7 @@ def write_token(
 
     `metrics` are counts that Delta does not make: a step that is recovered has them from here.
     """
-    for cut in (
-        replace(intent, uri=""),
-        replace(intent, uri="", reason=""),
-        replace(intent, uri="", reason="", windows=()),
-        replace(intent, uri="", reason="", windows=(), inputs=()),
-    ):
+    for cut in _shorter(replace(intent, uri="")):
         head = json.dumps(
             {"penstock": penstock, "store": store, **({"metrics": metrics} if metrics else {})},
             separators=(",", ":"),
@@ -79,6 +75,21 @@ def write_token(
     )
 
 
+def _shorter(intent: Intent) -> Iterator[Intent]:
+    """Give the intent, then with less and less of it; partitions outlive inputs.
+
+    A step without its inputs is run again, one without its partitions is lost. Only a rollback
+    can do without them: the steps that it undoes tell them.
+    """
+    yield intent
+    yield (intent := replace(intent, reason=""))
+    yield (intent := replace(intent, windows=()))
+    yield (intent := replace(intent, fingerprint=replace(intent.fingerprint, yaml="")))
+    yield (intent := replace(intent, inputs=()))
+    if intent.kind is StepKind.ROLLBACK:
+        yield replace(intent, partitions=())
+
+
 def read_intent(text: str) -> Intent:
     """Read what `write_intent` or `write_token` gave.
 
@@ -87,7 +98,7 @@ def read_intent(text: str) -> Intent:
     KeyError: 'fingerprints'
     """
     document = json.loads(text)
-    marks = document["fingerprints"]
+    mark = _read_fingerprint(document["fingerprints"])
     schema, table = document["table"]
     return Intent(
         step=document["step"],
@@ -101,13 +112,15 @@ def read_intent(text: str) -> Intent:
         reason=document["reason"],
         triggered_by=document["triggered_by"],
         run_timestamp=dt.datetime.fromisoformat(document["run_timestamp"]),
-        partitions=tuple(document["partitions"].split(",")),
-        fingerprint=Fingerprint(**marks),
+        partitions=tuple(document["partitions"].split(",")) if document["partitions"] else (),
+        fingerprint=mark,
         inputs=tuple(InputPin(name, _read_pin(*rest)) for name, *rest in document["inputs"]),
         windows=tuple(InputWindow(name, _read_window(*rest)) for name, *rest in document["window"]),
         watermarks=tuple(Watermark(i, c, read_typed(v)) for i, c, v in document["watermark"]),
         lowers_watermarks=document["lowers_watermarks"],
         base_version=document["base_version"],
+        grid=read_grid(document.get("grid", "*")),
+        restores=document.get("restores", 0),
     )
 
 
@@ -138,6 +151,30 @@ def signed_by(token: str) -> tuple[str, str]:
     if not isinstance(document, dict) or "penstock" not in document:
         return "", ""
     return str(document.get("step", "")), str(document.get("store", ""))
+
+
+def _write_fingerprint(mark: Fingerprint) -> Json:
+    """Leave out what says nothing; the version is 1 where it is left out."""
+    since = mark.effective_from
+    found: Json = {
+        "sql": mark.sql,
+        "canonical": mark.canonical,
+        "settings": mark.settings,
+        "layout": mark.layout,
+        "version": mark.version if mark.version != 1 else 0,
+        "revision": mark.revision,
+        "effective_from": since.isoformat() if since else "",
+        "schema": mark.schema,
+        "yaml": mark.yaml,
+        "parser": mark.parser,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _read_fingerprint(document: Mapping[str, Any]) -> Fingerprint:
+    since = document.get("effective_from")
+    read = {"effective_from": dt.date.fromisoformat(since)} if since else {}
+    return Fingerprint(**{"sql": "", "canonical": "", **document, **read})
 
 
 def _write_pin(pin: Pin) -> list[JsonValue]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,45 @@ DATA_OPERATIONS = frozenset(
     }
 )
 
+# What a damaged file raises while it is read.
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What a commit file says of rows: who changed them, and by which files."""
+
+    info: Mapping[str, Any] = field(default_factory=dict)
+    adds: tuple[Mapping[str, Any], ...] = ()
+    removes: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] | None = None
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str]) -> Actions:
+        """Read the actions of one commit; Delta writes one JSON object a line.
+
+        Files that were only moved about, `dataChange` being false, are left out.
+        """
+        info: Mapping[str, Any] = {}
+        metadata: Mapping[str, Any] | None = None
+        adds, removes = [], []
+        for line in lines:
+            action = json.loads(line)
+            if (add := action.get("add")) and add.get("dataChange"):
+                adds.append(add)
+            elif (remove := action.get("remove")) and remove.get("dataChange"):
+                removes.append(remove)
+            elif "commitInfo" in action:
+                info = action["commitInfo"]
+            elif "metaData" in action:
+                metadata = action["metaData"]
+        return cls(info, tuple(adds), tuple(removes), metadata)
+
+    def commit(self, version: int) -> Commit:
+        """Tell the commit, but for how many rows more there are."""
+        told = _commit(version, self.info, bool(self.adds or self.removes))
+        return told if self.metadata is None else replace(told, table_id=str(self.metadata["id"]))
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -46,32 +85,19 @@ class Entry:
 
     @classmethod
     def from_lines(cls, version: int, lines: Iterable[str], *, data_by_name: bool = False) -> Entry:
-        """Read the actions of one commit; Delta writes one JSON object a line."""
-        info: dict[str, Any] = {}
-        added: list[AddedFile] = []
-        table_id = ""
-        changes, rewrites = data_by_name, data_by_name
-        rows: list[int | None] = [None] if data_by_name else []
-        for line in lines:
-            action = json.loads(line)
-            if "commitInfo" in action:
-                info = action["commitInfo"]
-            elif (add := action.get("add")) and add.get("dataChange"):
-                changes = True
-                rewrites |= add.get("deletionVector") is not None
-                added.append(_added(add["path"], add.get("stats")))
-                rows.append(_rows(add))
-            elif (remove := action.get("remove")) and remove.get("dataChange"):
-                changes = rewrites = True
-                gone = _rows(remove)
-                rows.append(None if gone is None else -gone)
-            elif "metaData" in action:
-                table_id = str(action["metaData"]["id"])
+        """Read one commit; with `data_by_name` its files are not known and its name decides."""
+        actions = Actions.from_lines(lines)
+        if data_by_name:
+            changed = replace(actions.commit(version), changes_data=True)
+            return cls(changed, rewrites=True)
+        rows = [live_rows(add) for add in actions.adds]
+        rows += [None if (gone := live_rows(each)) is None else -gone for each in actions.removes]
         known = [count for count in rows if count is not None]
         change = sum(known) if len(known) == len(rows) else None
-        told = _commit(version, info, changes)
-        commit = replace(told, table_id=table_id, row_change=change)
-        return cls(commit, tuple(added), rewrites)
+        added = tuple(_added(add["path"], add.get("stats")) for add in actions.adds)
+        masks = any(add.get("deletionVector") is not None for add in actions.adds)
+        commit = replace(actions.commit(version), row_change=change)
+        return cls(commit, added, masks or bool(actions.removes))
 
 
 def read_entry(path: Path, *, head_only: bool = False) -> Entry:
@@ -81,14 +107,29 @@ def read_entry(path: Path, *, head_only: bool = False) -> Entry:
         with path.open(encoding="utf-8") as file:
             lines = _until_info(file) if head_only else list(file)
         entry = Entry.from_lines(version, lines)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, version) from error
+    except UNREADABLE as error:
+        raise damaged(path) from error
     if not lines:
-        raise _damaged(path, version)
+        raise damaged(path)
     return entry
 
 
-def _damaged(path: Path, version: int) -> TableError:
+def read_actions(path: Path) -> Actions:
+    """Read what a commit file says of rows; `log-unreadable` if it is damaged."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = list(file)
+        actions = Actions.from_lines(lines)
+    except UNREADABLE as error:
+        raise damaged(path) from error
+    if not lines:
+        raise damaged(path)
+    return actions
+
+
+def damaged(path: Path) -> TableError:
+    """Give the error of a commit file that cannot be read."""
+    version = int(path.stem)
     return TableError(
         "log-unreadable",
         f"version {version} of the Delta log in {path.parent} is damaged",
@@ -105,7 +146,7 @@ def _until_info(lines: Iterable[str]) -> list[str]:
     return seen
 
 
-def _commit(version: int, info: dict[str, Any], changes: bool) -> Commit:  # noqa: FBT001
+def _commit(version: int, info: Mapping[str, Any], changes: bool) -> Commit:  # noqa: FBT001
     token = str(info.get("userMetadata") or "")
     stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
     step, store = signed_by(token)
@@ -136,8 +177,11 @@ def _added(path: str, stats: str | None) -> AddedFile:
     )
 
 
-def _rows(action: dict[str, Any]) -> int | None:
-    """Give the rows of a file, without those that its deletion vector hides."""
+def live_rows(action: Mapping[str, Any]) -> int | None:
+    """Give the rows of a file, without those that its deletion vector hides.
+
+    None if its statistics do not tell.
+    """
     records = json.loads(action.get("stats") or "{}").get("numRecords")
     if records is None:
         return None

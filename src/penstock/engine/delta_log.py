@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
@@ -13,31 +11,43 @@ from penstock.core.model import Source
 from penstock.core.schema import Column, Schema
 from penstock.engine.commit_file import DATA_OPERATIONS, Entry, read_entry
 from penstock.engine.listing import holds_files, list_files
+from penstock.engine.live_files import count_hidden
+from penstock.engine.log_folder import (
+    check_whole,
+    commit_path,
+    gap,
+    is_local,
+    newest,
+    open_table,
+    versions,
+)
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_COMMIT = re.compile(r"(\d{20})\.json")
 CLUSTER_PROPERTY = "penstock.clusterBy"
 
 
 class DeltaLog:
     """The `Log` over Delta tables in folders and, for URIs, through `deltalake`."""
 
-    def head(self, uri: str) -> Head | None:
-        """See `Log.head`. A local table costs one folder listing and one small file."""
+    def head(self, uri: str, hint: int | None = None) -> Head | None:
+        """See `Log.head`. A local table costs a few looks at its folder and one small file."""
         if not is_local(uri):
-            table = _open(uri)
+            table = open_table(uri)
             last = _remote_entry(table.history(1)[0]) if table else None
             return Head(table.version(), last.step) if table and last else None
-        versions = _versions(uri)
-        if not versions:
+        version = newest(uri, hint)
+        if version is None:
             return None
-        return Head(versions[-1], read_entry(_commit_path(uri, versions[-1]), head_only=True).step)
+        return Head(version, read_entry(commit_path(uri, version), head_only=True).step)
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """See `Log.facts`; rows are without those that deletion vectors hide."""
-        table = _open(uri)
+        """See `Log.facts`; rows are without those that deletion vectors hide.
+
+        They are None where the vectors cannot be read.
+        """
+        table = open_table(uri)
         if table is None:
             return None
         told = table.metadata()
@@ -59,15 +69,15 @@ class DeltaLog:
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
         """See `Log.commits`."""
         if not is_local(uri):
-            return _remote_commits(uri, after, partial=partial)
-        left = [version for version in _versions(uri) if version > after]
+            return remote_commits(uri, after, partial=partial)
+        left = [version for version in versions(uri) if version > after]
         if not partial:
-            _check_whole(uri, after, left)
+            check_whole(uri, after, left)
         return tuple(_entry(uri, version).commit for version in left)
 
     def is_cluttered(self, uri: str) -> bool:
         """See `Log.is_cluttered`."""
-        return _open(uri) is None and holds_files(uri)
+        return open_table(uri) is None and holds_files(uri)
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """See `Log.added`. A table that is not in a local folder gives None."""
@@ -89,84 +99,29 @@ class DeltaLog:
         return list_files(source)
 
 
-def is_local(uri: str) -> bool:
-    """Whether a table or path is a folder of this machine's file system."""
-    return "://" not in uri or uri.startswith("file://")
-
-
-def _folder(uri: str) -> Path:
-    return Path(uri.removeprefix("file://"), "_delta_log")
-
-
-def _versions(uri: str) -> list[int]:
-    try:
-        names = [entry.name for entry in _folder(uri).iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(int(found[1]) for name in names if (found := _COMMIT.fullmatch(name)))
-
-
-def _commit_path(uri: str, version: int) -> Path:
-    return _folder(uri) / f"{version:020d}.json"
-
-
 def _entry(uri: str, version: int) -> Entry:
     try:
-        return read_entry(_commit_path(uri, version))
+        return read_entry(commit_path(uri, version))
     except FileNotFoundError:
-        raise _gap(uri, version) from None
+        raise gap(uri, version) from None
 
 
-def _remote_commits(uri: str, after: int, *, partial: bool) -> tuple[Commit, ...]:
-    table = _open(uri)
+def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[Commit, ...]:
+    """Give the commits of a table that is no local folder, as `Log.commits` does."""
+    table = open_table(uri)
     told = [_remote_entry(each).commit for each in table.history()] if table else []
     found = tuple(commit for commit in reversed(told) if commit.version > after)
     if not partial:
-        _check_whole(uri, after, [commit.version for commit in found])
+        check_whole(uri, after, [commit.version for commit in found])
     return found
 
 
-def _check_whole(uri: str, after: int, versions: list[int]) -> None:
-    for wanted, version in enumerate(versions, after + 1):
-        if version != wanted:
-            raise _gap(uri, wanted)
-
-
-def _gap(uri: str, version: int) -> TableError:
-    return TableError(
-        "log-gap",
-        f"version {version} of the log of {uri} is gone and would be needed",
-        hint="Delta's log retention removed it; penstock cannot tell what it changed",
-    )
-
-
-def _open(uri: str) -> DeltaTable | None:
-    if is_local(uri) and not _versions(uri):
-        return None
-    from deltalake import DeltaTable  # 0.1 s; most commands do without
-    from deltalake.exceptions import DeltaError, TableNotFoundError
-
-    try:
-        return DeltaTable(uri)
-    except TableNotFoundError:
-        return None
-    except DeltaError as error:
-        raise TableError(
-            "log-unreadable",
-            f"the Delta log of {uri} cannot be read: {str(error).splitlines()[0][:300]}",
-            hint="a log file is missing or damaged; restore it from a backup, nothing was written",
-        ) from error
-
-
-def _counts(table: DeltaTable) -> tuple[int, int]:
+def _counts(table: DeltaTable) -> tuple[int | None, int]:
     actions = table.get_add_actions(flatten=True)
     rows = sum(count or 0 for count in actions.column("num_records").to_pylist())
     size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
-    hidden = 0
-    for batch in table.deletion_vectors():
-        for kept in batch.column("selection_vector").to_pylist():
-            hidden += sum(1 for keep in kept if not keep)
-    return rows - hidden, size
+    hidden = count_hidden(table)
+    return None if hidden is None else rows - hidden, size
 
 
 def _remote_entry(told: dict[str, object]) -> Entry:

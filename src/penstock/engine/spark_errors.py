@@ -27,6 +27,16 @@ _RAISED = re.compile(  # what Py4J and Java put before a message
 )
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
 _UNDERNEATH = "history-changed-underneath"
+_HINTS = {
+    "row-outside-partition": "filter the query by @partition_date",
+    "null-in-required-column": "leave such rows out, or make the column NULLABLE",
+}
+_BY_DELTA = {  # what Delta finds by itself where our own guards did not look
+    "DELTA_NOT_NULL_CONSTRAINT_VIOLATED": "null-in-required-column",
+    "DELTA_REPLACE_WHERE_MISMATCH": "row-outside-partition",
+}
+_RELAID = "DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE"
+_FILES_GONE = re.compile(r"Not all files from version (\d+) are available")
 _CONFLICTS = (
     "ConcurrentAppendException",
     "ConcurrentDeleteReadException",
@@ -57,7 +67,8 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
             hint="run again; nothing of this step was written",
         )
     if ours:
-        return DataError(ours[1], ours[2].strip(), where=where)
+        hint = _HINTS.get(ours[1], "")
+        return DataError(ours[1], ours[2].strip(), where=where, hint=hint)
     if any(name in text for name in _CONFLICTS):
         return ConcurrentWriterError(
             "concurrent-writer",
@@ -67,9 +78,34 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
         )
     if _CANCELLED.search(text):
         return InterruptedRunError("interrupted", "the run was interrupted", where=where)
+    if (by_delta := _by_delta(text)) is not None:
+        code, sentence = by_delta
+        return DataError(code, sentence, where=where, hint=_HINTS[code])
+    if (found := _of_tables(text)) is not None:
+        return TableError(found[0], found[1], where=where, hint=found[2])
     if "FAILED_READ_FILE" in text or "DELTA_TRUNCATED_TRANSACTION_LOG" in text:
         return TableError("table-unreadable", _sentence(text), where=where)
     return QueryError(condition(text) or "spark-error", _sentence(text), where=_line(where, text))
+
+
+def _by_delta(text: str) -> tuple[str, str] | None:
+    """Give code and sentence of rows that Delta itself refused."""
+    for name, code in _BY_DELTA.items():
+        start = text.find(f"[{name}")
+        if start >= 0:
+            return code, _sentence(text[start:])
+    return None
+
+
+def _of_tables(text: str) -> tuple[str, str, str] | None:
+    """Give code, sentence and hint of what Delta cannot do with a table as it is."""
+    if gone := _FILES_GONE.search(text):
+        told = f"files of version {gone[1]} are no longer there, so it cannot be restored"
+        return "rollback-vacuumed", told, "run the model instead"
+    if _RELAID in text:
+        told = "Delta cannot turn a table that was ever clustered into a partitioned one"
+        return "clustered-table", told, "set layout: clustered, or move the table's folder away"
+    return None
 
 
 def condition(text: str) -> str:

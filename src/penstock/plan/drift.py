@@ -9,6 +9,7 @@ from penstock.core.names import InputKind
 from penstock.core.pin import DeltaPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
+from penstock.plan.code_changes import differences
 from penstock.plan.values import Now, Observed, Reason, State
 
 Difference = tuple[State, str]
@@ -40,6 +41,10 @@ def _differences(  # one question, six sides
     records: Mapping[str, ModelRecord],
     now: Now,
 ) -> Iterator[Difference]:
+    begins = model.fingerprint.effective_from
+    if begins is not None and begins > now.run_timestamp.date():
+        yield State.NOT_EFFECTIVE, f"its first version is effective from {begins}"
+        return
     if record is None or not record.succeeded_once:
         yield from _without_success(model, record, seen)
         return
@@ -49,10 +54,8 @@ def _differences(  # one question, six sides
     if not isinstance(model.strategy, View):
         yield from _target(record, seen)
     if record.fingerprint is not None:
-        if record.fingerprint.canonical != model.fingerprint.canonical:
-            yield State.SQL_CHANGED, ""
-        elif record.fingerprint.settings != model.fingerprint.settings:
-            yield State.SQL_CHANGED, "its settings changed"
+        found = differences(record.fingerprint, model.fingerprint, now.meaning)
+        yield from (each for each in found if each[0] is not State.CURRENT)
     if not isinstance(model.strategy, View):  # a view has no rows that could be stale
         yield from _inputs(project, model, record, records, now)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.graph import ordered
 from penstock.core.model import Model, window_settings
 from penstock.core.names import InputKind
 from penstock.core.project import Project
+from penstock.core.ranges import Ranges
 from penstock.core.records import ModelRecord
+from penstock.plan.agenda import Scope, migration_of, refusal, wanted_of
+from penstock.plan.cascade import WHOLE, reads_itself
 from penstock.plan.drift import drift
 from penstock.plan.history import history_refusal, must_look, not_delta
 from penstock.plan.layout import LayoutChange, layout_change
+from penstock.plan.partition_steps import limited, linked, partition_steps
 from penstock.plan.values import (
     Blocked,
     Estimate,
@@ -27,26 +31,35 @@ from penstock.plan.values import (
 )
 
 Records = Mapping[str, ModelRecord]
+NO_PARTITIONS = Scope()
 
 
-def plan(
-    project: Project, selected: Sequence[str], records: Records, now: Now, options: Options
+def plan(  # the sides of one decision
+    project: Project,
+    selected: Sequence[str],
+    records: Records,
+    now: Now,
+    options: Options,
+    scope: Scope = NO_PARTITIONS,
 ) -> Plan:
     """Compare the selected models with what was built; touch nothing.
 
-    Steps come in topological order, ties by name. A model whose upstream has a step in the plan
-    is planned as `pending`: when its turn comes, the upstream's outcome decides.
+    Steps come in topological order, ties by name, partitions in their order. A model whose upstream
+    has a step in the plan is planned as `pending`: when its turn comes, the upstream's outcome
+    decides. A cascade looks at the models below the selected ones too.
     """
-    planner = _Planner(project, frozenset(selected), records, now, options)
-    for name in _in_order(project, selected):
+    planner = _Planner(project, frozenset(selected), records, now, options, scope)
+    for name in _in_order(project, project.models if scope.cascade else selected):
         planner.consider(project.models[name])
+    steps, left = limited(planner.steps, scope.most) if scope.most else (planner.steps, 0)
     return Plan(
         now.run_timestamp,
-        tuple(planner.steps),
+        tuple(linked(project, steps, frozenset(planner.parallel))),
         tuple(planner.current),
         tuple(planner.cosmetic),
         tuple(planner.blocked),
         tuple(planner.notes),
+        remaining=left,
     )
 
 
@@ -59,18 +72,117 @@ class _Planner:
     records: Records
     now: Now
     options: Options
+    scope: Scope = Scope()
     steps: list[Step] = field(default_factory=list)
     current: list[str] = field(default_factory=list)
     cosmetic: list[str] = field(default_factory=list)
     blocked: list[Blocked] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     waiting_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    todo: dict[str, Ranges] = field(default_factory=dict)
+    parallel: set[str] = field(default_factory=set)
 
     def consider(self, model: Model) -> None:
+        if model.partition is not None:
+            self._consider_partitions(model)
+        elif self.scope.syncs:
+            self._consider_sync(model)
+        else:
+            self._consider_table(model)
+
+    def _consider_partitions(self, model: Model) -> None:
+        name = model.name
+        wanted = wanted_of(self.project, model, self.scope, self.todo, self.options)
+        verdict = self.scope.verdicts[name]
+        if not wanted.partitions and not (verdict.whole and name in self.selected):
+            if name in self.selected:
+                self.current.append(name)
+            return
+        error = refusal(model, wanted, self.scope, self.options)
+        error = error or _obstacle(self.project, model, self._built_now(), self.records, self.now)
+        if error is not None:
+            self.blocked.append(Blocked(name, error))
+            self.waiting_on[name] = (name,)
+            return
+        moved = migration_of(model, self.scope)
+        if moved is not None:
+            self.notes.extend(f"{name}: {line}" for line in moved.lines)
+        settled = moved is not None and not (moved.breaking or moved.moved)
+        if settled and model.layout.partition_by and not reads_itself(model):
+            self.parallel.add(name)
+        trigger, size = self.scope.trigger, self.scope.batch_size
+        record = self.records.get(name)
+        planned_on = record.last_step_seq if record else 0
+        for step in partition_steps(model, verdict, wanted, trigger, size):
+            self.steps.append(replace(step, planned_on=planned_on))
+        self.todo[name] = wanted.partitions
+        self.waiting_on[name] = (name,)
+
+    def _consider_sync(self, model: Model) -> None:
+        """Repair a model of one partition, or follow what is repaired above it.
+
+        Windows take new rows by an ordinary run; where rows that they passed by are wrong, only a
+        full refresh makes them anew. Histories are never made again.
+        """
+        name = model.name
+        if model.is_snapshot:
+            return
+        reason = drift(self.project, model, self.records, self.now)
+        waits = _waits(model, self.waiting_on)
+        drifted = reason.state is not State.CURRENT and reason.drift
+        states = self.scope.states
+        asked = name in self.selected and (
+            (drifted and (not states or {reason.state, *reason.also} & states))
+            or self.scope.force
+            or self.options.full_refresh
+        )
+        if not asked and not (self.scope.cascade and waits and not model.is_view):
+            if model.is_view:
+                self.waiting_on[name] = waits
+            if name in self.selected and not drifted:
+                self._leave(model, waits)
+            return
+        error = _obstacle(self.project, model, self._built_now(), self.records, self.now)
+        error = error or self._refusal(model, reason) or self._mutated(model, reason)
+        if error is not None:
+            self.blocked.append(Blocked(name, error))
+            self.waiting_on[name] = (name,)
+            return
+        if not drifted:
+            forced = asked and reason.state is State.CURRENT
+            reason = Reason(State.CURRENT, "asked for", drift=False) if forced else reason
+        if not asked and not drifted:
+            reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
+        afresh = reason.state not in (State.NEVER_RUN, State.FAILED)
+        windowed = window_settings(model.strategy) is not None
+        options = replace(self.options, full_refresh=True) if windowed and afresh else self.options
+        step = _step(model, reason, waits, self.records.get(name), options)
+        notes = (*step.notes, "full refresh") if windowed and afresh else step.notes
+        trigger = self.scope.trigger if asked else "cascade"
+        self.steps.append(replace(step, trigger=trigger, notes=notes))
+        self.todo[name] = WHOLE
+        self.waiting_on[name] = (name,)
+
+    def _mutated(self, model: Model, reason: Reason) -> PenstockError | None:
+        changed = State.SQL_CHANGED in (reason.state, *reason.also)
+        if not model.immutable or not changed or self.options.allow_source_mutation:
+            return None
+        return TableError(
+            "source-mutated",
+            f"{model.fingerprint.label} of {model.name} has built rows and its SQL changed",
+            where=model.where,
+            hint="add a revision, or repeat with --allow-source-mutation",
+        )
+
+    def _built_now(self) -> frozenset[str]:
+        """Name the models that an upstream may be built by this plan or be there already."""
+        return self.selected | frozenset(self.todo)
+
+    def _consider_table(self, model: Model) -> None:
         name = model.name
         reason = drift(self.project, model, self.records, self.now)
         error = _obstacle(self.project, model, self.selected, self.records, self.now)
-        error = error or self._refusal(model, reason)
+        error = error or self._refusal(model, reason) or self._mutated(model, reason)
         if error is not None:
             self.blocked.append(Blocked(name, error))
             self.waiting_on[name] = (name,)
@@ -86,6 +198,7 @@ class _Planner:
             self._leave(model, waits)
             return
         self.steps.append(_step(model, reason, waits, self.records.get(name), self.options))
+        self.todo[name] = WHOLE
         self.waiting_on[name] = (name,)
 
     def _must_look(self, model: Model) -> str:
@@ -125,8 +238,8 @@ class _Planner:
 
 def upstream_models(model: Model) -> tuple[str, ...]:
     """Give the models and seeds that a model reads or declares to depend on, sorted."""
-    read = {name.name for name in model.query.inputs if name.kind is InputKind.MODEL}
-    return tuple(sorted(read | set(model.depends_on)))
+    read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
+    return tuple(sorted((read | set(model.depends_on)) - {model.name}))
 
 
 def _waits(model: Model, waiting_on: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -135,7 +248,7 @@ def _waits(model: Model, waiting_on: Mapping[str, tuple[str, ...]]) -> tuple[str
     return tuple(sorted(set(found)))
 
 
-def _in_order(project: Project, selected: Sequence[str]) -> list[str]:
+def _in_order(project: Project, selected: Iterable[str]) -> list[str]:
     parents = {name: upstream_models(model) for name, model in project.models.items()}
     wanted = set(selected)
     return [name for name in ordered(parents) if name in wanted]
@@ -237,14 +350,14 @@ def _not_built(model: Model, upstream: Model) -> TableError:
 
 def _sources_below(project: Project, model: Model) -> list[str]:
     found: list[str] = []
-    waiting = list(model.query.inputs)
+    waiting = list(model.inputs)
     while waiting:
         name = waiting.pop()
         if name.kind is InputKind.SOURCE:
             found.append(name.name)
         inner = project.models.get(name.name)
         if name.kind is InputKind.MODEL and inner is not None and inner.is_view:
-            waiting.extend(inner.query.inputs)
+            waiting.extend(inner.inputs)
     return sorted(found)
 
 

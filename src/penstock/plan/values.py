@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit, Head, TableFacts
 from penstock.core.history import Retention
+from penstock.core.model import Fingerprint
+from penstock.core.partition import Grid
 from penstock.core.pin import Pin
+from penstock.core.ranges import Ranges, count
 
 
 class State(StrEnum):
@@ -22,13 +25,25 @@ class State(StrEnum):
     CURRENT = "current"
     UNRECORDED = "unrecorded"
     FOREIGN_TABLE = "foreign_table"
+    NOT_EFFECTIVE = "not_effective"
     NEVER_RUN = "never_run"
     FAILED = "failed"
     MISSING = "missing"
     TAMPERED = "tampered"
+    VERSION_UPGRADED = "version_upgraded"
     SQL_CHANGED = "sql_changed"
+    SCHEMA_CHANGED = "schema_changed"
     SOURCE_CHANGED = "source_changed"
     UPSTREAM_CHANGED = "upstream_changed"
+
+
+Meaning = Callable[[Fingerprint], str]
+"""Gives the canonical checksum of a recorded SQL as today's parser makes it."""
+
+
+def as_recorded(mark: Fingerprint) -> str:
+    """Give the canonical checksum as it was recorded."""
+    return mark.canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,7 @@ class Now:
     targets: Mapping[str, Observed]
     sources: Mapping[str, Pin]
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
+    meaning: Meaning = as_recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +106,8 @@ class Options:
 
     `prune` looks at every history table; `retention` replaces the models' own, `no_prune` leaves
     it out. `allow_empty` lets an empty source close every key of a history table.
+    `allow_breaking` lets a change of types rewrite a table, `allow_source_mutation` lets SQL that
+    built something change in an immutable model.
     """
 
     full_refresh: bool = False
@@ -98,6 +116,8 @@ class Options:
     no_prune: bool = False
     retention: Retention | None = None
     allow_empty: bool = False
+    allow_breaking: bool = False
+    allow_source_mutation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +137,10 @@ class Step:
     target's last step, so that `begin` can see whether another came between. `executed` is the
     checksum of the SQL that built the table so far, "" if that is the SQL of now. A step with
     `only_alters` changes properties and comments and touches no row.
+
+    A step of a model with partitions says which: `partitions` of `grid`, all of one version and
+    revision. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is whether
+    one run of the SQL makes all of them. `upstream` holds keys of other steps.
     """
 
     model: str
@@ -128,6 +152,29 @@ class Step:
     estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
     only_alters: bool = False
+    partitions: Ranges = ()
+    grid: Grid = Grid()
+    version: int = 1
+    revision: int = 0
+    trigger: str = "run"
+    is_range: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name in the plan: the model, and the first partition where it is one of many."""
+        return f"{self.model} {self.partitions[0][0]}" if self.partitions else self.model
+
+    @property
+    def count(self) -> int:
+        """How many partitions it makes."""
+        return count(self.partitions) if self.partitions else 1
+
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """The partitions as first and last keys of ranges."""
+        grid = self.grid
+        found = tuple((grid.key(low), grid.key(high)) for low, high in self.partitions)
+        return found or (("*", "*"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +187,10 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An ordered list of steps with reasons; nothing has been done yet."""
+    """An ordered list of steps with reasons; nothing has been done yet.
+
+    `remaining` counts partitions that a limit left out.
+    """
 
     run_timestamp: dt.datetime
     steps: tuple[Step, ...] = ()
@@ -148,6 +198,7 @@ class Plan:
     cosmetic: tuple[str, ...] = ()
     blocked: tuple[Blocked, ...] = ()
     notes: tuple[str, ...] = ()
+    remaining: int = 0
 
     @property
     def is_empty(self) -> bool:

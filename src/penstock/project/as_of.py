@@ -30,7 +30,7 @@ def moment_sql(moment: object) -> str:
     Raises `BadMomentError` for anything but ISO-8601, `run_timestamp` and a placeholder.
 
     >>> moment_sql("2024-03-01"), moment_sql("@partition_date")
-    ("TIMESTAMP '2024-03-01T00:00:00.000000Z'", "TIMESTAMP '@partition_date'")
+    ("TIMESTAMP '2024-03-01T00:00:00.000000Z'", 'CAST(@partition_date AS TIMESTAMP)')
     """
     if moment == RUN_TIMESTAMP:
         return RUN_TIMESTAMP
@@ -39,7 +39,7 @@ def moment_sql(moment: object) -> str:
     if not isinstance(moment, str):
         raise BadMomentError(f"as_of: {str(moment)[:80]} is no point in time")
     if _PLACEHOLDER.fullmatch(moment):
-        return f"TIMESTAMP '{moment}'"
+        return f"CAST({moment} AS TIMESTAMP)"
     try:
         given = dt.datetime.fromisoformat(moment)
         utc = given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given.astimezone(dt.UTC)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Seed, Source
+from penstock.core.model import Model, Seed, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.book import Book
+from penstock.project.cache import ParseCache
 from penstock.project.drafts import SNAPSHOTS, Draft, draft, entry_draft, without_duplicates
+from penstock.project.mappings import map_inputs
 from penstock.project.models import cycle_findings, model_of
 from penstock.project.nearest import did_you_mean
 from penstock.project.parsed import SqlFile, YamlFile
@@ -19,60 +21,88 @@ from penstock.project.settings import Settings
 from penstock.project.snapshot import system_columns_of
 from penstock.project.sources import Entry, entries, seeds_of, sources_of
 from penstock.project.values import Plain, mapping_of, text_of
+from penstock.project.versioned.gather import Gathered
+from penstock.project.versioned.model import VersionedModel, build, versioned_models
 from penstock.project.yaml_queries import entry_key
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectFiles:
+    """Everything that was read, file by file.
+
+    `sql` holds model files by their paths and queries of YAML entries by `entry_key`, `yaml` the
+    files that describe models and sources.
+    """
+
+    seeds: Sequence[str]
+    yaml: YamlFiles
+    sql: Mapping[str, SqlFile]
+    versioned: Gathered
+    cache: ParseCache
+
+
 @dataclass(slots=True)
 class _Parts:
     drafts: list[Draft] = field(default_factory=list)
+    versioned: list[VersionedModel] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     seeds: list[Seed] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
-def assemble(
-    root: Path,
-    settings: Settings,
-    seed_paths: Sequence[str],
-    yaml_files: YamlFiles,
-    sql_files: Mapping[str, SqlFile],
-) -> tuple[Project, list[Finding]]:
-    """Link all files; the project is only meant to be used if no finding is an error.
-
-    `sql_files` holds model files by their paths and queries of YAML entries by `entry_key`.
-    """
+def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Project, list[Finding]]:
+    """Link all files; the project is only meant to be used if no finding is an error."""
     parts = _Parts()
-    _read_drafts(parts, yaml_files, sql_files, settings)
-    _read_sources(parts, yaml_files, root, settings)
-    documented = _documented(parts, yaml_files, "seeds")
-    parts.seeds, findings = seeds_of(root, seed_paths, documented, settings)
+    _read_drafts(parts, files.yaml, files.sql, settings)
+    _read_sources(parts, files.yaml, root, settings)
+    prefix = settings.target.schema_prefix
+    parts.versioned = versioned_models(files.versioned.drafts, prefix, settings.folders)
+    documented = _documented(parts, files.yaml, "seeds")
+    parts.seeds, findings = seeds_of(root, files.seeds, documented, settings)
     parts.findings += findings
     _check_names(parts)
-    book = _book(parts, settings)
-    models = {}
-    edges: dict[str, dict[str, int]] = {}
-    for item in sorted((d for d in parts.drafts if d.enabled), key=lambda d: d.name):
-        built = model_of(item, book)
-        parts.findings += built.findings
-        edges[item.name] = built.parents
-        if built.model is not None:
-            models[item.name] = built.model
-    parts.findings += cycle_findings(edges, {d.name: d.file.path for d in parts.drafts})
+    models = _models(parts, files.versioned, _book(parts, settings), settings)
+    sources = {str(source.table): source for source in parts.sources}
+    declared = {item.name: item.declared for item in parts.versioned}
+    models, findings = map_inputs(models, sources, declared, files.cache)
+    parts.findings += findings
     project = Project(
         name=settings.name,
         root=str(root),
         target=settings.target,
         models=models,
-        sources={str(source.table): source for source in parts.sources},
+        sources=sources,
         seeds={seed.name: seed for seed in parts.seeds},
         threads=settings.threads,
         lease=settings.lease,
         targets=settings.targets,
         vars={name: text_of(value) for name, value in settings.vars.items()},
+        max_partitions=settings.max_partitions,
     )
     return project, parts.findings
+
+
+def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) -> dict[str, Model]:
+    """Give the models by name, in the order of their names."""
+    built = {d.name: model_of(d, book) for d in parts.drafts if d.enabled}
+    for item in parts.versioned:
+        built[item.name] = build(item, versioned, book)
+    models = {}
+    for name in sorted(built):
+        parts.findings += built[name].findings
+        model = built[name].model
+        if model is not None:
+            models[name] = replace(model, immutable=settings.immutable)
+    for item in parts.versioned:
+        if item.name in models and item.draft.immutable is not None:
+            models[item.name] = replace(models[item.name], immutable=item.draft.immutable)
+    paths = {d.name: d.file.path for d in parts.drafts}
+    paths |= {item.name: item.draft.path for item in parts.versioned}
+    edges = {name: each.parents for name, each in built.items()}
+    parts.findings += cycle_findings(edges, paths)
+    return models
 
 
 def _read_drafts(
@@ -137,7 +167,9 @@ def _read_sources(parts: _Parts, yaml_files: YamlFiles, root: Path, settings: Se
 
 
 def _check_names(parts: _Parts) -> None:
+    _check_versioned(parts)
     names = {item.name.lower(): item.where for item in parts.drafts}
+    names |= {item.name.lower(): item.draft.where for item in parts.versioned}
     for seed in parts.seeds:
         first = names.get(seed.name.lower())
         if first:
@@ -147,12 +179,28 @@ def _check_names(parts: _Parts) -> None:
     owners = [(s.table, f"source {s.table}", s.where) for s in parts.sources]
     owners += [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
     owners += [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
+    owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
     for table, owner, where in owners:
         other = taken.setdefault(table.folded, (owner, where))
         if other[0] != owner:
             sentence = f"{owner} and {other[0]} ({other[1]}) are both the table {table}"
             hint = "give one of them another schema or alias"
             parts.findings.append(Finding(where, "duplicate-destination", sentence, hint))
+
+
+def _check_versioned(parts: _Parts) -> None:
+    """Leave out versioned models whose name is taken; the finding names both places."""
+    seen = {item.name.lower(): item.place for item in parts.drafts}
+    kept = []
+    for item in parts.versioned:
+        first = seen.setdefault(item.name.lower(), item.draft.path)
+        if first is item.draft.path:
+            kept.append(item)
+            continue
+        sentence = f"{item.name!r} is defined in {first} and {item.draft.path}"
+        hint = "model names are unique in the project, whatever the folder; rename one"
+        parts.findings.append(Finding(item.draft.where, "duplicate-model", sentence, hint))
+    parts.versioned = kept
 
 
 def _book(parts: _Parts, settings: Settings) -> Book:
@@ -163,6 +211,10 @@ def _book(parts: _Parts, settings: Settings) -> Book:
         book.built.add(item.name)
         if item.config.text("materialized") == "snapshot":
             book.history[item.name] = system_columns_of(item.config)
+    for versioned in parts.versioned:
+        book.add_model(versioned.name, versioned.table)
+        book.built.add(versioned.name)
+        book.add_table(versioned.written, versioned.name)
     for item in enabled:
         book.models.setdefault(item.stem.lower(), book.models[item.name.lower()])
         book.add_table(item.written, item.name)

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.project.parsed import Read
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)

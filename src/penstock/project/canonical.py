@@ -7,11 +7,19 @@ keywords decides.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+
+from penstock.core.names import is_plain
+from penstock.core.query import PARAMETERS
+from penstock.project.canonical_printer import print_query
+
+# What the parser cannot make sense of is Spark's to say; it would speak into the user's terminal.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 # A query that Spark reads must load even where the parser stumbles over it.
 PARSER_BUGS = (RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
@@ -41,6 +49,12 @@ def canonical_sql(text: str) -> str | None:
     except (NotAQueryError, SqlglotError):
         return None
     return None if tree is None else print_canonical(tree)
+
+
+def canonical_of(text: str) -> str:
+    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
+    found = canonical_sql(text)
+    return text if found is None else found
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -80,21 +94,41 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
 def print_canonical(tree: exp.Query) -> str | None:
     """Print a tree in canonical form, changing it; None if Spark's SQL cannot express it."""
     for node in tree.walk():
-        if isinstance(node, exp.WindowSpec):
-            for side in _SIDES:
-                value = node.args.get(side)
-                if isinstance(value, str):
-                    node.set(side, value.upper())
-        elif isinstance(node, exp.Table):
-            _split(node, "this", "db")
-        elif isinstance(node, exp.Column):
-            _split(node, "table", "db")
+        node.pop_comments()  # some are printed whatever the generator is told
+        match node:
+            case exp.WindowSpec():
+                _shout(node)
+            case exp.Table():
+                _split_table(node)
+            case exp.Column():
+                _split_column(node)
+            case exp.Anonymous():
+                _name_function(node)
+            case exp.Parameter() if node.name in PARAMETERS:
+                node.replace(exp.Var(this=f"@{node.name}"))
+            case exp.Identifier() if isinstance(node.parent, exp.Func) and is_plain(node.name):
+                node.args["quoted"] = False  # a lambda's variable, which is printed as written
+            case _:
+                pass
     try:
-        return tree.sql(
-            Spark, copy=False, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
-        )
+        return print_query(tree)
     except (SqlglotError, *PARSER_BUGS):
         return None
+
+
+def _shout(window: exp.WindowSpec) -> None:
+    for side in _SIDES:
+        value = window.args.get(side)
+        if isinstance(value, str):
+            window.set(side, value.upper())
+
+
+def _name_function(call: exp.Anonymous) -> None:
+    """Give a function that the parser does not know one spelling: its case says nothing."""
+    written = call.this
+    name = written.name if isinstance(written, exp.Identifier) else str(written)
+    if is_plain(name):
+        call.set("this", name.upper())
 
 
 def dotted_parts(identifier: exp.Identifier) -> tuple[str, ...]:
@@ -110,11 +144,25 @@ def dotted_parts(identifier: exp.Identifier) -> tuple[str, ...]:
     return (name,)
 
 
-def _split(node: exp.Expression, inner: str, outer: str) -> None:
-    identifier = node.args.get(inner)
-    if not isinstance(identifier, exp.Identifier) or node.args.get(outer):
+def _split_table(table: exp.Table) -> None:
+    written = table.this
+    if not isinstance(written, exp.Identifier) or table.args.get("db"):
         return
-    parts = dotted_parts(identifier)
+    *above, last = (exp.to_identifier(part, quoted=True) for part in dotted_parts(written))
+    if above:
+        catalog, schema, *rest = above if len(above) > 1 else (None, *above)
+        table.set("catalog", catalog)
+        table.set("db", schema)
+        table.set("this", exp.Dot.build([*rest, last]) if rest else last)
+
+
+def _split_column(column: exp.Column) -> None:
+    """Split the first part, `schema.table`; the others are fields, whose names may hold dots."""
+    first, outer = ("table", "db") if not column.args.get("db") else ("db", "catalog")
+    written = column.args.get(first)
+    if not isinstance(written, exp.Identifier) or column.args.get(outer):
+        return
+    parts = dotted_parts(written)
     if len(parts) == 2:  # noqa: PLR2004  schema and table
-        node.set(outer, exp.to_identifier(parts[0], quoted=True))
-        node.set(inner, exp.to_identifier(parts[1], quoted=True))
+        column.set(outer, exp.to_identifier(parts[0], quoted=True))
+        column.set(first, exp.to_identifier(parts[1], quoted=True))

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import yaml
 
 from penstock.core.findings import Finding, Location
-from penstock.project.parsed import place_key
-from penstock.project.values import Path, Plain
+from penstock.project.parsed import MERGE, REFERENCE, place_key
+from penstock.project.values import Path, Plain, list_of
+from penstock.project.yaml_loader import ReferenceLoader, reference_in
 
 _NODES = 500_000
 _MERGE = "tag:yaml.org,2002:merge"
@@ -31,10 +32,13 @@ class _TooManyNodesError(Exception):
 
 
 def read_document(path: str, text: str) -> Document:
-    """Read one YAML document. On a syntax error the tree is None and the finding says where."""
+    """Read one YAML document. On a syntax error the tree is None and the finding says where.
+
+    A reference `${{ … }}` stands in the tree as a mapping of `REFERENCE` alone.
+    """
     document = Document(path)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=ReferenceLoader)
         if node is not None:
             document.tree = _Builder(document).build(node, (), ())
     except yaml.YAMLError as error:
@@ -69,26 +73,36 @@ class _Builder:
 
     def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[int, ...]) -> Plain:
         result: dict[str, Plain] = {}
-        merged: dict[str, Plain] = {}
+        merges = [value for key, value in node.value if key.tag == _MERGE]
         for key_node, value_node in node.value:
             if key_node.tag == _MERGE:
-                merged |= self._merged(value_node, path, above)
                 continue
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
             at = (*path, key)
             if key in result:
                 self._duplicate(key, key_node, at)
                 continue
-            self._document.keys[place_key(at)] = _place(key_node)
+            self._document.keys.setdefault(place_key(at), _place(key_node))
             result[key] = self.build(value_node, at, above)
-        return {**merged, **result}
+        included: list[Plain] = []
+        for value in merges:
+            result = {**self._merged(value, path, above, included), **result}
+        return {**result, MERGE: included} if included else result
 
-    def _merged(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> dict[str, Plain]:
+    def _merged(
+        self, node: yaml.Node, path: Path, above: tuple[int, ...], included: list[Plain]
+    ) -> dict[str, Plain]:
+        """Build what a mapping merges at its own path: what it says itself has its places."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         result: dict[str, Plain] = {}
-        for source in reversed(sources):
-            built = self.build(source, (*path, "<<"), above)
-            result |= built if isinstance(built, dict) else {}
+        for source in sources:
+            if isinstance(source, yaml.ScalarNode) and reference_in(source):
+                included.append(self.build(source, (*path, MERGE, len(included)), above))
+            elif isinstance(source, yaml.MappingNode):
+                built = self.build(source, path, above)
+                more = dict(built) if isinstance(built, dict) else {}
+                included += list_of(more.pop(MERGE, None))
+                result = {**more, **result}
         return result
 
     def _duplicate(self, key: str, node: yaml.Node, path: Path) -> None:
@@ -100,6 +114,9 @@ class _Builder:
     def _scalar(self, node: yaml.ScalarNode) -> Plain:
         kind = node.tag.rpartition(":")[2]
         value = node.value
+        reference = reference_in(node)
+        if reference is not None:
+            return {REFERENCE: reference}
         try:
             match kind:
                 case "null":

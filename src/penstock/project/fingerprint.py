@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 
 from penstock.core.history import (
     ChangeTest,
@@ -18,6 +20,7 @@ from penstock.core.model import (
     Fingerprint,
     Layout,
     Merge,
+    Partition,
     Strategy,
     Table,
     WindowSettings,
@@ -45,7 +48,14 @@ def fingerprint(linked: Linked, strategy: Strategy, layout: Layout, said: Said) 
         canonical=digest(linked.query.canonical),
         settings=digest(settings_text(strategy, layout)),
         layout=digest(layout_text(layout, said)),
+        parser=parser_version(),
     )
+
+
+@cache
+def parser_version() -> str:
+    """Give the version of sqlglot, which decides what canonical SQL looks like."""
+    return version("sqlglot")
 
 
 def layout_text(layout: Layout, said: Said) -> str:
@@ -82,6 +92,9 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
             parts["match_null_keys"] = match_null_keys
         case Snapshot():
             parts |= _history(strategy)
+        case Partition(field, _, grid):
+            parts["field"] = field.lower()
+            parts["grid"] = [str(grid.grain), grid.start, grid.end, grid.interval]
         case _:
             pass
     return json.dumps(parts, sort_keys=True, separators=(",", ":"))

@@ -13,11 +13,12 @@ from penstock.core.masking import is_secret_key, mask
 from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, versions
 from penstock.project.environment import fill_environment, walk
 from penstock.project.files import Content, decode, read_content
-from penstock.project.late import parse_sql_files, parse_yaml_file
+from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
 from penstock.project.parsed import (
     SqlFile,
     YamlFile,
     path_of,
+    place_key,
     read_sql,
     read_yaml,
     write_sql,
@@ -27,6 +28,7 @@ from penstock.project.surroundings import Surroundings
 from penstock.project.values import Plain, mapping_of
 
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
+_TRUNCATES = re.compile("trunc", re.IGNORECASE)
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -39,6 +41,7 @@ class FirstPass:
     cache: ParseCache
     findings: list[Finding] = field(default_factory=list)
     documents: dict[str, YamlFile] = field(default_factory=dict)
+    contents: dict[str, Content | None] = field(default_factory=dict)
 
     def yaml_file(self, path: str) -> YamlFile:
         """Give a YAML file; one that cannot be read is empty, and a finding."""
@@ -50,7 +53,37 @@ class FirstPass:
 
     def yaml_tree(self, path: str) -> Mapping[str, Plain]:
         """Give a YAML file's tree with the environment's values filled in."""
-        return mapping_of(fill_environment(self.yaml_file(path).tree, self.environ).tree)
+        return mapping_of(self.filled(path))
+
+    def filled(self, path: str) -> Plain:
+        """Give whatever a YAML file holds with the environment's values filled in."""
+        return fill_environment(self.yaml_file(path).tree, self.environ).tree
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file in the project."""
+        return (self.root / path).is_file()
+
+    def data(self, path: str) -> bytes:
+        """Give the bytes of a file; those of one that cannot be read are none, and a finding."""
+        content = self._content(path)
+        return content.data if content else b""
+
+    def text(self, path: str) -> str | None:
+        """Give a file as text; one that cannot be read is None, and a finding."""
+        content = self._content(path)
+        return self._decoded(content) if content else None
+
+    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
+        """Read SQL that is no template and begins on a line of a file."""
+        mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        key = place_key((path, "sql", line))
+        file = self._cached_sql(key, mark, Surroundings(self.environ))
+        if file is None:
+            file = parse_sql(path, text, line)
+            if not any(f.is_error for f in file.findings):
+                self.cache.keep(key, Entry(mark, file.reads, write_sql(file)))
+        self.findings += file.findings
+        return file
 
     def sql_files(
         self, contents: Sequence[Content], macros: Sequence[str], surroundings: Surroundings
@@ -59,7 +92,7 @@ class FirstPass:
 
         Those that cannot be read are left out, and findings.
         """
-        macro_texts = {path: text for path in macros if (text := self._text(path)) is not None}
+        macro_texts = {path: text for path in macros if (text := self.text(path)) is not None}
         macro_mark = hashlib.sha256(repr(sorted(macro_texts.items())).encode()).hexdigest()
         known: dict[str, SqlFile] = {}
         marks: dict[str, str] = {}
@@ -92,6 +125,21 @@ class FirstPass:
     def save(self) -> None:
         """Keep what was learned."""
         self.cache.save()
+
+    def truncations(self, path: str, text: str, line: int) -> Mapping[str, str]:
+        """Give the output columns of SQL that are truncated to a unit of the calendar."""
+        if not _TRUNCATES.search(text):
+            return {}
+        mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        key = place_key((path, "truncations", line))
+        entry = self.cache.find(key, mark)
+        try:
+            known = None if entry is None else {str(name): str(u) for name, u in entry.result}
+        except _DAMAGE:
+            known = None
+        found = truncations(text) if known is None else known
+        self.cache.keep(key, Entry(mark, (), [[*pair] for pair in found.items()]))
+        return found
 
     def _cached_sql(self, path: str, mark: str, surroundings: Surroundings) -> SqlFile | None:
         entry = self.cache.find(path, mark)
@@ -127,11 +175,12 @@ class FirstPass:
         return file
 
     def _content(self, path: str) -> Content | None:
-        content = read_content(self.root, path)
-        if isinstance(content, Finding):
-            self.findings.append(content)
-            return None
-        return content
+        if path not in self.contents:
+            content = read_content(self.root, path)
+            if isinstance(content, Finding):
+                self.findings.append(content)
+            self.contents[path] = content if isinstance(content, Content) else None
+        return self.contents[path]
 
     def _decoded(self, content: Content) -> str | None:
         text = decode(content)
@@ -139,10 +188,6 @@ class FirstPass:
             self.findings.append(text)
             return None
         return text
-
-    def _text(self, path: str) -> str | None:
-        content = self._content(path)
-        return self._decoded(content) if content else None
 
 
 def open_first_pass(root: Path, environ: Mapping[str, str], *, use_cache: bool) -> FirstPass:

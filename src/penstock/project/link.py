@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.history import SystemColumns
 from penstock.core.names import InputKind, InputName, TableName, quoted
-from penstock.core.query import Query, live, mention, present, shown_name
+from penstock.core.query import Query, live, mention, parameter, present, shown_name
 from penstock.project.book import Book, Named
 from penstock.project.parsed import Branch, Hole, HoleKind, fill
 
@@ -75,7 +75,9 @@ def _fill(
     tokens: list[tuple[str, str, str]] = []
     for hole, found in zip(branch.holes, named, strict=True):
         alias = aliases.get(found.table.folded, found.table.table)
-        if hole.kind in _OF_HISTORY:
+        if hole.kind is HoleKind.PARAM:
+            tokens.append(_parameter(hole))
+        elif hole.kind in _OF_HISTORY:
             tokens.append(_of_history(hole.kind, found, book, flags))
             findings += _without_history(hole, found, book, reader)
         elif hole.qualifies:
@@ -106,6 +108,8 @@ def _named(hole: Hole, book: Book, reader: Reader) -> Named:
         case HoleKind.SOURCE:
             found = book.source(*hole.names)
             return found or _unknown(TableName(*hole.names))
+        case HoleKind.PARAM:
+            return _unknown(TableName("", hole.names[0]))  # no table at all
         case HoleKind.PLAIN | HoleKind.QUALIFIER:
             found = book.table(hole.names)
             if reader.model and found.input == reader.model.input:
@@ -147,6 +151,11 @@ def _aliases(holes: Sequence[Hole], named: Sequence[Named]) -> dict[str, str]:
     }
 
 
+def _parameter(hole: Hole) -> tuple[str, str, str]:
+    spelt = f"@{hole.names[0]}"
+    return parameter(hole.names[0]), spelt, spelt
+
+
 def _of_history(
     kind: HoleKind, found: Named, book: Book, flags: dict[InputName, str]
 ) -> tuple[str, str, str]:
@@ -155,9 +164,14 @@ def _of_history(
     if kind is HoleKind.PRESENT:
         flags[found.input] = columns.is_deleted
         shown = live(columns.is_deleted)
-        return present(found.input), shown, shown
+        return present(found.input), shown, _canonical_live(columns.is_deleted)
     column = columns.valid_from if kind is HoleKind.VALID_FROM else columns.valid_to
     return (quoted(column),) * 3
+
+
+def _canonical_live(is_deleted: str) -> str:
+    """Give the canonical form of what `live` writes."""
+    return f"COALESCE({quoted(is_deleted)}, FALSE) = FALSE"
 
 
 def _without_history(hole: Hole, found: Named, book: Book, reader: Reader) -> list[Finding]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from penstock.core.errors import ProjectError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
-from penstock.project.assemble import assemble
+from penstock.project.assemble import ProjectFiles, assemble
 from penstock.project.files import Discovery, check_name, discover
 from penstock.project.first_pass import FirstPass, open_first_pass
 from penstock.project.settings import Settings, settings_of
 from penstock.project.surroundings import Surroundings, TargetView
 from penstock.project.values import Plain
+from penstock.project.versioned.gather import gather
 from penstock.project.yaml_queries import queries_of
 
 PROJECT_FILE = "penstock.yml"
@@ -63,6 +64,7 @@ def load(request: LoadRequest) -> Project:
     project, findings = _read(request, settings, found, first)
     first.save()
     findings += filter(None, [check_name("project", settings.name, document.place("name"))])
+    findings += document.misfits
     everything = sorted({*first.findings, *found.findings, *findings})
     if document.tree is None:
         everything = [finding for finding in everything if finding.code != "missing-var"]
@@ -90,8 +92,14 @@ def _read(
         settings.vars,
         TargetView(target.name, target.catalog, target.schema_prefix),
     )
-    yaml_files = [(first.yaml_file(path), first.yaml_tree(path)) for path in found.yaml]
-    contents = first.model_contents(found.sql)
-    contents += [query for file, _ in yaml_files for query in queries_of(file)]
+    read = [first.yaml_file(path) for path in found.yaml]
+    gathered = gather(read, found.sql, first)
+    described = [file for file in read if file.path not in gathered.parts]
+    misfits = [finding for file in described for finding in file.misfits]
+    yaml_files = [(file, first.yaml_tree(file.path)) for file in described]
+    contents = first.model_contents([path for path in found.sql if path not in gathered.parts])
+    contents += [query for file in described for query in queries_of(file)]
     sql_files = first.sql_files(contents, found.macros, surroundings)
-    return assemble(request.root, settings, found.seeds, yaml_files, sql_files)
+    files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache)
+    project, findings = assemble(request.root, settings, files)
+    return project, [*misfits, *gathered.findings, *findings]

@@ -1,4 +1,4 @@
-"""Which tables a rendered query mentions, by position: text in, text with holes out.
+"""Which tables and parameters a query mentions, by position: text in, text with holes out.
 
 The lines stay. Names of CTEs in scope are no tables. What is a model, a source or neither is
 decided later, when all files are known.
@@ -21,7 +21,9 @@ from penstock.project.canonical import (
     tokens_of,
 )
 from penstock.project.outputs import outputs_of
+from penstock.project.parameters import parameter_problems, parameters_of
 from penstock.project.parsed import Branch, Hole, HoleKind, Outputs, hole
+from penstock.project.problems import Problem
 from penstock.project.template import Call
 
 _MARK = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
@@ -34,17 +36,6 @@ _NO_ALIAS = re.compile(
     "distribute|limit|offset|union|except|minus|intersect|having|lateral|tablesample|pivot|"
     "unpivot|window|qualify|using|version|timestamp|for"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something to say about a line of the query; `is_error` false is a warning."""
-
-    code: str
-    sentence: str
-    line: int
-    hint: str = ""
-    is_error: bool = False
 
 
 @dataclass(slots=True)
@@ -71,6 +62,7 @@ def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Prob
     try:
         tokens = tokens_of(rendered)
         cut.text = _trimmed(rendered, tokens)
+        _cut_parameters(cut, tokens)
         tree = parse_query(tokens, rendered)
     except SqlglotError as error:
         cut.problems.append(_unparsed(error))
@@ -84,15 +76,22 @@ def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Prob
         _cut_tables(cut, tree)
         printed = print_canonical(tree)
         canonical = None if printed is None else _PRINTED.sub(_hole_of, printed)
-    _cut_marks(cut)
+    _cut_marks(cut, parsed=tree is not None)
     text = _with_holes(cut)
     _add_unprinted(cut)
     return Branch(text, canonical, tuple(cut.holes), outputs), cut.problems
 
 
+def _cut_parameters(cut: _Cut, tokens: Sequence[Token]) -> None:
+    for start, end, found in parameters_of(cut.text, tokens):
+        cut.add(start, end, found)
+    cut.problems += parameter_problems(cut.text, tokens)
+
+
 def _cut_tables(cut: _Cut, tree: exp.Query) -> None:
     for table in list(tree.find_all(exp.Table)):
-        _cut_table(cut, table)
+        if table.find_ancestor(exp.Hint) is None:  # a hint names what stands elsewhere
+            _cut_table(cut, table)
     for column in list(tree.find_all(exp.Column)):
         _cut_column(cut, column)
 
@@ -200,9 +199,8 @@ def _ctes_in_scope(table: exp.Table) -> set[str]:
     return names
 
 
-def _cut_marks(cut: _Cut) -> None:
+def _cut_marks(cut: _Cut, *, parsed: bool) -> None:
     taken = {start for start, _, _ in cut.spans}
-    parsed = bool(cut.spans) or not cut.problems
     for found in _MARKS.finditer(cut.text):
         if found.start() not in taken:
             line = cut.text.count("\n", 0, found.start()) + 1

@@ -9,16 +9,19 @@ from itertools import pairwise
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
 from penstock.core.history import Snapshot
-from penstock.core.model import Append, Merge, Model, View
+from penstock.core.model import Append, Body, Merge, Model, Partition, Version, View
 from penstock.core.names import InputKind, InputName
+from penstock.project.bodies import is_range, no_parameter_findings, parameter_findings
 from penstock.project.book import Book, Named
 from penstock.project.config import layout_of, on_schema_change_of, shown_config
 from penstock.project.drafts import Draft
 from penstock.project.fingerprint import Said, fingerprint
 from penstock.project.link import Reader, link
+from penstock.project.partitions import declared_schema, partition_layout
 from penstock.project.snapshot_outputs import check_outputs
 from penstock.project.sources import column_docs
 from penstock.project.strategy import strategy_of
+from penstock.project.surroundings import digest
 
 
 @dataclass(slots=True)
@@ -33,8 +36,10 @@ class Built:
 def model_of(item: Draft, book: Book) -> Built:
     """Resolve every setting and every name of a model."""
     config = item.config
-    strategy = strategy_of(config)
-    layout = layout_of(config, strategy)
+    said = _said(item)
+    strategy = strategy_of(config, said.columns)
+    partition = strategy if isinstance(strategy, Partition) else None
+    layout = partition_layout(config, partition) if partition else layout_of(config, strategy)
     built = Built(findings=config.findings)
     if not item.file.branches:
         return built
@@ -43,16 +48,14 @@ def model_of(item: Draft, book: Book) -> Built:
     incremental = isinstance(strategy, Append | Merge)
     branches = item.file.branches if incremental else item.file.branches[:1]
     linked = link(branches, book, Reader(item.file.path, item.named))
-    built.findings = [*config.findings, *linked.findings]
+    misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
+    built.findings = [*config.findings, *linked.findings, *misused]
     inputs = dict(linked.inputs)
     for name in config.texts("depends_on"):
         _depend(name, item, book, inputs, built)
     built.parents = {i.name: line for i, line in inputs.items() if i.kind is InputKind.MODEL}
     if isinstance(strategy, View):
         built.parents |= {i.name: n for i, n in inputs.items() if i.kind is InputKind.THIS}
-    said = Said(
-        (config.text("description") or config.text("comment")).strip(), column_docs(item.columns)
-    )
     built.model = Model(
         name=item.name,
         table=item.table,
@@ -68,7 +71,31 @@ def model_of(item: Draft, book: Book) -> Built:
         tags=config.texts("tags"),
         config=shown_config({"materialized": "view", **config.settings}),
     )
+    if partition:
+        built.model = _with_version(built.model, linked.shown, built)
     return built
+
+
+def _said(item: Draft) -> Said:
+    words = item.config.text("description") or item.config.text("comment")
+    return Said(words.strip(), column_docs(item.columns))
+
+
+def _with_version(model: Model, text: str, built: Built) -> Model:
+    """Give a partition model its one version; it has a schema if every column has a type."""
+    schema, schema_text = declared_schema(model.columns)
+    mark = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
+    body = Body(
+        query=model.query,
+        fingerprint=mark,
+        text=text,
+        source=model.where.path,
+        where=model.where,
+        is_range=is_range(model.query),
+    )
+    built.findings += no_parameter_findings(body)
+    version = Version(1, body, schema, schema_text)
+    return replace(model, fingerprint=mark, versions=(version,))
 
 
 def cycle_findings(

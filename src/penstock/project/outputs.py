@@ -141,7 +141,9 @@ def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
 
 def _is_one(item: exp.Expr) -> bool:
     """Whether an expression without a name is one column for certain, and no generator."""
-    known = isinstance(item, exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case)
+    known = isinstance(
+        item, exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
+    )
     return known or type(item) in _PARSED or _is_volatile(item)
 
 

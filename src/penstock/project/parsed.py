@@ -16,10 +16,19 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.values import Path, Plain
 
 _HOLE = re.compile("\0(\\d+)\0")
+REFERENCE = "\0ref"
+"""The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
+MERGE = "\0<<"
+"""The key under which a mapping holds the references that it merges."""
+VERSIONED = frozenset({"versions", "destination"})
+"""A YAML file with one of these keys is a versioned model."""
 
 
 class HoleKind(StrEnum):
-    """What stands in a hole: a table, the qualifier of a column, a system column, a condition."""
+    """What stands in a hole: a table, the qualifier of a column, a system column, a condition.
+
+    Or a parameter, whose one name stands without `@`.
+    """
 
     REF = "ref"
     SOURCE = "source"
@@ -29,6 +38,7 @@ class HoleKind(StrEnum):
     VALID_FROM = "valid_from"
     VALID_TO = "valid_to"
     PRESENT = "present"
+    PARAM = "param"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +121,8 @@ class SqlFile:
 class YamlFile:
     """A YAML document before environment variables are filled in, with the places of its nodes.
 
-    `keys` tells where the keys of a `config` stand, `places` where values begin.
+    `keys` tells where keys stand, `places` where values begin. `misfits` are findings that count
+    unless the file is a versioned model or a part of one.
     """
 
     path: str
@@ -120,6 +131,12 @@ class YamlFile:
     keys: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     reads: tuple[Read, ...] = ()
+    misfits: tuple[Finding, ...] = ()
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether it says what a versioned model says."""
+        return isinstance(self.tree, Mapping) and not VERSIONED.isdisjoint(self.tree)
 
     def place(self, *path: str | int) -> Location:
         """Give where a node stands, or the nearest node around it."""
@@ -191,14 +208,15 @@ def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
 
 def write_yaml(file: YamlFile) -> list[Any]:
     """Give a JSON form that `read_yaml` reads back equal."""
-    return [file.tree, dict(file.places), dict(file.keys), _write_findings(file.findings)]
+    found = [_write_findings(file.findings), _write_findings(file.misfits)]
+    return [file.tree, dict(file.places), dict(file.keys), *found]
 
 
 def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFile:
     """Read what `write_yaml` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    tree, places, keys, findings = entry
-    found = _read_findings(path, findings)
-    return YamlFile(path, tree, _read_places(places), _read_places(keys), found, tuple(reads))
+    tree, places, keys, findings, misfits = entry
+    found = (_read_findings(path, findings), tuple(reads), _read_findings(path, misfits))
+    return YamlFile(path, tree, _read_places(places), _read_places(keys), *found)
 
 
 def _read_places(places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, int]]:

@@ -34,6 +34,8 @@ class Settings:
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
     threads: int = 4
     lease: LeaseSettings = LeaseSettings()
+    immutable: bool = False
+    max_partitions: int | None = None
 
 
 def settings_of(
@@ -63,6 +65,8 @@ def settings_of(
         system_columns=mapping_of(document.get("system_columns")),
         threads=_number(document.get("threads"), 4),
         lease=_lease(mapping_of(document.get("lease"))),
+        immutable=is_true(document.get("immutable")),
+        max_partitions=_number(mapping_of(document.get("sync")).get("max_partitions"), 0) or None,
     )
 
 

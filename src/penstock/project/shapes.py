@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
 _LATER = {
-    "partition": "versioned models",
     "historic": "entities",
     "sessions": "session packages",
 }
-SUPPORTED = ("view", "table", "append", "merge", "incremental", "snapshot")
+SUPPORTED = ("view", "table", "append", "merge", "incremental", "partition", "snapshot")
 UNKNOWN_WORD = "unknown_word"
 
 
@@ -93,6 +92,10 @@ class _Words:
         return value
 
 
+def _grain(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    return value.upper() if isinstance(value, str) else value
+
+
 def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     if isinstance(value, bool):
         raise ValueError("an integer >= 1")  # noqa: TRY004  pydantic's way
@@ -114,6 +117,10 @@ Lookback = Annotated[
 ]
 Materialized = Annotated[str, AfterValidator(_supported), WithJsonSchema({"enum": list(SUPPORTED)})]
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
+Whole = Annotated[int, BeforeValidator(_count)]
+GrainWord = Annotated[
+    str, BeforeValidator(_grain), _Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
+]
 Tests = list[str | dict[str, Any]]
 
 
@@ -189,7 +196,17 @@ class ModelConfigShape(SnapshotShape):
     alias: str | None = None
     tags: Texts = []
     partition_by: Texts = []
+    partition_type: GrainWord = "DAY"
+    partition_start: Whole | None = None
+    partition_end: Whole | None = None
+    partition_interval: Count | None = None
+    start: Text | None = None
+    ready_after: Duration | None = None
+    batch_size: Count | None = None
     cluster_by: Texts = []
+    layout: Annotated[str, _Words(("auto", "partitioned", "clustered", "current", "plain"))] = (
+        "auto"
+    )
     table_properties: dict[str, Scalar] = {}
     description: str | None = None
     comment: str | None = None
@@ -227,6 +244,7 @@ class SnapshotConfigShape(ModelConfigShape):
     """The settings of an entry of `snapshots:`."""
 
     materialized: Annotated[str, _Words(("snapshot",))] = "snapshot"
+    layout: Annotated[str, _Words(("current", "plain"))] = "current"
 
 
 class SnapshotEntryShape(DocumentedModelShape):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.core.findings import Finding, Location, Severity
+from penstock.core.findings import Finding, Location
 from penstock.project.header_keys import line_of
 from penstock.project.mentions import NotAQueryError, read_branch
 from penstock.project.parsed import Branch, SqlFile, path_of
+from penstock.project.problems import located
 from penstock.project.shape_findings import shape_findings
 from penstock.project.shapes import ModelConfigShape
 from penstock.project.surroundings import Surroundings
@@ -33,6 +34,26 @@ def parse_sql_files(
         findings = (*file.findings, *renderer.findings)
         result[first] = replace(file, findings=findings)
     return result
+
+
+def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
+    """Read a query that is no template; `line` is where it begins in its file."""
+    try:
+        branch, problems = read_branch(text, ())
+    except NotAQueryError as error:
+        where = Location(path, error.line + line - 1)
+        return SqlFile(path, findings=(Finding(where, "not-a-query", error.sentence),))
+    return SqlFile(
+        path, branches=(_moved(branch, line - 1),), findings=tuple(located(problems, path, line))
+    )
+
+
+def _moved(branch: Branch, lines: int) -> Branch:
+    if not lines:
+        return branch
+    holes = tuple(replace(hole, line=hole.line + lines) for hole in branch.holes)
+    columns = tuple(replace(one, line=one.line + lines) for one in branch.outputs.columns)
+    return replace(branch, holes=holes, outputs=replace(branch.outputs, columns=columns))
 
 
 def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
@@ -81,8 +102,5 @@ def _branch(rendering: Rendering, findings: list[Finding]) -> Branch | None:
     except NotAQueryError as error:
         findings.append(Finding(Location(path, error.line), "not-a-query", error.sentence))
         return None
-    for problem in problems:
-        severity = Severity.ERROR if problem.is_error else Severity.WARNING
-        where = Location(path, problem.line)
-        findings.append(Finding(where, problem.code, problem.sentence, problem.hint, severity))
+    findings += located(problems, path)
     return branch

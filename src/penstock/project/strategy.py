@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from penstock.core.model import (
     Append,
+    ColumnDoc,
     Merge,
     NullWatermark,
     Strategy,
@@ -18,14 +20,17 @@ from penstock.core.model import (
 )
 from penstock.project.config import Config
 from penstock.project.durations import parse_duration
+from penstock.project.partitions import partition_of
 from penstock.project.snapshot import is_meant_as_snapshot, snapshot_of
 from penstock.project.values import Plain, is_true, mapping_of, text_of
 
 _INCREMENTAL = ("append", "merge")
-_STORED = ("table", "append", "merge", "snapshot")
+_STORED = ("table", "append", "merge", "partition", "snapshot")
+_PARTITION = ("partition",)
+_OF_SNAPSHOTS = ("current", "plain")
 _EFFECTS: Mapping[str, tuple[str, ...]] = {
     "unique_key": ("merge", "snapshot"),
-    "time_column": _INCREMENTAL,
+    "time_column": (*_INCREMENTAL, "partition"),
     "lookback": _INCREMENTAL,
     "window": ("append",),
     "window_on": _INCREMENTAL,
@@ -39,24 +44,53 @@ _EFFECTS: Mapping[str, tuple[str, ...]] = {
     "partition_by": _STORED,
     "cluster_by": _STORED,
     "table_properties": _STORED,
+    "partition_type": _PARTITION,
+    "partition_start": _PARTITION,
+    "partition_end": _PARTITION,
+    "partition_interval": _PARTITION,
+    "start": _PARTITION,
+    "ready_after": _PARTITION,
+    "batch_size": _PARTITION,
 }
 _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
 
 
-def strategy_of(config: Config) -> Strategy:
-    """Decide the strategy; what does not go together becomes findings."""
+def strategy_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Strategy:
+    """Decide the strategy; what does not go together becomes findings.
+
+    `columns` are those that the project describes: they tell the type of a partition field.
+    """
     word = config.text("materialized") or "view"
     keys = config.texts("unique_key")
     if word == "incremental":
         word = "merge" if keys else "append"
-    strategy = _BUILDERS.get(word, _view)(config)
-    if word in _BUILDERS and word != "snapshot" and is_meant_as_snapshot(config):
+    if word == "partition":
+        strategy: Strategy = partition_of(config, columns)
+    else:
+        strategy = _BUILDERS.get(word, _view)(config)
+    if word == "snapshot":
+        _check_layout(config)
+    elif word in (*_BUILDERS, "partition") and is_meant_as_snapshot(_without_layout(config, word)):
         return strategy
     name = strategy_name(strategy)
     for key in config.own:
         if key in _EFFECTS and name not in _EFFECTS[key]:
             config.warn(key, "option-without-effect", f"{key} has no effect on strategy {name}")
     return strategy
+
+
+def _check_layout(config: Config) -> None:
+    word = config.text("layout")
+    if word and word not in _OF_SNAPSHOTS:
+        sentence = f"layout {word!r} is that of partitions, and this is a snapshot"
+        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(_OF_SNAPSHOTS)}")
+
+
+def _without_layout(config: Config, word: str) -> Config:
+    """Leave out the one key that both snapshots and partitions have."""
+    if word != "partition":
+        return config
+    return replace(config, own={k: at for k, at in config.own.items() if k != "layout"})
 
 
 def _view(config: Config) -> Strategy:

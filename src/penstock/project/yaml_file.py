@@ -9,7 +9,7 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.documents import Document, read_document
 from penstock.project.environment import fill_environment
 from penstock.project.lifted import lift
-from penstock.project.parsed import YamlFile, place_key
+from penstock.project.parsed import MERGE, REFERENCE, VERSIONED, YamlFile, place_key
 from penstock.project.shape_findings import shape_findings
 from penstock.project.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
 from penstock.project.surroundings import Surroundings
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 PROJECT_FILE = "penstock.yml"
 _KEPT_DEPTH = 5
 _LATER = {
-    "versions": "versioned models",
-    "destination": "versioned models",
     "entities": "entities",
     "sessions": "session packages",
     "unit_tests": "unit tests of models",
@@ -44,18 +42,48 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         )
         for at, name in filled.missing
     ]
-    if document.tree is not None:
+    tree, misfits = document.tree, []
+    is_described = path == PROJECT_FILE or _is_described(tree)
+    if is_described:
+        tree = _without_references(tree)
+    if tree is not None and not _is_versioned(tree):
         unset = {at for at, _ in filled.missing}
-        findings += [f for f in _check(document, filled.tree) if not _concerns(f, document, unset)]
+        found = _check(document, _without_references(filled.tree))
+        misfits = [f for f in found if not _concerns(f, document, unset)]
     surroundings = Surroundings(environ)
+    places, keys = document.places, document.keys
+    if is_described:
+        places = {k: v for k, v in places.items() if k.count("\n") < _KEPT_DEPTH}
+        keys = {k: v for k, v in keys.items() if _is_setting(k)}
     return YamlFile(
         path,
-        document.tree,
-        {k: v for k, v in document.places.items() if k.count("\n") < _KEPT_DEPTH},
-        {k: v for k, v in document.keys.items() if _is_setting(k)},
+        tree,
+        places,
+        keys,
         tuple(findings),
         tuple(surroundings.read("env", name) for name in sorted(filled.names)),
+        tuple(misfits),
     )
+
+
+def _is_versioned(tree: Plain) -> bool:
+    return isinstance(tree, dict) and not VERSIONED.isdisjoint(tree)
+
+
+def _is_described(tree: Plain) -> bool:
+    """Whether a file describes models, sources or seeds, so that few places are kept."""
+    known = {"models", "snapshots", "sources", "seeds"}
+    return isinstance(tree, dict) and not _is_versioned(tree) and not known.isdisjoint(tree)
+
+
+def _without_references(tree: Plain) -> Plain:
+    """Give references back as text: only versioned models have any."""
+    if isinstance(tree, dict):
+        if REFERENCE in tree:
+            return f"${{{{ {tree[REFERENCE]} }}}}"
+        named = (("<<" if key == MERGE else key, value) for key, value in tree.items())
+        return {key: _without_references(value) for key, value in named}
+    return [_without_references(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _check(document: Document, tree: Plain) -> list[Finding]:
@@ -72,7 +100,7 @@ def _check(document: Document, tree: Plain) -> list[Finding]:
         return _checked(document, ProjectShape, rest, ()) + findings
     later = [key for key in tree if key in _LATER]
     if later:
-        return [_not_yet(document, later), *_needs_sql(document, tree)]
+        return [_not_yet(document, later)]
     findings = _checked(document, ModelsFileShape, tree, ())
     return findings + _query_findings(document, tree) + _unrun_checks(document, tree)
 
@@ -122,18 +150,6 @@ def _not_yet(document: Document, keys: Sequence[str]) -> Finding:
     sentence = f"{keys[0]!r}: {_LATER[keys[0]]} come with a later release"
     where = _place(document, (keys[0],), key=True)
     return Finding(where, "not-supported-yet", sentence)
-
-
-def _needs_sql(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
-    config = mapping_of(tree.get("config"))
-    words = (tree.get("materialized"), tree.get("strategy"), config.get("materialized"))
-    if "versions" not in tree or "snapshot" not in words:
-        return []
-    sentence = f"snapshot {text_of(tree.get('name'))!r} must be a query"
-    hint = "write a .sql file, or an entry under snapshots:"
-    return [
-        Finding(_place(document, ("versions",), key=True), "snapshot-needs-sql", sentence, hint)
-    ]
 
 
 def _query_findings(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
-from penstock.core.step import Intent, Outcome, StepKind
+from penstock.core.step import Intent, Outcome
+from penstock.state.partition_rules import BUILDS
 
 
 def high_time_after(
@@ -12,11 +13,11 @@ def high_time_after(
 ) -> dt.datetime | None:
     """Give the high time that a success leaves: only upwards, unless the table began anew.
 
-    A step that committed nothing or only metadata leaves it. A first load or a full refresh
+    A step that committed nothing, or no rows of a run, leaves it. A first load or a full refresh
     (`lowers_watermarks`) sets it to its own run timestamp; one that does not settle, because the
     records are newer, only raises it.
     """
-    if outcome.version is None or intent.kind is StepKind.ALTER:
+    if outcome.version is None or intent.kind not in BUILDS:
         return before
     if before is None or (settles and intent.lowers_watermarks):
         return intent.run_timestamp

@@ -8,16 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
+from penstock.core.facts import Seen, Touched
 from penstock.core.ports import RebuiltStep
 from penstock.core.records import Holder, Lease, Run, Status, WatermarkChange
-from penstock.core.step import Outcome, RowCounts, StepFailure
+from penstock.core.step import Outcome, PartitionRows, RowCounts, StepFailure
 from penstock.core.token import read_intent, write_intent
 from penstock.state.document import Tables, invalid, read_document, write_document
-from penstock.state.memory_records import model_records
+from penstock.state.memory_end import end
+from penstock.state.memory_replay import pictures
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
+from penstock.state.notes import read_spans
 from penstock.state.parts import Parts
 
-SCHEMA = "memory-1"
+SCHEMA = "memory-2"
 Json = Any  # what json gives; it does not leave this file
 T = TypeVar("T")
 
@@ -45,6 +48,12 @@ class MemoryArchive:
                 "contents": [{"hash": h, "text": t} for h, t in sorted(tables.contents.items())],
                 "leases": [asdict(lease) for lease in tables.leases.values()],
                 "tokens": [{"target": t, "token": n} for t, n in sorted(tables.tokens.items())],
+                "seen": [asdict(seen) for _, seen in sorted(tables.seen.items())],
+                "commits": [
+                    {"name": name, **asdict(commit)}
+                    for name, noted in sorted(tables.commits.items())
+                    for _, commit in sorted(noted.items())
+                ],
             }
         plain = json.loads(json.dumps(rows, default=dt.datetime.isoformat))
         return write_document(plain, self._parts.identity, SCHEMA)
@@ -70,12 +79,12 @@ class MemoryArchive:
                 taken = {known.intent.step_seq for known in tables.steps.values()}
                 if number < 1 or number in taken:
                     number, free = free, free + 1
-                tables.end(_rebuilt(tables, step, number))
+                end(tables, _rebuilt(tables, step, number))
 
 
 def _rebuilt(tables: MemoryTables, step: RebuiltStep, number: int) -> MemoryStep:
-    record = model_records(tables).get(step.intent.model)
-    settled = record.executed_at if record else None
+    picture = pictures(tables).get(step.intent.model)
+    settled = picture.newest if picture else None
     duration = step.outcome.duration_ms
     return MemoryStep(
         intent=replace(step.intent, step_seq=number),
@@ -85,6 +94,7 @@ def _rebuilt(tables: MemoryTables, step: RebuiltStep, number: int) -> MemoryStep
         ended=step.ended,
         duration_ms=duration,
         settles=settled is None or settled <= step.ended,
+        by_time=True,
         outcome=step.outcome,
     )
 
@@ -101,6 +111,7 @@ def _write_step(step: MemoryStep) -> Json:
         "duration_ms": step.duration_ms,
         "recovered": step.recovered,
         "settles": step.settles,
+        "by_time": step.by_time,
         "outcome": _optional(step.outcome, asdict),
         "failure": _optional(step.failure, asdict),
     }
@@ -119,7 +130,17 @@ def _read_tables(tables: Tables) -> MemoryTables:
         contents={row["hash"]: row["text"] for row in rows["contents"]},
         leases={lease.target: lease for lease in leases},
         tokens={row["target"]: row["token"] for row in rows["tokens"]},
+        seen={row["name"]: Seen(**row) for row in rows["seen"]},
+        commits=_read_commits(rows["commits"]),
     )
+
+
+def _read_commits(rows: Json) -> dict[str, dict[int, Touched]]:
+    commits: dict[str, dict[int, Touched]] = {}
+    for row in rows:
+        read = {**_timed(row, "time"), "spans": read_spans(row["spans"])}
+        commits.setdefault(read.pop("name"), {})[row["version"]] = Touched(**read)
+    return commits
 
 
 def _read_run(row: Json) -> Run:
@@ -139,7 +160,8 @@ def _read_step(row: Json) -> MemoryStep:
 
 
 def _read_outcome(row: Json) -> Outcome:
-    return Outcome(**{**row, "rows": RowCounts(**row["rows"])})
+    partitions = tuple(PartitionRows(**each) for each in row["partitions"])
+    return Outcome(**{**row, "rows": RowCounts(**row["rows"]), "partitions": partitions})
 
 
 def _timed(row: Json, *names: str) -> Json:

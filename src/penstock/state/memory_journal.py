@@ -10,6 +10,7 @@ from penstock.core.errors import PlanOutdatedError
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.state.lease import Request, grant, lease_lost, step_ended
+from penstock.state.memory_end import end
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.parts import Parts, executed_by
 
@@ -42,8 +43,9 @@ class MemoryJournal:
         with self._transactions.write() as tables:
             now = self._parts.clock.now()
             token = self._take(tables, str(intent.table), holder, now)
-            last = [0, *(step.intent.step_seq for step in tables.of_model(intent.model))][-1]
-            if planned_on is not None and last != planned_on:
+            others = [s for s in tables.of_model(intent.model) if s.intent.run != intent.run]
+            last = others[-1].intent.step_seq if others else 0
+            if planned_on is not None and last > planned_on:
                 raise PlanOutdatedError(str(intent.table))
             given = replace(intent, step_seq=tables.next_step_seq())
             tables.contents = {**contents, **tables.contents}
@@ -65,7 +67,7 @@ class MemoryJournal:
                     tables.leases[name] = replace(held, heartbeat=now, expires=expires)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success: step, partition, watermarks, history, lease."""
+        """Write success: step, partitions, watermarks, history, lease."""
         with self._transactions.write() as tables:
             found = tables.step(step)
             if found.status is Status.SUCCESS:
@@ -76,7 +78,9 @@ class MemoryJournal:
                 raise lease_lost(step, found.target)
             ended = self._ended(tables, found, recovered=recovered)
             duration = outcome.duration_ms
-            tables.end(replace(ended, status=Status.SUCCESS, outcome=outcome, duration_ms=duration))
+            end(
+                tables, replace(ended, status=Status.SUCCESS, outcome=outcome, duration_ms=duration)
+            )
             tables.release_after(found)
             self._parts.fault("during-finish")
 
@@ -87,7 +91,7 @@ class MemoryJournal:
             if found.status is not Status.RUNNING:
                 return
             ended = self._ended(tables, found, recovered=recovered)
-            tables.end(replace(ended, status=Status.FAILED, failure=failure))
+            end(tables, replace(ended, status=Status.FAILED, failure=failure))
             tables.release_after(found)
 
     def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
@@ -97,7 +101,7 @@ class MemoryJournal:
             step = MemoryStep(given, self._parts.clock.now(), executed_by(holder))
             tables.steps[intent.step] = step
             ended = self._ended(tables, step, recovered=False)
-            tables.end(replace(ended, status=Status.FAILED, failure=failure))
+            end(tables, replace(ended, status=Status.FAILED, failure=failure))
 
     def running(self) -> tuple[StepRecord, ...]:
         """Give the steps that are written as RUNNING, in the order they began."""

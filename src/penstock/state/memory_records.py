@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.core.records import Execution, ModelRecord, Status, WatermarkChange
-from penstock.core.step import Outcome, StepKind
-from penstock.core.window import Watermark
-from penstock.state.high_time import high_time_after
-from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
-from penstock.state.parts import RECOVER
+from penstock.core.records import Execution, ModelRecord, Status, StepRecord, WatermarkChange
+from penstock.state.memory_notes import MemoryNotes
+from penstock.state.memory_partition_records import MemoryPartitionRecords
+from penstock.state.memory_picture import Picture
+from penstock.state.memory_replay import pictures
+from penstock.state.memory_sums import model_records
+from penstock.state.memory_tables import MemoryStep, MemoryTransactions
 
 
-class MemoryRecords:
+class MemoryRecords(MemoryPartitionRecords, MemoryNotes):
     """Reads what is remembered, and sets watermarks by hand."""
 
     def __init__(self, transactions: MemoryTransactions) -> None:
+        super().__init__(transactions)
         self._transactions = transactions
 
     def models(self) -> Mapping[str, ModelRecord]:
@@ -30,11 +31,21 @@ class MemoryRecords:
         with self._transactions.read() as tables:
             return tables.contents.get(checksum)
 
-    def history(self, model: str, limit: int) -> tuple[Execution, ...]:
-        """Give a model's executions, newest step first."""
+    def history(
+        self, model: str, limit: int | None, partition: str | None = None
+    ) -> tuple[Execution, ...]:
+        """Give a model's executions, newest step first, then by partition."""
         with self._transactions.read() as tables:
-            ended = [step for step in tables.of_model(model) if step.ended is not None]
-        return tuple(_execution(step) for step in reversed(ended))[:limit]
+            past = pictures(tables).get(model, Picture()).past
+        past = sorted(past, key=lambda each: (-each.execution.step_seq, each.ord))
+        told = [each.execution for each in past]
+        return tuple(each for each in told if partition in {None, each.partition})[:limit]
+
+    def steps_of(self, model: str) -> tuple[StepRecord, ...]:
+        """Give every step of a model that ended, oldest first; without what each partition got."""
+        with self._transactions.read() as tables:
+            steps = tables.of_model(model)
+        return tuple(_record(step) for step in steps if step.ended is not None)
 
     def last_results(self) -> Mapping[str, Status]:
         """Give what became of each model in the last run that had steps."""
@@ -54,89 +65,17 @@ class MemoryRecords:
             tables.watermarks.append(change)
 
 
-def model_records(tables: MemoryTables) -> dict[str, ModelRecord]:
-    """Replay the steps in the order they ended."""
-    records: dict[str, ModelRecord] = {}
-    for step in _ended(tables):
-        name, number = step.intent.model, step.intent.step_seq
-        before = records.get(name, ModelRecord(name, step.status, 0))
-        after = replace(before, last_step_seq=max(before.last_step_seq, number))
-        if step.settles and step.outcome is not None:
-            after = _succeed(after, step, step.outcome)
-        elif step.settles:
-            after = replace(after, status=step.status, failure=step.failure)
-        records[name] = after
-    high = _high_times(tables)
-    return {name: _marked(tables, record, high) for name, record in sorted(records.items())}
-
-
-def _ended(tables: MemoryTables) -> list[MemoryStep]:
-    ended = [step for step in tables.steps.values() if step.ended is not None]
-    return sorted(ended, key=lambda step: step.ended_as)
-
-
-def _high_times(tables: MemoryTables) -> dict[str, dt.datetime | None]:
-    high: dict[str, dt.datetime | None] = {}
-    for step in _ended(tables):
-        if step.outcome is not None:
-            before, settles = high.get(step.target), step.settles
-            high[step.target] = high_time_after(step.intent, step.outcome, before, settles=settles)
-    return high
-
-
-def _succeed(before: ModelRecord, step: MemoryStep, outcome: Outcome) -> ModelRecord:
-    if step.intent.kind is StepKind.ALTER:
-        return replace(
-            before,
-            fingerprint=step.intent.fingerprint,
-            settled_version=outcome.settled_version,
-        )
-    version = outcome.version if outcome.version is not None else before.commit_version
-    return replace(
-        before,
+def _record(step: MemoryStep) -> StepRecord:
+    outcome = step.outcome
+    if outcome is not None:
+        metrics = dict(sorted(outcome.metrics.items()))
+        outcome = replace(outcome, partitions=(), metrics=metrics)
+    return StepRecord(
+        intent=step.intent,
         status=step.status,
-        step=step.intent.step,
-        step_seq=step.intent.step_seq,
-        fingerprint=step.intent.fingerprint,
-        table_id=outcome.table_id,
-        commit_version=version,
-        settled_version=outcome.settled_version,
-        pins={given.input: given.pin for given in step.intent.inputs},
-        executed_at=step.ended,
-        duration_ms=step.duration_ms,
-        rows_written=outcome.rows.written,
-        bytes_written=outcome.bytes_written,
-        failure=None,
-    )
-
-
-def _marked(
-    tables: MemoryTables, record: ModelRecord, high: Mapping[str, dt.datetime | None]
-) -> ModelRecord:
-    """Add what is known by column and by table; its table is that of its latest step."""
-    current = tables.current_watermarks(record.model)
-    marks = (Watermark(name, column, value) for (name, column), value in sorted(current.items()))
-    steps = tables.of_model(record.model)
-    target = next(step.target for step in steps if step.intent.step_seq == record.last_step_seq)
-    return replace(record, watermarks=tuple(marks), high_time=high.get(target))
-
-
-def _execution(step: MemoryStep) -> Execution:
-    if step.ended is None:
-        raise ValueError(f"step {step.intent.step} has not ended")
-    outcome = step.outcome or Outcome(None)
-    return Execution(
-        model=step.intent.model,
-        partition=",".join(step.intent.partitions),
-        step=step.intent.step,
-        step_seq=step.intent.step_seq,
-        fingerprint=step.intent.fingerprint,
-        executed_at=step.ended,
-        duration_ms=step.duration_ms,
-        rows_written=outcome.rows.written,
-        bytes_written=outcome.bytes_written,
-        status=step.status,
-        triggered_by=RECOVER if step.recovered else step.intent.triggered_by,
-        executed_by=step.executed_by,
+        started=step.started,
+        lease_token=step.lease_token,
+        ended=step.ended,
+        outcome=outcome,
         failure=step.failure,
     )

@@ -6,18 +6,22 @@ import datetime as dt
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from penstock.core.facts import Seen, Touched
 from penstock.core.records import Lease, Run, Status, WatermarkChange
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.core.typed import TypedValue, read_typed
 from penstock.state.lease import unknown_step
-from penstock.state.watermarks import moves
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStep:
-    """A step; `ended_as` counts the steps that ended before it, `settles` as in a database."""
+    """A step; `ended_as` counts the steps that ended before it.
+
+    `settles` is False for a step that is older than what the records already said; with `by_time`
+    that is told by the time and not by the number.
+    """
 
     intent: Intent
     started: dt.datetime
@@ -29,6 +33,7 @@ class MemoryStep:
     duration_ms: int = 0
     recovered: bool = False
     settles: bool = True
+    by_time: bool = False
     outcome: Outcome | None = None
     failure: StepFailure | None = None
 
@@ -49,6 +54,8 @@ class MemoryTables:
     contents: dict[str, str] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, Seen] = field(default_factory=dict)
+    commits: dict[str, dict[int, Touched]] = field(default_factory=dict)
 
     def copy(self) -> MemoryTables:
         """Give tables that change alone; the values in them never change."""
@@ -60,6 +67,8 @@ class MemoryTables:
             dict(self.contents),
             dict(self.leases),
             dict(self.tokens),
+            dict(self.seen),
+            dict(self.commits),
         )
 
     def step(self, step: str) -> MemoryStep:
@@ -76,14 +85,6 @@ class MemoryTables:
         """Give a model's steps, in the order of their numbers."""
         found = [step for step in self.steps.values() if step.intent.model == model]
         return sorted(found, key=lambda step: step.intent.step_seq)
-
-    def end(self, step: MemoryStep) -> None:
-        """Write a step that ended, and what its success moves."""
-        ended_as = sum(1 for other in self.steps.values() if other.ended is not None)
-        self.steps[step.intent.step] = replace(step, ended_as=ended_as)
-        if step.status is Status.SUCCESS and step.settles and step.ended is not None:
-            current = self.current_watermarks(step.intent.model)
-            self.watermarks += moves(step.intent, current, step.ended)
 
     def current_watermarks(self, model: str) -> dict[tuple[str, str], TypedValue]:
         """Give the values that count now, by input and column."""

@@ -84,7 +84,7 @@ class SqlArchive:
         began = step.ended - dt.timedelta(milliseconds=outcome.duration_ms)
         insert_step(connection, StepRecord(intent, Status.RUNNING, began), executed_by="")
         recorded = connection.scalar(
-            select(partition_state.c.executed_at).where(
+            select(func.max(partition_state.c.executed_at)).where(
                 partition_state.c.model_id == model_id(connection, intent.model)
             )
         )
@@ -93,8 +93,9 @@ class SqlArchive:
             at=step.ended,
             duration_ms=outcome.duration_ms,
             executed_by="",
-            history_id=self._parts.clock.new_id(),
+            new_id=self._parts.clock.new_id,
             settles=recorded is None or recorded <= step.ended,
+            by_time=True,
         )
         write_success(connection, end, outcome)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, Table, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from penstock.core.errors import StateError
@@ -13,6 +14,27 @@ from penstock.state.tables import project
 
 Translate = Callable[[DBAPIError, str], StateError | None]
 IMMEDIATE = {"penstock_begin": "BEGIN IMMEDIATE"}
+
+
+Upsert = sqlite.Insert | postgresql.Insert
+
+
+def upsert(connection: Connection, table: Table) -> Upsert:
+    """Give an insert that can say what becomes of a row that is there; SQL has no word for it."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
+
+
+def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows; one whose key is there takes the place of the old one."""
+    if not rows:
+        return
+    statement = upsert(connection, table)
+    keys = [column.name for column in table.primary_key]
+    values = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+    statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
+    connection.execute(statement, [dict(row) for row in rows])
 
 
 class Database:

@@ -2,87 +2,58 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
+from penstock.core.partition import write_grid
 from penstock.core.records import Status
-from penstock.core.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.step import Outcome, StepFailure, StepKind
 from penstock.core.typed import TypedValue, read_typed
+from penstock.state import sql_partitions, sql_rollback, sql_whole
 from penstock.state.high_time import high_time_after
-from penstock.state.parts import RECOVER
+from penstock.state.partition_rules import is_whole, takes_grid
+from penstock.state.sql_ending import End, Ending
 from penstock.state.sql_rows import fingerprint_id, insert_watermark, model_id
-from penstock.state.tables import (
-    execution_history,
-    partition_state,
-    steps,
-    target_state,
-    watermarks,
-)
+from penstock.state.tables import models, partition_state, steps, target_state, watermarks
 from penstock.state.watermarks import moves
 
-ORD = 0  # a model of one partition; grains with many come with the drift of partitions
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a step ended. `at` is when, `history_id` names its row in the history.
-
-    `settles` is False for a step that is older than what the records already say.
-    """
-
-    intent: Intent
-    at: dt.datetime
-    duration_ms: int
-    executed_by: str
-    history_id: str
-    recovered: bool = False
-    settles: bool = True
+__all__ = ["End", "write_failure", "write_success"]
 
 
 def write_success(connection: Connection, end: End, outcome: Outcome) -> None:
-    """Write the step, its partition, its target, its watermarks and its history.
+    """Write the step, its partitions, its target, its watermarks and its history.
 
     A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
     """
-    rows = outcome.rows
+    ending = _ending(connection, end)
     connection.execute(
         update(steps)
-        .where(steps.c.step_seq == end.intent.step_seq)
+        .where(steps.c.step_seq == ending.seq)
         .values(
             status=str(Status.SUCCESS),
             recovered=end.recovered,
             ended=end.at,
-            table_id=outcome.table_id,
-            commit_version=outcome.version,
-            settled_version=outcome.settled_version,
-            rows_written=rows.written,
-            rows_inserted=rows.inserted,
-            rows_updated=rows.updated,
-            rows_deleted=rows.deleted,
-            rows_late=rows.late,
-            rows_null_time=rows.null_time,
-            bytes_written=outcome.bytes_written,
             duration_ms=end.duration_ms,
-            metrics=json.dumps(dict(outcome.metrics), sort_keys=True, separators=(",", ":")),
+            **_outcome_cells(outcome),
         )
     )
-    _append_history(connection, end, outcome)
-    _see_target(connection, end, outcome)
-    if not end.settles:
-        _upsert_partition(connection, end.intent, {})
-        return
-    _settle(connection, end, outcome)
-    _move_watermarks(connection, end)
+    _see_target(ending, outcome)
+    is_ours = _take_grid(ending, succeeded=True)
+    part = sql_whole if is_whole(end.intent) else sql_partitions
+    if end.intent.kind is StepKind.ROLLBACK:
+        sql_rollback.undo(ending)
+    part.write_success(ending, outcome, is_ours=is_ours)
+    if end.settles:
+        _move_watermarks(ending)
 
 
 def write_failure(connection: Connection, end: End, failure: StepFailure) -> None:
-    """Write the step and its history; of the partition only that its last execution failed."""
+    """Write the step and its history; of a partition only that its last execution failed."""
+    ending = _ending(connection, end)
     connection.execute(
         update(steps)
-        .where(steps.c.step_seq == end.intent.step_seq)
+        .where(steps.c.step_seq == ending.seq)
         .values(
             status=str(Status.FAILED),
             recovered=end.recovered,
@@ -94,83 +65,58 @@ def write_failure(connection: Connection, end: End, failure: StepFailure) -> Non
             error_hint=failure.hint,
         )
     )
-    _append_history(connection, end, failure)
-    if end.settles:
-        values = {"status": str(Status.FAILED), "last_step_seq": end.intent.step_seq}
-        _upsert_partition(connection, end.intent, values)
+    is_ours = _take_grid(ending, succeeded=False)
+    part = sql_whole if is_whole(end.intent) else sql_partitions
+    part.write_failure(ending, failure, is_ours=is_ours)
 
 
-def _append_history(connection: Connection, end: End, what: Outcome | StepFailure) -> None:
-    intent = end.intent
-    model = model_id(connection, intent.model)
-    ended = (
-        {
-            "status": str(Status.SUCCESS),
-            "rows_written": what.rows.written,
-            "bytes_written": what.bytes_written,
-        }
-        if isinstance(what, Outcome)
-        else {
-            "status": str(Status.FAILED),
-            "error_code": what.code,
-            "error_message": what.message,
-        }
-    )
-    connection.execute(
-        insert(execution_history).values(
-            id=end.history_id,
-            model_id=model,
-            ord=ORD,
-            partition=",".join(intent.partitions),
-            step_seq=intent.step_seq,
-            fingerprint_id=fingerprint_id(connection, model, intent.fingerprint),
-            executed_at=end.at,
-            execution_time_ms=end.duration_ms,
-            triggered_by=RECOVER if end.recovered else intent.triggered_by,
-            executed_by=end.executed_by,
-            **ended,
-        )
-    )
+def _ending(connection: Connection, end: End) -> Ending:
+    model = model_id(connection, end.intent.model)
+    mark = fingerprint_id(connection, model, end.intent.fingerprint)
+    return Ending(connection, end, model, mark)
 
 
-def _settle(connection: Connection, end: End, outcome: Outcome) -> None:
-    intent = end.intent
-    model = model_id(connection, intent.model)
-    if intent.kind is StepKind.ALTER:
-        made = {"fingerprint_id": fingerprint_id(connection, model, intent.fingerprint)}
-        settled = {"settled_version": outcome.settled_version}
-        _upsert_partition(connection, intent, {"last_step_seq": intent.step_seq, **made, **settled})
-        return
-    values: dict[str, object] = {
-        "status": str(Status.SUCCESS),
-        "fingerprint_id": fingerprint_id(connection, model, intent.fingerprint),
-        "step_seq": intent.step_seq,
-        "last_step_seq": intent.step_seq,
+def _outcome_cells(outcome: Outcome) -> dict[str, object]:
+    rows = outcome.rows
+    return {
+        "table_id": outcome.table_id,
+        "commit_version": outcome.version,
         "settled_version": outcome.settled_version,
-        "executed_at": end.at,
-        "execution_time_ms": end.duration_ms,
-        "rows_written": outcome.rows.written,
+        "rows_written": rows.written,
+        "rows_inserted": rows.inserted,
+        "rows_updated": rows.updated,
+        "rows_deleted": rows.deleted,
+        "rows_late": rows.late,
+        "rows_null_time": rows.null_time,
         "bytes_written": outcome.bytes_written,
+        "metrics": json.dumps(dict(outcome.metrics), sort_keys=True, separators=(",", ":")),
     }
-    if outcome.version is not None:
-        values["commit_version"] = outcome.version
-    _upsert_partition(connection, intent, values)
 
 
-def _upsert_partition(connection: Connection, intent: Intent, values: dict[str, object]) -> None:
-    model = model_id(connection, intent.model)
-    row = partition_state.c.model_id == model, partition_state.c.ord == ORD
-    last = connection.scalar(select(partition_state.c.last_step_seq).where(*row))
-    values["partition"] = ",".join(intent.partitions)
-    if last is None:
-        values = {"status": str(Status.SUCCESS)} | values  # an alter comes before any build
-        connection.execute(insert(partition_state).values(model_id=model, ord=ORD, **values))
-        return
-    values["last_step_seq"] = max(last, intent.step_seq)
-    connection.execute(update(partition_state).where(*row).values(values))
+def _take_grid(ending: Ending, *, succeeded: bool) -> bool:
+    """Whether the records are of the step's grid, or give way to it now.
+
+    A model of one partition that keeps its record still learns of the step.
+    """
+    connection, row = ending.connection, models.c.id == ending.model
+    known = connection.scalar(select(models.c.grid).where(row))
+    wanted = write_grid(ending.intent.grid)
+    if known == wanted:
+        return True
+    of_model = partition_state.c.model_id == ending.model
+    has_rows = bool(connection.scalar(select(exists().where(of_model))))
+    settles = ending.end.settles
+    if takes_grid(ending.intent, succeeded=succeeded, settles=settles, has_rows=has_rows):
+        connection.execute(delete(partition_state).where(of_model))
+        connection.execute(update(models).where(row).values(grid=wanted))
+        return True
+    if known == "*":
+        sql_whole.touch(ending, fails=settles and not succeeded)
+    return False
 
 
-def _see_target(connection: Connection, end: End, outcome: Outcome) -> None:
+def _see_target(ending: Ending, outcome: Outcome) -> None:
+    connection, end = ending.connection, ending.end
     target = str(end.intent.table)
     row = target_state.c.target == target
     known = connection.execute(select(target_state.c.high_time).where(row)).first()
@@ -184,9 +130,14 @@ def _see_target(connection: Connection, end: End, outcome: Outcome) -> None:
     connection.execute(update(target_state).where(row).values(values))
 
 
-def _move_watermarks(connection: Connection, end: End) -> None:
-    current = current_watermarks(connection, model_id(connection, end.intent.model))
-    for change in moves(end.intent, current, end.at):
+def _move_watermarks(ending: Ending) -> None:
+    connection, end = ending.connection, ending.end
+    current = current_watermarks(connection, ending.model)
+    if end.intent.kind is StepKind.ROLLBACK:
+        changes = sql_rollback.watermarks_before(ending, current)
+    else:
+        changes = moves(end.intent, current, end.at)
+    for change in changes:
         insert_watermark(connection, change)
 
 

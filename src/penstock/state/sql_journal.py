@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, exists, select, update
 
 from penstock.core.errors import PlanOutdatedError
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
@@ -26,7 +26,7 @@ from penstock.state.sql_rows import (
     running_step,
     taken_lease,
 )
-from penstock.state.tables import leases, partition_state, project, runs, steps
+from penstock.state.tables import leases, project, runs, steps
 
 StepRow = Row[tuple[object, ...]]
 
@@ -63,8 +63,9 @@ class SqlJournal:
         """Take the target's lease and write the step as RUNNING, or do nothing at all.
 
         The step of a stale lease that is still written as RUNNING stays so: recover it first.
-        Raises `LeaseHeldError`, and `PlanOutdatedError` when the model's last step, whatever
-        became of it, is not `planned_on` (0: it never had one; None: do not compare).
+        Raises `LeaseHeldError`, and `PlanOutdatedError` when another run began a step of the
+        model, whatever became of it, after `planned_on` (0: it never had one; None: do not
+        compare).
         """
         with self._database.write() as connection:
             now = self._parts.clock.now()
@@ -97,7 +98,7 @@ class SqlJournal:
             )
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success: step, partition, watermarks, history, lease.
+        """Write success: step, partitions, watermarks, history, lease.
 
         A step that succeeded already stays as it is. Raises `LeaseLostError` when the lease is
         not the step's; `recovered` does not ask for the lease and raises `step-ended` for a
@@ -166,16 +167,17 @@ class SqlJournal:
         now = self._parts.clock.now()
         intent = read_intent(row.intent)
         last = connection.scalar(
-            select(partition_state.c.last_step_seq).where(
-                partition_state.c.model_id == row.model_id
-            )
+            select(steps.c.step_seq)
+            .where(steps.c.model_id == row.model_id, steps.c.status != str(Status.RUNNING))
+            .order_by(steps.c.step_seq.desc())
+            .limit(1)
         )
         return End(
             intent=intent,
             at=now,
             duration_ms=max(0, (now - row.started) // dt.timedelta(milliseconds=1)),
             executed_by=row.executed_by,
-            history_id=self._parts.clock.new_id(),
+            new_id=self._parts.clock.new_id,
             recovered=recovered,
             settles=last is None or last <= intent.step_seq,
         )
@@ -196,6 +198,8 @@ def _require_planned_on(connection: Connection, intent: Intent, planned_on: int 
     if planned_on is None:
         return
     number = model_id(connection, intent.model)
-    last = connection.scalar(select(func.max(steps.c.step_seq)).where(steps.c.model_id == number))
-    if (last or 0) != planned_on:
+    later = exists().where(
+        steps.c.model_id == number, steps.c.step_seq > planned_on, steps.c.run != intent.run
+    )
+    if connection.scalar(select(later)):
         raise PlanOutdatedError(str(intent.table))

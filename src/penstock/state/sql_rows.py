@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from sqlalchemy import Column, Connection, Row, func, insert, select
 
 from penstock.core.model import Fingerprint
+from penstock.core.partition import write_grid
 from penstock.core.records import Lease, Run, Status, StepRecord, WatermarkChange
+from penstock.core.step import Outcome, RowCounts, StepFailure
 from penstock.core.token import pin_parts, read_intent, write_intent
+from penstock.state.sql_marks import find_mark, insert_mark
 from penstock.state.tables import (
     contents,
     fingerprints,
@@ -36,28 +41,11 @@ def model_id(connection: Connection, name: str) -> int:
 
 def fingerprint_id(connection: Connection, model: int, mark: Fingerprint) -> int:
     """Give a fingerprint's number, a new one if the model never had it."""
-    found = connection.scalar(
-        select(fingerprints.c.id).where(
-            fingerprints.c.model_id == model,
-            fingerprints.c.sql_checksum == mark.sql,
-            fingerprints.c.canonical_checksum == mark.canonical,
-            fingerprints.c.settings_checksum == mark.settings,
-            fingerprints.c.layout_checksum == mark.layout,
-        )
-    )
+    found = find_mark(connection, model, mark)
     if found is not None:
-        return int(found)
+        return found
     number = next_number(connection, fingerprints.c.id)
-    connection.execute(
-        insert(fingerprints).values(
-            id=number,
-            model_id=model,
-            sql_checksum=mark.sql,
-            canonical_checksum=mark.canonical,
-            settings_checksum=mark.settings,
-            layout_checksum=mark.layout,
-        )
-    )
+    insert_mark(connection, number, model, mark)
     return number
 
 
@@ -99,6 +87,7 @@ def insert_step(connection: Connection, step: StepRecord, executed_by: str) -> N
             model_id=model,
             target=str(intent.table),
             kind=str(intent.kind),
+            grid=write_grid(intent.grid),
             partitions=",".join(intent.partitions),
             intent=write_intent(intent),
             lease_token=step.lease_token,
@@ -149,6 +138,43 @@ def running_step(row: Row[tuple[object, ...]]) -> StepRecord:
         status=Status(row.status),
         started=row.started,
         lease_token=row.lease_token,
+    )
+
+
+def ended_step(row: Row[tuple[object, ...]]) -> StepRecord:
+    """Read a step that has ended."""
+    succeeded = row.status == Status.SUCCESS
+    return StepRecord(
+        intent=read_intent(row.intent),
+        status=Status(row.status),
+        started=row.started,
+        lease_token=row.lease_token,
+        ended=row.ended,
+        outcome=_outcome(row) if succeeded else None,
+        failure=None if succeeded else failure_of(row),
+    )
+
+
+def failure_of(row: Row[tuple[object, ...]]) -> StepFailure:
+    """Read why a step failed."""
+    return StepFailure(row.error_code, row.error_message, row.error_where, row.error_hint)
+
+
+def _outcome(row: Row[tuple[object, ...]]) -> Outcome:
+    return Outcome(
+        version=row.commit_version,
+        table_id=row.table_id,
+        settled_version=row.settled_version,
+        rows=RowCounts(
+            inserted=row.rows_inserted,
+            updated=row.rows_updated,
+            deleted=row.rows_deleted,
+            late=row.rows_late,
+            null_time=row.rows_null_time,
+        ),
+        bytes_written=row.bytes_written,
+        metrics=json.loads(row.metrics),
+        duration_ms=row.duration_ms,
     )
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from penstock.state.columns import Moment, PackedText
 
-REVISION = "0002"  # the newest file under migrations/versions; a test compares
+REVISION = "0003"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
 
 metadata = MetaData(
@@ -40,6 +40,15 @@ def _text(name: str) -> Column[str]:
 
 def _count(name: str) -> Column[int]:
     return Column(name, BigInteger, nullable=False, default=0, server_default="0")
+
+
+def _known_count(name: str) -> Column[int]:
+    """Make a count that is NULL where nobody knows it."""
+    return Column(name, BigInteger, default=0, server_default="0")
+
+
+def _grid(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, default="*", server_default="*")
 
 
 def _key(name: str) -> Column[int]:
@@ -77,6 +86,7 @@ models = Table(
     metadata,
     _key("id"),
     Column("name", Text, nullable=False, unique=True),
+    _grid("grid"),  # of the partitions on record
 )
 
 steps = Table(
@@ -88,6 +98,7 @@ steps = Table(
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
     Column("target", Text, nullable=False),
     Column("kind", Text, nullable=False),
+    _grid("grid"),
     Column("partitions", Text, nullable=False),
     Column("intent", Text, nullable=False, info={"json": True}),
     Column("lease_token", BigInteger, nullable=False),
@@ -101,6 +112,7 @@ steps = Table(
     Column("table_id", Text),
     Column("commit_version", BigInteger),
     Column("settled_version", BigInteger),
+    Column("undone_by", BigInteger),  # the rollback after which it is as if it never ran
     _count("rows_written"),
     _count("rows_inserted"),
     _count("rows_updated"),
@@ -169,8 +181,18 @@ partition_state = Table(
     Column("settled_version", BigInteger),
     Column("executed_at", Moment),
     _count("execution_time_ms"),
-    _count("rows_written"),
-    _count("bytes_written"),
+    _known_count("rows_written"),
+    _known_count("bytes_written"),
+    Index(  # all that `partitions` asks for, so that a million rows are counted without them
+        "ix_partition_state_groups",
+        "model_id",
+        "fingerprint_id",
+        "status",
+        "step_seq",
+        "ord",
+        "commit_version",
+        "settled_version",
+    ),
 )
 
 execution_history = Table(
@@ -184,8 +206,8 @@ execution_history = Table(
     Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id"), nullable=False),
     Column("executed_at", Moment, nullable=False),
     _count("execution_time_ms"),
-    _count("rows_written"),
-    _count("bytes_written"),
+    _known_count("rows_written"),
+    _known_count("bytes_written"),
     Column("status", Text, nullable=False),
     _text("error_code"),
     _text("error_message"),
@@ -203,6 +225,28 @@ target_state = Table(
     _text("partition_field"),
     _text("partition_type"),
     Column("high_time", Moment),  # the greatest run timestamp of the steps that wrote it
+)
+
+seen_tables = Table(
+    "seen_tables",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("table_id", Text, nullable=False),
+    Column("seen_version", BigInteger, nullable=False),
+)
+
+table_commits = Table(
+    "table_commits",
+    metadata,
+    Column("name", Text, ForeignKey("seen_tables.name"), primary_key=True),
+    _key("version"),
+    Column("table_id", Text, nullable=False),
+    _text("step"),
+    _text("store"),
+    Column("operation", Text, nullable=False),
+    _text("user"),
+    Column("time", Moment, nullable=False),
+    Column("spans", Text, nullable=False, info={"json": True}),
 )
 
 watermarks = Table(

@@ -31,6 +31,21 @@ def moves(intent: Intent, current: Marks, at: dt.datetime) -> tuple[WatermarkCha
     return tuple(changes)
 
 
+def returns(
+    intent: Intent,
+    current: Marks,
+    before: Mapping[tuple[str, str], str | None],
+    at: dt.datetime,
+) -> tuple[WatermarkChange, ...]:
+    """Give the changes that take watermarks back; `before` are the values to go back to."""
+    now = {key: str(value) for key, value in current.items()}
+    return tuple(
+        _change(intent, *key, at, before.get(key))
+        for key in sorted({*now, *before})
+        if now.get(key) != before.get(key)
+    )
+
+
 def _moves(mark: Watermark, now: TypedValue | None, *, lowers: bool) -> bool:
     if now is None:
         return True

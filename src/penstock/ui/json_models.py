@@ -1,4 +1,4 @@
-"""Models as JSON: the documents of `list`, `show`, `graph` and `status`."""
+"""Models as JSON: the documents of `list`, `show` and `graph`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from penstock.app.graphing import Graph
 from penstock.app.listing import ModelInfo
-from penstock.app.reports import State
 from penstock.app.showing import ModelDetail
-from penstock.app.status import ModelStatus, StatusReport
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.json_document import Json, instant
 
@@ -38,6 +36,7 @@ def show_document(detail: ModelDetail) -> Json:
         "where": detail.place,
         "uri": detail.uri or None,
         "version": detail.version,
+        "versions": detail.versions,
         "config": dict(detail.config),
         "columns": [
             {"name": c.name, "type": c.type or None, "description": c.description}
@@ -63,44 +62,16 @@ def graph_document(graph: Graph) -> Json:
     """Give nodes and edges; an edge goes from the table that is read."""
     return {
         "nodes": [
-            {"table": n.table, "name": n.name, "kind": n.kind, "strategy": n.strategy or None}
+            {
+                "table": n.table,
+                "name": n.name,
+                "kind": n.kind,
+                "strategy": n.strategy or None,
+                "version": n.version or None,
+            }
             for n in graph.nodes
         ],
         "edges": [{"from": read, "to": reader} for read, reader in graph.edges],
-    }
-
-
-def status_document(report: StatusReport) -> Json:
-    """Give the state of every model; each is one partition, `*`."""
-    return {
-        "command": "status",
-        "run_timestamp": instant(report.run_timestamp),
-        "partitions": len(report.models),
-        "drifted": report.drifted,
-        "pending": report.pending,
-        "models": [_status(model) for model in report.models],
-    }
-
-
-def _status(model: ModelStatus) -> Json:
-    state: Json = {
-        "state": str(model.state),
-        "also": [str(state) for state in model.also],
-        "pending": model.pending,
-        "drifted": model.drifted,
-        "count": 1,
-        "version": 1,
-        "revision": None,
-        "ranges": [["*", "*"]],
-        "because": [model.detail] if model.detail else [],
-    }
-    return {
-        "model": model.model,
-        "table": str(model.table),
-        "grain": "*",
-        "cosmetic": int(model.cosmetic),
-        "executed_at": instant(model.executed_at),
-        "states": [] if model.state is State.CURRENT else [state],
     }
 
 

@@ -9,27 +9,34 @@ from penstock.app.preview import Preview
 from penstock.app.reports import Estimate, ModelResult, RunReport, Step
 from penstock.core.window import Bound, InputWindow, Watermark
 from penstock.ui.json_document import Json, instant
+from penstock.ui.json_drift import sync_document
 from penstock.ui.json_errors import error_document
 from penstock.ui.text_diff import changed_lines
 
+_Keyed = tuple[str, tuple[tuple[str, str], ...]]
+
 
 def run_document(report: RunReport) -> Json:
-    """Give what a run did, model by model in topological order."""
-    return _document(report, [result_document(result) for result in report.results])
+    """Give what a run did, model by model in topological order; with partitions step by step."""
+    steps = _steps(report)
+    models: list[Json] = [
+        _with_version(result, steps.get(_keyed(result))) for result in report.results
+    ]
+    return _document(report, models)
 
 
 def preview_document(preview: Preview) -> Json:
     """Give the same document for a run that was only planned, each step with its plan."""
     report = preview.report
-    steps = {step.model: step for step in report.plan.steps}
+    steps = _steps(report)
     changes = {change.model: change for change in preview.changes}
     cosmetic = set(report.plan.cosmetic)
     models: list[Json] = []
     for result in report.results:
-        step = steps.get(result.name)
+        step = steps.get(_keyed(result))
         planned = _step(step, changes.get(result.name)) if step else None
         more = {"plan": planned, "cosmetic": result.name in cosmetic}
-        models.append({**result_document(result), **more})
+        models.append({**_with_version(result, step), **more})
     return _document(report, models)
 
 
@@ -59,6 +66,26 @@ def result_document(result: ModelResult) -> dict[str, Json]:
         "started": instant(result.started),
         "duration": result.duration,
         "notes": result.notes,
+        "partitions": result.partitions,
+        "count": result.count,
+        "trigger": result.trigger,
+    }
+
+
+def _steps(report: RunReport) -> dict[_Keyed, Step]:
+    return {(step.model, step.keys): step for step in report.plan.steps}
+
+
+def _keyed(result: ModelResult) -> _Keyed:
+    return result.name, result.partitions
+
+
+def _with_version(result: ModelResult, step: Step | None) -> dict[str, Json]:
+    """Add which version and revision of the model the step is of, null without a step."""
+    return {
+        **result_document(result),
+        "model_version": step.version if step else None,
+        "revision": step.revision or None if step else None,
     }
 
 
@@ -70,12 +97,14 @@ def _document(report: RunReport, models: list[Json]) -> Json:
         "dry_run": report.dry_run,
         "succeeded": report.succeeded,
         "interrupted": report.interrupted,
+        "aborted": report.aborted,
         "models": models,
         "not_run": report.not_run,
         "recovered": report.recovered,
         "notes": report.notes,
         "resume": report.resume or None,
         "log": None if report.plan.is_empty else report.log_path or None,
+        "preview": sync_document(report.preview) if report.preview else None,
     }
 
 

@@ -14,15 +14,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from penstock.app.drift_reports import Keys
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
-from penstock.app.reports import ModelResult
+from penstock.app.reports import ModelResult, Plan
 from penstock.core.masking import mask
 from penstock.ui.text_errors import first_line
+from penstock.ui.text_partitions import WHOLE, ranges_text
 from penstock.ui.text_values import row_counts, seconds
 
 _AROUND = 6  # lines of the terminal that the table leaves free
 _STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
 _WAITING = "waiting"
+_Key = tuple[str, str]  # a model, and the first partition of its step
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class LiveTable:
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         self._console = console
         self._clock = clock
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[_Key, Row] = {}
         self._lock = threading.Lock()
         self._live = Live(console=console, get_renderable=self.draw, refresh_per_second=4)
 
@@ -75,16 +78,23 @@ class LiveTable:
         with self._lock:
             match event:
                 case RunStarted(_, plan):
-                    names = [*(b.model for b in plan.blocked), *(s.model for s in plan.steps)]
-                    self._rows = {name: Row(name) for name in names}
+                    self._rows = _rows_of(plan)
                     self._live.start()
                 case StepStarted(model, _):
-                    self._rows[model] = Row(model, "running", began=self._clock())
+                    key = self._next_of(model)
+                    row = self._rows.get(key, Row(model))
+                    self._rows[key] = replace(row, state="running", began=self._clock())
                 case StepEnded(result):
-                    row = self._rows.get(result.name, Row(result.name))
-                    self._rows[result.name] = row.ended(result)
+                    key = _key(result.name, result.partitions)
+                    row = self._rows.get(key, Row(_named(result.name, result.partitions)))
+                    self._rows[key] = row.ended(result)
                 case Said(text):
                     self._console.print(Text(mask(text)))
+
+    def _next_of(self, model: str) -> _Key:
+        """Give the model's first step that waits: the steps of one model start in their order."""
+        waiting = (k for k, row in self._rows.items() if k[0] == model and row.state == _WAITING)
+        return next(waiting, _key(model, WHOLE))
 
     def draw(self) -> Group:
         """Give the picture of this moment."""
@@ -95,6 +105,19 @@ class LiveTable:
         total = Text(f"{ended} of {len(rows)} steps")
         bar.add_row(ProgressBar(total=len(rows) or 1, completed=ended, width=40), total)
         return Group(drawn(_that_fit(rows, room), self._clock()), bar)
+
+
+def _rows_of(plan: Plan) -> dict[_Key, Row]:
+    steps = [*((b.model, WHOLE) for b in plan.blocked), *((s.model, s.keys) for s in plan.steps)]
+    return {_key(model, keys): Row(_named(model, keys)) for model, keys in steps}
+
+
+def _key(model: str, keys: Keys) -> _Key:
+    return model, keys[0][0]
+
+
+def _named(model: str, keys: Keys) -> str:
+    return model if keys == WHOLE else f"{model} {ranges_text(keys)}"
 
 
 def drawn(rows: list[Row], now: float) -> Table:

@@ -7,11 +7,10 @@ import threading
 from collections.abc import Callable
 
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
-from penstock.app.reports import Plan
 from penstock.core.masking import mask
 from penstock.ui.json_document import printed_line
 from penstock.ui.json_events import event_document
-from penstock.ui.text_run import result_line
+from penstock.ui.text_run import Columns, result_line
 
 Say = Callable[[str], None]
 
@@ -25,7 +24,7 @@ class TextLines:
     def __init__(self, say: Say, *, verbose: bool = False) -> None:
         self._say = say
         self._verbose = verbose
-        self._plan: Plan | None = None
+        self._columns: Columns | None = None
         self._ended = 0
         self._lock = threading.Lock()
 
@@ -37,7 +36,7 @@ class TextLines:
     def _show(self, event: Event) -> None:
         match event:
             case RunStarted(run, plan):
-                self._plan = plan
+                self._columns = Columns.of(plan)
                 if self._verbose:
                     self._say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
             case StepStarted(model, reason):
@@ -45,8 +44,8 @@ class TextLines:
                     self._say(f"      {model}  {mask(reason)}")
             case StepEnded(result):
                 self._ended += 1
-                if self._plan is not None:
-                    self._say(result_line(self._ended, result, self._plan))
+                if self._columns is not None:
+                    self._say(result_line(self._ended, result, self._columns))
             case Said(text):
                 self._say(mask(text))
 

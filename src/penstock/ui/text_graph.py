@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.app.graphing import Graph
+from penstock.app.graphing import Graph, GraphNode
 from penstock.core.graph import reach
 
 
@@ -22,12 +22,22 @@ def tree_text(graph: Graph) -> str:
         readers.sort(key=lambda table: (-weight[table], table))
     readers_of_any = {reader for _, reader in graph.edges}
     seen: set[str] = set()
+    names = {node.table: _named(node) for node in graph.nodes}
     roots = [node.table for node in graph.nodes if node.table not in readers_of_any]
-    return "\n\n".join("\n".join([root, *_children(root, "    ", read_by, seen)]) for root in roots)
+    trees = [[names[root], *_children(root, "    ", read_by, names, seen)] for root in roots]
+    return "\n\n".join("\n".join(lines) for lines in trees)
+
+
+def _named(node: GraphNode) -> str:
+    return f"{node.table} (v{node.version})" if node.version else node.table
 
 
 def _children(
-    table: str, indent: str, read_by: Mapping[str, list[str]], seen: set[str]
+    table: str,
+    indent: str,
+    read_by: Mapping[str, list[str]],
+    names: Mapping[str, str],
+    seen: set[str],
 ) -> Iterator[str]:
     if table in seen:
         return
@@ -35,9 +45,9 @@ def _children(
     for child in read_by[table]:
         is_last = child == read_by[table][-1]
         yield f"{indent}│"
-        yield f"{indent}{'└' if is_last else '├'}── {child}"
+        yield f"{indent}{'└' if is_last else '├'}── {names[child]}"
         below = indent + ("    " if is_last else "│   ") + "    "
-        yield from _children(child, below, read_by, seen)
+        yield from _children(child, below, read_by, names, seen)
 
 
 def mermaid_text(graph: Graph) -> str:
@@ -46,7 +56,7 @@ def mermaid_text(graph: Graph) -> str:
     lines = ["graph LR"]
     for node in graph.nodes:
         shape = '["{}"]' if node.kind == "model" else '[("{}")]'
-        lines.append(f"    {ids[node.table]}{shape.format(_escaped(node.table, '#quot;'))}")
+        lines.append(f"    {ids[node.table]}{shape.format(_escaped(_named(node), '#quot;'))}")
     lines += [f"    {ids[read]} --> {ids[reader]}" for read, reader in graph.edges]
     return "\n".join(lines)
 
@@ -56,7 +66,8 @@ def dot_text(graph: Graph) -> str:
     lines = ["digraph penstock {", "    rankdir=LR;"]
     for node in graph.nodes:
         shape = "box" if node.kind == "model" else "cylinder"
-        lines.append(f"    {_dot(node.table)} [shape={shape}];")
+        label = f", label={_dot(_named(node))}" if node.version else ""
+        lines.append(f"    {_dot(node.table)} [shape={shape}{label}];")
     lines += [f"    {_dot(read)} -> {_dot(reader)};" for read, reader in graph.edges]
     return "\n".join([*lines, "}"])
 

@@ -7,15 +7,16 @@ from textwrap import indent
 
 from penstock.app.diffs import SqlChange
 from penstock.app.preview import Preview
-from penstock.app.reports import Estimate, Plan, RunReport, Step
+from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
-from penstock.ui.text_diff import diff_text
+from penstock.ui.text_diff import COSMETIC, diff_text
 from penstock.ui.text_errors import error_text
+from penstock.ui.text_partitions import SHOWN as RANGES
+from penstock.ui.text_partitions import partitions_text, ranges_text
 from penstock.ui.text_table import count, first_of
 from penstock.ui.text_values import seconds, size
 
 SHOWN = 50
-COSMETIC = "SQL text changed, meaning unchanged."
 
 
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
@@ -31,8 +32,8 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     blocks = [
         _steps(preview.report, limit),
         *first_of(changes, limit, "changed model"),
-        _blocked(plan, limit),
-        "\n".join(_cosmetic(plan, preview.changes)),
+        blocked_text(plan, limit),
+        "\n".join(cosmetic_lines([*plan.cosmetic, *_without_meaning(preview.changes)])),
         _total(plan),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -41,27 +42,36 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
 def nothing_to_do(plan: Plan) -> Iterator[str]:
     """Say that everything is up to date, and which changes mean nothing."""
     yield f"nothing to do ({count(len(plan.current), 'model')} up to date)"
-    yield from _cosmetic(plan, ())
+    yield from cosmetic_lines(plan.cosmetic)
 
 
 def _steps(report: RunReport, limit: int | None) -> str:
     steps = report.plan.steps
     if not steps:
         return ""
+    results = [result_of(report, step) for step in steps]
     names = max(len(step.model) for step in steps)
-    strategies = max(len(report[step.model].strategy) for step in steps)
+    strategies = max(len(result.strategy) for result in results)
+    ranges = None if limit is None else RANGES
+    keys = [ranges_text(step.keys, ranges) if step.partitions else "" for step in steps]
+    width = max(map(len, keys))
     shown = []
-    for number, step in enumerate(steps, start=1):
-        head = f"{number:>3}. {step.model:<{names}}"
-        what = f"{report[step.model].strategy:<{strategies}}"
+    for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
+        cells = [f"{number:>3}. {step.model:<{names}}", f"{result.strategy:<{strategies}}"]
+        cells += [f"{text:<{width}}"] * bool(width)
         notes = [f"     {mask(note)}" for note in step.notes]
-        shown.append("\n".join(["  ".join([head, what, *_why(report, step)]), *notes]))
+        shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *notes]))
     lines = ["Execution plan (topological order):", *first_of(shown, limit, "step")]
     return "\n".join(lines)
 
 
-def _why(report: RunReport, step: Step) -> Iterator[str]:
-    result = report[step.model]
+def result_of(report: RunReport, step: Step) -> ModelResult:
+    """Find the result of a step; of a model with one result it is that."""
+    found = [result for result in report.results if result.name == step.model]
+    return next((result for result in found if result.partitions == step.keys), found[0])
+
+
+def _why(result: ModelResult, step: Step) -> Iterator[str]:
     if result.status == "skipped":
         yield f"will be skipped: {result.reason}"
         return
@@ -70,6 +80,8 @@ def _why(report: RunReport, step: Step) -> Iterator[str]:
         yield "pending"
     if step.reason.also:
         yield f"also {', '.join(step.reason.also)}"
+    if step.partitions:
+        yield partitions_text(step.count)
     if step.initial and result.strategy in ("append", "merge"):
         yield "reads its inputs whole"
     if step.estimate is not None:
@@ -86,17 +98,22 @@ def _change(change: SqlChange) -> str:
     return head + diff_text(change.executed, change.resolved)
 
 
-def _blocked(plan: Plan, limit: int | None) -> str:
+def blocked_text(plan: Plan, limit: int | None) -> str:
+    """Give what cannot be run with its errors; "" if all can."""
     if not plan.blocked:
         return ""
     shown = [indent(error_text(blocked.error), "  ") for blocked in plan.blocked]
     return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
 
 
-def _cosmetic(plan: Plan, changes: Sequence[SqlChange]) -> Iterator[str]:
-    names = [*plan.cosmetic, *(change.model for change in changes if change.cosmetic)]
+def cosmetic_lines(names: Sequence[str]) -> Iterator[str]:
+    """Say which models' SQL changed without a change of meaning."""
     if names:
         yield f"{COSMETIC} ({', '.join(sorted(names))})"
+
+
+def _without_meaning(changes: Sequence[SqlChange]) -> list[str]:
+    return [change.model for change in changes if change.cosmetic]
 
 
 def _total(plan: Plan) -> str:

@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from penstock.app.reports import ModelResult, Plan, RunReport
 from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text, first_line
+from penstock.ui.text_partitions import WHOLE, partitions_text, ranges_text
 from penstock.ui.text_plan import SHOWN, nothing_to_do
+from penstock.ui.text_prompt import ABORTED
+from penstock.ui.text_sync import tail
 from penstock.ui.text_table import count, first_of
 from penstock.ui.text_values import row_counts, seconds
 
 
-def result_line(number: int, result: ModelResult, plan: Plan) -> str:
-    """Give the line of a step that ended, `[1/5] name  reason  rows  time`."""
-    total = len(plan.steps) + len(plan.blocked)
-    names = [*(step.model for step in plan.steps), *(b.model for b in plan.blocked), result.name]
-    head = f"[{number}/{max(total, number)}] {result.name:<{max(map(len, names))}}"
-    return "  ".join([head, *_outcome(result)])
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How wide the lines of a plan's steps are; `keys` is 0 where no step has partitions."""
+
+    steps: int
+    names: int
+    keys: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> Columns:
+        """Measure a plan once, before its steps run."""
+        names = [*(step.model for step in plan.steps), *(each.model for each in plan.blocked)]
+        keys = [len(ranges_text(step.keys)) for step in plan.steps if step.partitions]
+        return cls(len(names), max(map(len, names), default=0), max(keys, default=0))
+
+
+def result_line(number: int, result: ModelResult, columns: Columns) -> str:
+    """Give the line of a step that ended, `[1/5] name  partitions  reason  rows  time`."""
+    head = [f"[{number}/{max(columns.steps, number)}] {result.name:<{columns.names}}"]
+    head += [f"{ranges_text(result.partitions):<{columns.keys}}"] * bool(columns.keys)
+    return "  ".join([*head, *_outcome(result)])
 
 
 def _outcome(result: ModelResult) -> Iterator[str]:
@@ -30,6 +49,8 @@ def _outcome(result: ModelResult) -> Iterator[str]:
         yield f"skipped: {result.reason}"
         return
     yield mask(result.reason)
+    if result.partitions != WHOLE:
+        yield partitions_text(result.count)
     if result.status == "unchanged":
         yield "no change"
     elif result.strategy != "view":
@@ -40,9 +61,16 @@ def _outcome(result: ModelResult) -> Iterator[str]:
 
 def run_text(report: RunReport) -> str:
     """Give what stands below the progress: errors, the summary, the command that resumes."""
+    if report.aborted:
+        return ABORTED
     if report.plan.is_empty:
-        return "\n".join(nothing_to_do(report.plan))
+        return "\n".join([*nothing_to_do(report.plan), *_left(report)])
     return "\n".join(_summary(report))
+
+
+def _left(report: RunReport) -> Iterator[str]:
+    if report.preview is not None:
+        yield from tail(report.preview)
 
 
 def _summary(report: RunReport) -> Iterator[str]:
@@ -57,13 +85,32 @@ def _summary(report: RunReport) -> Iterator[str]:
         yield "Interrupted."
     current = set(report.plan.current)
     yield done_line(result for result in report.results if result.name not in current)
+    yield from _left(report)
     if report.resume:
         yield f"Resume: {report.resume}"
 
 
 def done_line(results: Iterable[ModelResult]) -> str:
-    """Count the steps that are done, and those that are not."""
-    found = Counter(result.status for result in results)
+    """Count the steps that are done, and those that are not; with partitions, those as well."""
+    ended = list(results)
+    found = Counter(result.status for result in ended)
+    if any(result.partitions != WHOLE for result in ended):
+        return _done_partitions(ended, found)
     others = [f"{found[word]} {word}" for word in ("unchanged", "failed", "skipped") if found[word]]
     done = f"Done: {count(found['success'], 'step')}."
     return f"{done} {', '.join(others)}." if others else done
+
+
+def _done_partitions(ended: Iterable[ModelResult], found: Mapping[str, int]) -> str:
+    """Count a step that found nothing to change among those that are done."""
+    done = [result for result in ended if result.status in ("success", "unchanged")]
+    total = partitions_text(sum(result.count for result in done))
+    others = [f"{found['failed']} failed"] * bool(found["failed"])
+    why = Counter(_in_short(result.reason) for result in ended if result.status == "skipped")
+    others += [f"{number} skipped ({reason})" for reason, number in why.items()]
+    line = f"Done: {count(len(done), 'step')}, {total}."
+    return f"{line} {', '.join(others)}." if others else line
+
+
+def _in_short(reason: str) -> str:
+    return "upstream failed" if reason.startswith("upstream") else reason

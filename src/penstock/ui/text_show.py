@@ -16,6 +16,7 @@ def show_text(detail: ModelDetail) -> str:
     blocks = [
         "\n".join(_head(detail)),
         _columns(detail),
+        _section("Versions", [mask(line) for line in detail.versions]),
         _section("Inputs", [f"{name}  ({name.kind})" for name in detail.inputs]),
         _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(detail.config.items())]),
         _section("Watermarks", _watermarks(detail)),

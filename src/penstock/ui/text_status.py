@@ -2,46 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
 from penstock.app.reports import State
-from penstock.app.status import ModelStatus, StatusReport
 from penstock.core.masking import mask
+from penstock.ui.text_diff import COSMETIC
+from penstock.ui.text_partitions import SHOWN as RANGES
+from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text
 from penstock.ui.text_table import count, first_of
 from penstock.ui.text_values import moment
 
 SHOWN = 50
+ALL_CURRENT = "All current ✓"
+_GAP = "   "
+_INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
 
-def status_text(report: StatusReport, *, verbose: bool = False) -> str:
-    """Give the models that drifted or wait for one that did; with `verbose` all models."""
-    if not verbose and not report.drifted and not report.pending:
-        return "All current ✓"
-    shown = [m for m in report.models if verbose or m.drifted or m.pending]
-    blocks = ["\n".join(_model(model, verbose=verbose)) for model in shown]
-    lines = first_of(blocks, None if verbose else SHOWN, "model")
-    return "\n".join([*lines, "", _total(report)])
+def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence[str] = ()) -> str:
+    """Give the models that drifted, wait for one that did, or have something to say.
+
+    With `verbose` all models and ranges. `states` are those that were asked for, none for all.
+    """
+    shown = [m for m in report.models if verbose or _is_told(m, asked=bool(states))]
+    if states and not shown:
+        return f"No partition is {' or '.join(states)}."
+    limit = None if verbose else SHOWN
+    width = max((len(each.state) for m in shown[:limit] for each in m.states), default=0)
+    blocks = ["\n".join(_model(model, width, verbose=verbose)) for model in shown]
+    lines = first_of(blocks, limit, "model")
+    return "\n".join([*lines, "", _total(report)] if lines else [_total(report)])
 
 
-def _model(model: ModelStatus, *, verbose: bool) -> Iterator[str]:
-    pending = " (pending)" if model.pending else ""
-    yield f"{model.model}: {model.state}{pending}"
-    if model.detail:
-        yield f"    {mask(model.detail)}"
-    if model.also:
-        yield f"    also {', '.join(model.also)}"
+def _is_told(model: ModelStatus, *, asked: bool) -> bool:
+    if model.drifted or model.pending or model.lines or (asked and model.states):
+        return True
+    return any(each.state is State.NOT_EFFECTIVE and each.also for each in model.states)
+
+
+def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
+    yield f"{model.model}: {state_counts(model)}"
+    limit = None if verbose else RANGES
+    ranges = [ranges_text(each.ranges, limit) for each in model.states]
+    left = max(map(len, ranges), default=0)
+    for each, text in zip(model.states, ranges, strict=True):
+        cells = [f"{text:<{left}}", f"{each.state:<{width}}", *_why(model, each)]
+        yield f"    {_GAP.join(cells)}".rstrip()
+    for line in model.lines:
+        yield f"    {mask(line)}"
     if model.cosmetic:
-        yield "    SQL text changed, meaning unchanged."
+        yield f"    {COSMETIC} ({partitions_text(model.cosmetic)})"
     if verbose:
         yield f"    {model.table}, last run {moment(model.executed_at)}"
 
 
+def state_counts(model: ModelStatus) -> str:
+    """Give the states of a model with their partitions, as the line of its name has them."""
+    parts = [
+        f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
+        for state, number, pending in by_state(model.states)
+    ]
+    return ", ".join(parts) or f"current ({partitions_text(model.partitions)})"
+
+
+def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
+    if each.because:
+        yield _because(each)
+    elif each.version is not None and (model.grain != "*" or each.version > 1 or each.revision):
+        yield label(each.version, each.revision)
+    if each.also:
+        yield f"also {mask(', '.join(each.also))}"
+
+
+def _because(each: StateCount) -> str:
+    are_names = not any(" " in text for text in each.because)
+    if are_names and each.state in _INPUT_STATES:
+        return f"after {', '.join(each.because)}"
+    return mask("; ".join(each.because))
+
+
 def _total(report: StatusReport) -> str:
     if not report.drifted and not report.pending:
-        return "All current ✓"
-    total = f"{report.drifted:,} of {count(len(report.models), 'model')} drifted"
+        return ALL_CURRENT
+    total = f"{report.drifted:,} of {count(report.partitions, 'partition')} drifted"
     if report.pending:
         total += f", {report.pending:,} pending"
-    states = {model.state for model in report.models}
-    command = "state rebuild" if State.UNRECORDED in states else "run"
-    return f"{total}. Next: penstock {command}"
+    return f"{total}. Next: penstock {_next(report)}"
+
+
+def _next(report: StatusReport) -> str:
+    drifted = [model for model in report.models if model.drifted]
+    if any(each.state is State.UNRECORDED for model in drifted for each in model.states):
+        return "state rebuild"
+    if drifted and all(model.strategy == "snapshot" for model in drifted):
+        return "snapshot run"
+    return "sync --cascade" if report.pending else "sync"

@@ -9,6 +9,7 @@ from penstock.ui.text_table import count
 
 _UNIT = 1000
 _MINUTE = 60
+_AGO = ((86400, "day"), (3600, "hour"), (_MINUTE, "minute"))
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -39,6 +40,25 @@ def seconds(number: float) -> str:
 def moment(at: dt.datetime | None) -> str:
     """Give a time to the second, UTC, as tables show it; "-" for none."""
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}" if at else "-"
+
+
+def day(at: dt.datetime | None) -> str:
+    """Give the day of a time, UTC; "-" for none."""
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d}" if at else "-"
+
+
+def ago(then: dt.datetime, now: dt.datetime) -> str:
+    """Say how long a time is past, in its greatest whole unit.
+
+    >>> noon = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
+    >>> ago(noon - dt.timedelta(hours=2, minutes=59), noon), ago(noon, noon)
+    ('2 hours ago', 'just now')
+    """
+    past = (now - then).total_seconds()
+    for length, word in _AGO:
+        if past >= length:
+            return f"{count(int(past // length), word)} ago"
+    return "just now"
 
 
 def row_counts(rows: RowCounts) -> str:

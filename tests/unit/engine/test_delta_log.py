@@ -66,6 +66,16 @@ def test_the_head_of_a_folder_costs_its_newest_commit_and_no_other(tmp_path):
     assert LOG.head(f"file://{tmp_path}") == Head(9, "")
 
 
+@pytest.mark.parametrize("hint", [0, 8, 9, 30])
+def test_the_head_is_the_newest_version_whatever_version_was_there_before(tmp_path, hint):
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for version in range(5, 10):
+        (log / f"{version:020d}.json").write_text('{"commitInfo":{"operation":"WRITE"}}\n')
+
+    assert LOG.head(str(tmp_path), hint) == Head(9, "")
+
+
 def test_a_folder_without_a_log_is_no_table(tmp_path):
     (tmp_path / "part.parquet").write_bytes(b"")
 

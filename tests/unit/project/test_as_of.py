@@ -69,7 +69,7 @@ def test_the_condition_on_tombstones_is_decided_when_a_step_is_bound(reader):
         ("'2024-03-01 12:30:00.5+02:00'", "TIMESTAMP '2024-03-01T10:30:00.500000Z'"),
         ("'2024-03-01T12:30:00Z'", "TIMESTAMP '2024-03-01T12:30:00.000000Z'"),
         ("'0850-03-01'", "TIMESTAMP '0850-03-01T00:00:00.000000Z'"),
-        ("'@partition_date'", "TIMESTAMP '@partition_date'"),
+        ("'@run_date'", "CAST(`penstock:param:run_date` AS TIMESTAMP)"),
         ("run_timestamp", "penstock__run_timestamp"),
         ("var('day', '2024-03-01')", "TIMESTAMP '2024-03-01T00:00:00.000000Z'"),
     ],

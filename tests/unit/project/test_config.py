@@ -120,17 +120,18 @@ def test_the_header_decides_the_strategy(model, header, strategy):
             "error: missing-key: on_duplicate: latest needs order_by",
         ),
         (
-            "materialized='partition'",
+            "materialized='historic'",
             (
-                "error: bad-value: materialized is 'partition'; it must be one of view, table, "
-                "append, merge, incremental, snapshot (versioned models come with a later release)"
+                "error: bad-value: materialized is 'historic'; it must be one of view, table, "
+                "append, merge, incremental, partition, snapshot "
+                "(entities come with a later release)"
             ),
         ),
         (
             "materialized='tabel'",
             (
                 "error: bad-value: materialized is 'tabel'; "
-                "it must be one of view, table, append, merge, incremental, snapshot"
+                "it must be one of view, table, append, merge, incremental, partition, snapshot"
             ),
         ),
         ("materialised='view'", "error: unknown-key: unknown key 'materialised'"),

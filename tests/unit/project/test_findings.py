@@ -223,7 +223,7 @@ def test_yaml_mistakes_have_line_and_column(findings):
         "models/m.yml": "models:\n  - name: a\n    descripton: x\n    name: b\n",
         "models/n.yml": "sources:\n  - name: raw\n    tables: 4\n",
         "models/o.yml": "models: [\n",
-        "models/p.yml": "destination: {}\nversions: []\n",
+        "models/p.yml": "name: p\ndestination: {table: p}\nversions: []\n",
         "models/a.sql": "select 1",
     }
 
@@ -235,10 +235,8 @@ def test_yaml_mistakes_have_line_and_column(findings):
         ),
         "models/n.yml:3:13: error: bad-value: sources.tables is 4; it must be a list",
         "models/o.yml:2:1: error: yaml-syntax: expected the node content, but found '<stream end>'",
-        (
-            "models/p.yml:1:1: error: not-supported-yet: "
-            "'destination': versioned models come with a later release"
-        ),
+        "models/p.yml:2:14: error: missing-key: 'dataset' is missing",
+        "models/p.yml:3:1: error: empty-versions: the model has no version",
     ]
 
 

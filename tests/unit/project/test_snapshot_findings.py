@@ -301,10 +301,6 @@ def test_a_snapshot_is_a_query(findings):
 
     assert findings(files) == [
         "models/m.yml:2:5: error: unknown-model: snapshot 'm' has no query",
-        (
-            "models/v.yml:3:1: error: not-supported-yet: "
-            "'versions': versioned models come with a later release"
-        ),
         "models/v.yml:3:1: error: snapshot-needs-sql: snapshot 'v' must be a query",
     ]
 

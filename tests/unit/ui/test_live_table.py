@@ -6,6 +6,7 @@ from rich.console import Console
 
 from fakes.reports import a_plan, a_result, a_step
 from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
+from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
 from penstock.ui.live import LiveTable, Row, drawn
 
@@ -72,3 +73,22 @@ def test_nothing_is_drawn_for_a_run_that_does_nothing():
         table(Said("step 1 of log had committed version 7; recorded"))
 
     assert console.file.getvalue() == "step 1 of log had committed version 7; recorded\n"
+
+
+def test_the_steps_of_one_model_have_a_row_each():
+    day = Grid(Grain.DAY)
+    steps = [a_step("daily", grid=day, partitions=((n, n + 1),)) for n in (19000, 19010)]
+    console = terminal()
+    with LiveTable(console, lambda: 100.0) as table:
+        table(RunStarted("run", a_plan(*steps)))
+        table(StepStarted("daily", "never_run"))
+        table(StepEnded(a_result("daily", "failed", partitions=steps[0].keys, reason="x")))
+        table(StepStarted("daily", "never_run"))
+        picture = table.draw()
+
+    shown = lines(terminal(), picture)
+
+    assert [line.split()[:5] for line in shown[1:3]] == [
+        ["daily", "2022-01-08", "to", "2022-01-09", "failed"],
+        ["daily", "2022-01-18", "to", "2022-01-19", "running"],
+    ]

@@ -6,6 +6,7 @@ from penstock.app.preview import Preview
 from penstock.app.reports import Blocked, Estimate, State
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
+from penstock.core.partition import Grain, Grid
 from penstock.ui.text_plan import plan_text
 
 
@@ -126,3 +127,27 @@ def test_at_most_fifty_steps_are_shown_unless_asked_for_more():
         "Total: 51 steps. Nothing was run.",
     ]
     assert " 51. m50  table  never_run" in long
+
+
+def test_steps_of_a_model_with_partitions_name_them():
+    day = Grid(Grain.DAY)
+    steps = (
+        a_step("daily", State.SQL_CHANGED, grid=day, partitions=((19000, 19002),)),
+        a_step("daily", State.NEVER_RUN, grid=day, partitions=((19003, 19003),)),
+        a_step("users", State.FAILED),
+    )
+    partitions = {"strategy": "partition"}
+    results = (
+        a_result("daily", "planned", partitions=steps[0].keys, **partitions),
+        a_result("daily", "skipped", partitions=steps[1].keys, reason="fail-fast", **partitions),
+        a_result("users", "planned"),
+    )
+
+    assert plan_text(Preview(a_report(a_plan(*steps), *results))) == (
+        "Execution plan (topological order):\n"
+        "  1. daily  partition  2022-01-08 to 2022-01-10  sql_changed  3 partitions\n"
+        "  2. daily  partition  2022-01-11                will be skipped: fail-fast\n"
+        "  3. users  table                                failed\n"
+        "\n"
+        "Total: 3 steps. Nothing was run."
+    )

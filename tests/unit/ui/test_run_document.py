@@ -11,6 +11,7 @@ from penstock.app.preview import Preview
 from penstock.app.reports import Estimate, State
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
+from penstock.core.partition import Grain, Grid
 from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.step import RowCounts
 from penstock.core.typed import TypedValue
@@ -47,6 +48,7 @@ def test_a_run_is_one_document_with_a_model_each():
         "dry_run": False,
         "succeeded": True,
         "interrupted": False,
+        "aborted": False,
         "models": [
             {
                 "model": "log",
@@ -76,6 +78,11 @@ def test_a_run_is_one_document_with_a_model_each():
                 "started": "2024-03-01T12:00:00Z",
                 "duration": 1.5,
                 "notes": ["note"],
+                "partitions": [["*", "*"]],
+                "count": 1,
+                "trigger": "run",
+                "model_version": 1,
+                "revision": None,
             }
         ],
         "not_run": [],
@@ -83,6 +90,7 @@ def test_a_run_is_one_document_with_a_model_each():
         "notes": [],
         "resume": None,
         "log": "x.log",
+        "preview": None,
     }
 
 
@@ -123,6 +131,24 @@ def test_a_plan_is_the_same_document_with_each_step_planned():
         "diff": ["- select 1", "+ select 2"],
         "cosmetic": False,
     }
+
+
+def test_the_steps_of_a_model_with_partitions_are_told_one_by_one():
+    day = Grid(Grain.DAY)
+    steps = [
+        a_step(
+            "a", version=version, revision=revision, grid=day, partitions=((19000 + version,) * 2,)
+        )
+        for version, revision in ((2, 0), (3, 1))
+    ]
+    results = [a_result("a", partitions=each.keys, trigger="sync") for each in steps]
+
+    models = json.loads(printed(run_document(a_report(a_plan(*steps), *results))))["models"]
+
+    assert [(m["partitions"], m["model_version"], m["revision"], m["trigger"]) for m in models] == [
+        ([["2022-01-10", "2022-01-10"]], 2, None, "sync"),
+        ([["2022-01-11", "2022-01-11"]], 3, 1, "sync"),
+    ]
 
 
 def test_J21_no_password_is_printed():

@@ -1,119 +1,249 @@
-"""The text of `status`."""
+"""The text and the document of `status`."""
 
-from fakes.builders import NOON
+import datetime as dt
+
+import pytest
+
+from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
 from penstock.app.reports import State
-from penstock.app.status import ModelStatus, StatusReport
 from penstock.core.names import TableName
-from penstock.ui.json_models import status_document
+from penstock.ui.json_drift import status_document
 from penstock.ui.text_status import status_text
 
-
-def a_status(model, state=State.CURRENT, **changes):
-    drifted = state is not State.CURRENT and not changes.get("pending", False)
-    settings = {"drifted": drifted} | changes
-    return ModelStatus(model, TableName("s", model), "table", state, **settings)
+NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
+MONDAYS = (("2024-12-02", "2024-12-02"), ("2024-12-09", "2024-12-09"), ("2024-12-16", "2024-12-16"))
+SINCE_V3 = StateCount(State.SQL_CHANGED, 15, (("2024-12-02", "2024-12-16"),), version=3)
 
 
-def test_each_drifted_model_shows_its_state_and_why():
+def waits(count, ranges, after):
+    return StateCount(
+        State.UPSTREAM_CHANGED,
+        count,
+        ranges,
+        pending=True,
+        drifted=False,
+        version=1,
+        because=(after,),
+    )
+
+
+def days(name, *states, partitions=22, **changes):
+    table = TableName("analytics", name)
+    return ModelStatus(name, table, "partition", "DAY", partitions, states, **changes)
+
+
+def whole(name, state=None, *because, strategy="table", **changes):
+    found = StateCount(state, 1, (("*", "*"),), version=1, because=because, **changes)
+    states = (found,) if state else ()
+    return ModelStatus(name, TableName("s", name), strategy, "*", 1, states)
+
+
+EDITED = StatusReport(
+    NOON,
+    (
+        days("daily_user_stats", SINCE_V3),
+        days("weekly_summary", waits(3, MONDAYS, "daily_user_stats")),
+        ModelStatus(
+            "monthly_report",
+            TableName("reporting", "monthly_report"),
+            "partition",
+            "MONTH",
+            2,
+            (waits(1, (("2024-12", "2024-12"),), "weekly_summary"),),
+        ),
+    ),
+)
+
+
+def test_DD3_an_edited_version_drifts_and_what_reads_it_waits():
+    assert status_text(EDITED) == (
+        "daily_user_stats: sql_changed (15 partitions)\n"
+        "    2024-12-02 to 2024-12-16   sql_changed        v3\n"
+        "weekly_summary: upstream_changed (3 partitions, pending)\n"
+        "    2024-12-02, 2024-12-09, 2024-12-16   upstream_changed   after daily_user_stats\n"
+        "monthly_report: upstream_changed (1 partition, pending)\n"
+        "    2024-12   upstream_changed   after weekly_summary\n"
+        "\n"
+        "15 of 46 partitions drifted, 4 pending. Next: penstock sync --cascade"
+    )
+
+
+def test_the_document_of_status_counts_partitions_by_state():
+    report = StatusReport(NOON, EDITED.models[:1])
+
+    assert status_document(report) == {
+        "command": "status",
+        "run_timestamp": "2024-12-16T12:00:00Z",
+        "partitions": 22,
+        "drifted": 15,
+        "pending": 0,
+        "models": [
+            {
+                "model": "daily_user_stats",
+                "table": "analytics.daily_user_stats",
+                "strategy": "partition",
+                "grain": "DAY",
+                "partitions": 22,
+                "cosmetic": 0,
+                "executed_at": None,
+                "states": [
+                    {
+                        "state": "sql_changed",
+                        "also": (),
+                        "pending": False,
+                        "drifted": True,
+                        "count": 15,
+                        "version": 3,
+                        "revision": None,
+                        "ranges": (("2024-12-02", "2024-12-16"),),
+                        "because": (),
+                    }
+                ],
+                "lines": (),
+            }
+        ],
+    }
+
+
+def test_a_model_in_several_states_counts_each():
+    never = StateCount(State.NEVER_RUN, 2, (("2024-12-17", "2024-12-18"),), version=3, revision=1)
+    failed = StateCount(
+        State.FAILED, 1, (("2024-12-01", "2024-12-01"),), ("sql_changed",), version=2
+    )
+
+    assert status_text(StatusReport(NOON, (days("daily", SINCE_V3, never, failed),))) == (
+        "daily: sql_changed (15 partitions), never_run (2 partitions), failed (1 partition)\n"
+        "    2024-12-02 to 2024-12-16   sql_changed   v3\n"
+        "    2024-12-17 to 2024-12-18   never_run     v3.r1\n"
+        "    2024-12-01                 failed        v2   also sql_changed\n"
+        "\n"
+        "18 of 22 partitions drifted. Next: penstock sync"
+    )
+
+
+def test_a_table_without_partitions_is_one_with_its_detail():
     report = StatusReport(
         NOON,
         (
-            a_status("users", State.SQL_CHANGED),
-            a_status(
-                "orders",
-                State.TAMPERED,
-                detail="version 4 UPDATE by ann at 2024-03-01 11:00:00 UTC",
-                also=(State.SOURCE_CHANGED,),
-            ),
-            a_status("daily", State.UPSTREAM_CHANGED, detail="after users", pending=True),
-            a_status("fine"),
+            whole("users", State.SQL_CHANGED),
+            whole("orders", State.TAMPERED, "version 3 UPDATE by ann", also=("source_changed",)),
+            whole("fine"),
         ),
     )
 
     assert status_text(report) == (
-        "users: sql_changed\n"
-        "orders: tampered\n"
-        "    version 4 UPDATE by ann at 2024-03-01 11:00:00 UTC\n"
-        "    also source_changed\n"
-        "daily: upstream_changed (pending)\n"
-        "    after users\n"
+        "users: sql_changed (1 partition)\n"
+        "    *   sql_changed\n"
+        "orders: tampered (1 partition)\n"
+        "    *   tampered      version 3 UPDATE by ann   also source_changed\n"
         "\n"
-        "2 of 4 models drifted, 1 pending. Next: penstock run"
+        "2 of 3 partitions drifted. Next: penstock sync"
     )
 
 
-def test_nothing_drifted_is_one_line():
+def test_a_detail_keeps_its_secrets():
+    report = StatusReport(NOON, (whole("users", State.SOURCE_CHANGED, "s3://me:hunter2@b moved"),))
+
+    assert "hunter2" not in status_text(report)
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        (),
+        (days("daily"),),
+        (days("daily", StateCount(State.NOT_EFFECTIVE, 5, (("a", "b"),), drifted=False)),),
+        (whole("log", State.SOURCE_CHANGED, drifted=False),),
+    ],
+    ids=["nothing", "current", "not effective", "input of the next window"],
+)
+def test_DD2_nothing_drifted_is_one_line(models):
+    assert status_text(StatusReport(NOON, models)) == "All current ✓"
+
+
+def test_what_is_worth_saying_is_said_though_nothing_drifted():
+    kept = StateCount(
+        State.NOT_EFFECTIVE,
+        3,
+        (("2024-11-25", "2024-11-27"),),
+        ("has data of v1",),
+        drifted=False,
+    )
     report = StatusReport(
-        NOON, (a_status("users"), a_status("log", State.SOURCE_CHANGED, drifted=False))
+        NOON, (days("daily", kept), days("weekly", lines=("foreign rows: version 7",)))
     )
 
-    assert status_text(report) == "All current ✓"
-
-
-def test_no_models_are_all_current():
-    assert status_text(StatusReport(NOON)) == "All current ✓"
-
-
-def test_verbose_shows_every_model():
-    report = StatusReport(NOON, (a_status("users", cosmetic=True, executed_at=NOON),))
-
-    assert status_text(report, verbose=True) == (
-        "users: current\n"
-        "    SQL text changed, meaning unchanged.\n"
-        "    s.users, last run 2024-03-01 12:00:00\n"
+    assert status_text(report) == (
+        "daily: not_effective (3 partitions)\n"
+        "    2024-11-25 to 2024-11-27   not_effective   also has data of v1\n"
+        "weekly: current (22 partitions)\n"
+        "    foreign rows: version 7\n"
         "\n"
         "All current ✓"
     )
 
 
+def test_verbose_shows_every_model_and_range():
+    ranges = tuple((str(year), str(year)) for year in range(2001, 2008))
+    report = StatusReport(
+        NOON,
+        (
+            days("daily", cosmetic=15, executed_at=NOON),
+            days("yearly", StateCount(State.MISSING, 7, ranges, version=1)),
+        ),
+    )
+
+    assert status_text(report, verbose=True) == (
+        "daily: current (22 partitions)\n"
+        "    SQL text changed, meaning unchanged. (15 partitions)\n"
+        "    analytics.daily, last run 2024-12-16 12:00:00\n"
+        "yearly: missing (7 partitions)\n"
+        "    2001, 2002, 2003, 2004, 2005, 2006, 2007   missing   v1\n"
+        "    analytics.yearly, last run -\n"
+        "\n"
+        "7 of 44 partitions drifted. Next: penstock sync"
+    )
+
+
+def test_at_most_five_ranges_stand_in_a_line():
+    ranges = tuple((str(year), str(year)) for year in range(2001, 2008))
+    report = StatusReport(NOON, (days("m", StateCount(State.MISSING, 7, ranges, version=1)),))
+
+    assert status_text(report).splitlines()[1] == (
+        "    2001, 2002, 2003, 2004, 2005 and 2 more ranges   missing   v1"
+    )
+
+
 def test_at_most_fifty_models_are_shown():
-    report = StatusReport(NOON, tuple(a_status(f"m{n}", State.MISSING) for n in range(53)))
+    report = StatusReport(NOON, tuple(whole(f"m{n}", State.MISSING) for n in range(53)))
 
     lines = status_text(report).splitlines()
 
-    assert lines[49:] == [
-        "m49: missing",
+    assert lines[98:] == [
+        "m49: missing (1 partition)",
+        "    *   missing",
         "and 3 more models",
         "",
-        "53 of 53 models drifted. Next: penstock run",
+        "53 of 53 partitions drifted. Next: penstock sync",
     ]
 
 
-def test_tables_without_records_ask_for_a_rebuild_of_the_state():
-    report = StatusReport(NOON, (a_status("users", State.UNRECORDED),))
+def test_asking_for_a_state_shows_what_is_in_it_or_says_that_nothing_is():
+    before = StateCount(State.NOT_EFFECTIVE, 5, (("2024-11-20", "2024-11-24"),), drifted=False)
 
-    assert status_text(report).endswith("Next: penstock state rebuild")
+    found = status_text(StatusReport(NOON, (days("d", before),)), states=("not_effective",))
+    none = status_text(StatusReport(NOON, (days("d"),)), states=("tampered", "missing"))
+
+    assert found.splitlines()[0] == "d: not_effective (5 partitions)"
+    assert none == "No partition is tampered or missing."
 
 
-def test_the_document_has_one_partition_per_model():
-    report = StatusReport(NOON, (a_status("users", State.MISSING, detail="the table is gone"),))
-
-    assert status_document(report) == {
-        "command": "status",
-        "run_timestamp": "2024-03-01T12:00:00Z",
-        "partitions": 1,
-        "drifted": 1,
-        "pending": 0,
-        "models": [
-            {
-                "model": "users",
-                "table": "s.users",
-                "grain": "*",
-                "cosmetic": 0,
-                "executed_at": None,
-                "states": [
-                    {
-                        "state": "missing",
-                        "also": [],
-                        "pending": False,
-                        "drifted": True,
-                        "count": 1,
-                        "version": 1,
-                        "revision": None,
-                        "ranges": [["*", "*"]],
-                        "because": ["the table is gone"],
-                    }
-                ],
-            }
-        ],
-    }
+@pytest.mark.parametrize(
+    ("model", "command"),
+    [
+        (whole("users", State.UNRECORDED), "state rebuild"),
+        (whole("users", State.SOURCE_CHANGED, strategy="snapshot"), "snapshot run"),
+    ],
+)
+def test_the_next_command_is_the_one_that_helps(model, command):
+    assert status_text(StatusReport(NOON, (model,))).endswith(f"Next: penstock {command}")

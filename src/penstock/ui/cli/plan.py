@@ -29,8 +29,9 @@ def show_plan(scope: Scope, selection: Selection, flags: RunFlags) -> int:
     from penstock.ui.json_run import preview_document
     from penstock.ui.text_plan import plan_text
 
+    request = flags.request(selection)
     with scope.opened() as shop:
-        found = preview(shop, flags.request(selection))
+        found = preview(shop, request)
     for note in found.report.notes:
         scope.output.warn(note)
     text = functools.partial(plan_text, verbose=scope.output.verbose)

@@ -46,10 +46,10 @@ def command(
     from penstock.ui.json_run import run_document
     from penstock.ui.text_run import run_text
 
-    output = scope.output
+    output, request = scope.output, flags.request(selection)
     with scope.opened() as shop:
         with progress(scope, shop) as listener:
-            report = resumable(run(shop, flags.request(selection), listener), scope)
+            report = resumable(run(shop, request, listener), scope)
         for note in report.notes:
             output.warn(note)
         answer = output.tell if report.succeeded else output.give

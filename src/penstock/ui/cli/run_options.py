@@ -12,6 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.ui.cli.options import Command, Scope, Selection
+from penstock.ui.cli.shared import (
+    ALLOWANCES,
+    AS_OF,
+    FAIL_FAST,
+    FROM,
+    THREADS,
+    TO,
+    WAIT,
+    asked_range,
+    moment_of,
+)
 
 if TYPE_CHECKING:
     from penstock.app.request import RunRequest, SnapshotRequest
@@ -28,6 +39,12 @@ class RunFlags:
     as_of: str | None = None
     wait: float = 0.0
     yes: bool = False
+    date: str | None = None
+    first: str | None = None
+    last: str | None = None
+    batch_size: int | None = None
+    allow_breaking: bool = False
+    allow_source_mutation: bool = False
 
     def request(self, selection: Selection, snapshot: SnapshotRequest | None = None) -> RunRequest:
         """Give the request of the use case; `bad-value` for a time that cannot be read."""
@@ -42,16 +59,20 @@ class RunFlags:
             adopt=self.adopt,
             threads=self.threads,
             fail_fast=self.fail_fast,
-            as_of=_moment(self.as_of),
+            as_of=moment_of(self.as_of),
             wait_seconds=self.wait,
             arguments=mask(shlex.join(given)),
             snapshot=snapshot,
+            range=asked_range(self.first, self.last, date=self.date),
+            batch_size=self.batch_size,
+            allow_breaking=self.allow_breaking,
+            allow_source_mutation=self.allow_source_mutation,
         )
 
 
 def run_options(call: Command) -> Command:
     """Give the command `flags`, and the project's folder as its argument, too."""
-    return _with_flags(call, [*_OPTIONS, _ADOPT])
+    return _with_flags(call, [*_RANGE, *_OPTIONS, *ALLOWANCES, _ADOPT])
 
 
 def snapshot_options(call: Command) -> Command:
@@ -81,35 +102,20 @@ def _placed(scope: Scope, project: str | None) -> Scope:
     return Scope(Path(project), scope.target, scope.variables, scope.output)
 
 
-def _moment(text: str | None) -> Any:  # noqa: ANN401  a datetime, whose import help can do without
-    if text is None:
-        return None
-    from penstock.app.shop import parse_moment
-    from penstock.core.errors import UsageError
-
-    try:
-        return parse_moment(text)
-    except ValueError as error:
-        raise UsageError(
-            "bad-value", f"--as-of: {text!r} is no time", hint="for example 2024-03-01T12:00:00"
-        ) from error
-
-
 _ADOPT = click.option(
     "--adopt", is_flag=True, help="Take over a table that penstock did not make; one model."
 )
+_RANGE = [
+    click.option("--date", metavar="D", help="The partitions that hold this date."),
+    FROM,
+    TO,
+]
 _OPTIONS = [
     click.argument("project", required=False, type=click.Path(file_okay=False)),
     click.option("--full-refresh", is_flag=True, help="Build the tables anew, history included."),
-    click.option("--threads", type=click.IntRange(min=1), help="Steps at a time."),
-    click.option("--fail-fast", is_flag=True, help="Start nothing new after a failure."),
-    click.option("--as-of", metavar="TIME", help="Run as if it were this time; UTC."),
-    click.option(
-        "--wait",
-        metavar="SECONDS",
-        type=click.FloatRange(min=0),
-        default=0.0,
-        help="Wait for a target that another run writes.",
-    ),
+    THREADS,
+    FAIL_FAST,
+    AS_OF,
+    WAIT,
     click.option("--yes", is_flag=True, help="Answer yes to every question."),
 ]

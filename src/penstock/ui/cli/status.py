@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import click
 
 from penstock.ui.cli.options import Scope, Selection, example, project_options, selection_options
+from penstock.ui.cli.shared import AS_OF, DAYS, FROM, STATE, TO, asked_range, moment_of, state_names
 
 
-@click.command(epilog=example("penstock status --state sql_changed,tampered --fail-on-drift"))
-@click.option(
-    "--state", "states", metavar="S,…", multiple=True, help="Only models in one of these states."
+@click.command(
+    epilog=example(
+        "penstock status --days 30", "penstock status --state sql_changed,tampered --fail-on-drift"
+    )
 )
-@click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a model drifted.")
+@FROM
+@TO
+@DAYS
+@STATE
+@click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partition drifted.")
+@AS_OF
 @selection_options
 @project_options
-def command(
-    scope: Scope,
-    selection: Selection,
-    states: tuple[str, ...],
-    fail_on_drift: bool,  # noqa: FBT001  click passes by name
-) -> int:
-    """Show which tables are no longer current.
+def command(scope: Scope, selection: Selection, **asked: Any) -> int:  # noqa: ANN401  click gives them
+    """Show which partitions are no longer current.
 
-    Compares records, code, inputs and tables; starts no Spark and writes nothing.
+    Compares records, code, inputs and tables; starts no Spark and writes nothing. A table without
+    partitions counts as one.
     """
+    from penstock.app.request import StatusRequest
     from penstock.app.status import status
-    from penstock.ui.json_models import status_document
+    from penstock.ui.json_drift import status_document
     from penstock.ui.text_status import status_text
 
-    text = functools.partial(status_text, verbose=scope.output.verbose)
+    fail_on_drift = asked.pop("fail_on_drift")
+    states, as_of = state_names(asked.pop("states")), moment_of(asked.pop("as_of"))
+    request = StatusRequest(
+        selection.select, selection.exclude, states, asked_range(**asked), as_of
+    )
+    text = functools.partial(status_text, verbose=scope.output.verbose, states=states)
     with scope.opened() as shop:
-        report = status(shop, selection.select, selection.exclude, states)
-        scope.output.give(report, text, status_document)
+        report = status(shop, request)
+    scope.output.give(report, text, status_document)
     return 1 if fail_on_drift and report.drifted else 0

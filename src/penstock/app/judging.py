@@ -1,0 +1,256 @@
+"""Judging the partitions of models: quickly where nothing happened, exactly where something did."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.app.shop import Shop
+from penstock.app.sight import (
+    Lazy,
+    Sight,
+    columns_in_use,
+    is_newer,
+    newest_change,
+    record_pin,
+)
+from penstock.core.facts import Touched
+from penstock.core.model import Fingerprint, InputMapping, Model
+from penstock.core.partition import write_grid
+from penstock.core.pin import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges, count, intersection, merged, union
+from penstock.core.records import ModelRecord, PartitionsRecord, Status
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.code_changes import differences
+from penstock.plan.judge import (
+    Evidence,
+    Ground,
+    TargetNow,
+    Verdict,
+    all_current,
+    judge,
+)
+from penstock.plan.resolve import due, resolve
+
+
+@dataclass(slots=True)
+class Judging:
+    """What verdicts of one command stand on; every verdict is made once.
+
+    `sources` are the pins of sources as they stand now. The models of `project` have the SQL of
+    the run date.
+    """
+
+    shop: Shop
+    project: Project
+    records: Mapping[str, ModelRecord]
+    sources: Mapping[str, Pin]
+    sight: Sight
+    moment: dt.datetime
+    parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
+    marks: Mapping[int, Fingerprint] = field(default_factory=dict)
+    _verdicts: dict[str, Verdict] = field(default_factory=dict)
+    _meanings: dict[str, str] = field(default_factory=dict)
+    _changes: Changes | None = None
+
+    def verdict(self, name: str) -> Verdict:
+        """Judge one model with partitions."""
+        if name not in self._verdicts:
+            self._verdicts[name] = self._judged(self.project.models[name])
+        return self._verdicts[name]
+
+    @property
+    def changes(self) -> Changes:
+        """What changed in inputs since anybody read them."""
+        if self._changes is None:
+            self._changes = self._open_changes()
+        return self._changes
+
+    def meaning(self, mark: Fingerprint) -> str:
+        """Give the canonical checksum of a recorded SQL as today's parser makes it."""
+        if mark.sql not in self._meanings:
+            from penstock.project.bodies import canonical_of
+            from penstock.project.surroundings import digest
+
+            text = self.shop.reading.records.text(mark.sql)
+            found = mark.canonical if text is None else digest(canonical_of(text))
+            self._meanings[mark.sql] = found
+        return self._meanings[mark.sql]
+
+    def _judged(self, model: Model) -> Verdict:
+        wanted = due(model, self.moment)
+        run_date = self.moment.date()
+        parts = self.parts.get(model.name)
+        if parts is not None and parts.grid == model.grid and self._is_quiet(model, parts, wanted):
+            return all_current(model.name, wanted, resolve(model, run_date, wanted))
+        evidence = self._evidence(model, parts)
+        known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
+        segments = resolve(model, run_date, known)
+        found = judge(model, Ground(known, segments), evidence, self.changes)
+        relaid = parts is not None and parts.grid != model.grid and bool(parts.groups)
+        if parts is not None and relaid:
+            before, now = write_grid(parts.grid), write_grid(model.grid)
+            found = _relaid(found, f"{before} and are {now} now")
+        return found
+
+    def _is_quiet(self, model: Model, parts: PartitionsRecord, wanted: Ranges) -> bool:
+        """Whether nothing differs, found without looking at single partitions."""
+        groups = parts.groups
+        if sum(group.count for group in groups) != count(wanted) or not groups:
+            return False
+        segments = resolve(model, self.moment.date(), wanted)
+        if count(merged(s.range for s in segments)) != count(wanted):
+            return False
+        for group in groups:
+            made = self.marks.get(group.fingerprint)
+            if made is None or group.status is not Status.SUCCESS or group.unsettled:
+                return False
+            fit = merged(
+                segment.range
+                for segment in segments
+                if not any(differences(made, segment.body.fingerprint, self.meaning))
+            )
+            if intersection(((group.low, group.high),), fit) != ((group.low, group.high),):
+                return False
+        inputs = {m.input.name: m for s in segments for m in s.body.inputs}
+        return self._untouched(model, parts) and all(
+            not self._has_news(mapping, parts) for mapping in inputs.values()
+        )
+
+    def _untouched(self, model: Model, parts: PartitionsRecord) -> bool:
+        """Whether nobody else changed the table since its partitions were made."""
+        name = str(model.table)
+        head = self.sight.head(self.project.uri_of(model.table), name)
+        seen = self.sight.seen.get(name)
+        if head is None or seen is None or head.version != seen.version:
+            return False
+        lowest = min((g.settled_low for g in parts.groups if g.settled_low is not None), default=0)
+        return seen.foreign is None or seen.foreign <= lowest
+
+    def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
+        """Whether an input changed at all after some step of the model read it."""
+        name = mapping.input.name
+        pin = parts.pins.get(name)
+        above = self.parts.get(name)
+        if above is not None:
+            return is_newer(pin, parts.steps, above.table_id, newest_change(above))
+        model = self.project.models.get(name)
+        record = self.records.get(name)
+        if model is not None or name in self.project.seeds:
+            if model is not None and model.is_view:
+                made = record.step_seq if record else 0
+                return pin is None or pin.steps != parts.steps or made > pin.version
+            table, changed = (record.table_id, record.commit_version) if record else ("", None)
+            return is_newer(pin, parts.steps, table, changed)
+        now = self.sources.get(name)
+        if isinstance(now, DeltaPin):
+            return is_newer(pin, parts.steps, now.table_id, now.version)
+        return False
+
+    def _evidence(self, model: Model, parts: PartitionsRecord | None) -> Evidence:
+        records = self.shop.reading.records
+        same = parts is not None and parts.grid == model.grid
+        runs = records.runs(model.name) if same else ()
+        return Evidence(
+            runs=runs,
+            pins=records.step_pins(model.name) if runs else {},
+            marks=self.marks,
+            recorded=parts.table_id if parts is not None else "",
+            target=self._target(model, parts),
+            meaning=self.meaning,
+        )
+
+    def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
+        uri = self.project.uri_of(model.table)
+        head = self.sight.head(uri, str(model.table))
+        if head is None:
+            return TargetNow()
+        if parts is None:
+            commits = self.shop.log.commits(uri, -1, partial=True)
+            builds = [commit for commit in commits if commit.step]
+            return TargetNow(there=bool(builds) or bool(commits), ever_ours=bool(builds))
+        partition = model.partition
+        settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
+        after = min(settled, default=-1)
+        field_name = partition.field if partition else ""
+        tail = self.sight.tail(str(model.table), uri, after, (field_name,))
+        foreign = tuple(commit for commit in tail.commits if self.sight.foreign(commit))
+        facts = self.shop.log.facts(uri)
+        table_id = facts.table_id if facts else ""
+        lying = None
+        if foreign and partition is not None and table_id == parts.table_id:
+            lying = self.shop.places.lying(uri, partition.field, partition.type)
+        return TargetNow(
+            there=True,
+            table_id=table_id,
+            ever_ours=True,
+            foreign=foreign,
+            lying=lying,
+            gap=tail.gap,
+        )
+
+    def _open_changes(self) -> Changes:
+        tables = {*self.sources, *self.project.models, *self.project.seeds} - set(self.parts)
+        return Changes(
+            Lazy(self.parts, self._partitions_now),
+            Lazy(sorted(tables), self._table_now),
+        )
+
+    def _partitions_now(self, name: str) -> PartitionsNow:
+        parts = self.parts[name]
+        runs = self.shop.reading.records.runs(name)
+        return PartitionsNow(parts.table_id, parts.grid, runs)
+
+    def _table_now(self, name: str) -> TableNow:
+        least = min(
+            (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
+        )
+        columns = columns_in_use(self.shop).get(name, ())
+        if name in self.sources:
+            pin = self.sources[name]
+            if not isinstance(pin, DeltaPin) or pin.version <= least:
+                return TableNow(pin)
+            uri = self.project.sources[name].path
+            return TableNow(pin, self._news(name, uri, least, columns))
+        model, record = self.project.models.get(name), self.records.get(name)
+        if model is not None and model.is_view:
+            return TableNow(ViewPin(record.step_seq if record else 0))
+        now = record_pin(record) if record else None
+        if now is None or record is None:
+            return TableNow(NoPin())
+        if isinstance(now, DeltaPin) and now.version <= least:
+            return TableNow(now)
+        table = model.table if model is not None else self.project.seeds[name].table
+        return TableNow(now, self._news(str(table), self.project.uri_of(table), least, columns))
+
+    def _news(
+        self, name: str, uri: str, least: int, columns: tuple[str, ...]
+    ) -> tuple[Touched, ...]:
+        """Give the commits that changed a table; one that nobody can tell of may change all."""
+        tail = self.sight.tail(name, uri, least, columns)
+        if tail.gap is None:
+            return tail.commits
+        lost = Touched(tail.gap[1], self.moment, "unknown")
+        return (lost, *tail.commits)
+
+
+def _relaid(found: Verdict, how: str) -> Verdict:
+    line = f"partition-layout-changed: its partitions were {how}; sync --full-refresh"
+    return replace(found, relaid=how, whole=None, lines=(*found.lines, line))
+
+
+def files_lines(judging: Judging, model: Model, parts: PartitionsRecord) -> tuple[str, ...]:
+    """Say which inputs of files changed: nobody knows for which partitions."""
+    lines = []
+    pins = judging.shop.reading.records.step_pins(model.name)
+    for name, now in judging.sources.items():
+        if not isinstance(now, FilesPin) or name not in parts.pins:
+            continue
+        if any(step.get(name) not in (None, now) for step in pins.values()):
+            lines.append(
+                f"{name}: files changed, partitions unknown; "
+                f"penstock sync --full-refresh or backfill {model.name}"
+            )
+    return tuple(lines)

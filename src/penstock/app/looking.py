@@ -1,0 +1,67 @@
+"""One look at models, tables and inputs: what plans and reports are decided from."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from penstock.app.judging import Judging, files_lines
+from penstock.app.observe import View, observe
+from penstock.app.shop import Shop
+from penstock.app.sight import open_sight
+from penstock.core.graph import ordered
+from penstock.core.project import Project
+from penstock.core.records import ModelRecord
+from penstock.plan.cascade import parents_of
+from penstock.plan.resolve import dated
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one command sees.
+
+    `project` has the SQL of the run date, `names` are the models in topological order.
+    """
+
+    project: Project
+    names: tuple[str, ...]
+    view: View
+    records: dict[str, ModelRecord]
+    judging: Judging
+    moment: dt.datetime
+
+    def files_lines(self, name: str) -> tuple[str, ...]:
+        """Say which inputs of files of a model changed; nobody knows for which partitions."""
+        parts = self.judging.parts.get(name)
+        return files_lines(self.judging, self.project.models[name], parts) if parts else ()
+
+
+def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
+    """Look at some models; tables are opened only where something happened."""
+    project = dated_project(shop, moment)
+    records = dict(shop.reading.records.models())
+    wanted = set(names)
+    parents = {name: parents_of(project, project.models[name]) for name in wanted}
+    chosen = tuple(ordered(parents))
+    view = observe(shop, chosen, records, moment)
+    reading = shop.reading.records
+    judging = Judging(
+        shop,
+        project,
+        records,
+        view.now.sources,
+        open_sight(shop),
+        moment,
+        reading.partitions(),
+        reading.marks(),
+    )
+    view = replace(view, now=replace(view.now, meaning=judging.meaning))
+    return Looked(project, chosen, view, records, judging, moment)
+
+
+def dated_project(shop: Shop, moment: dt.datetime) -> Project:
+    """Give the project with the SQL that counts at a time, and keep it in the shop."""
+    models = dated(shop.project.models, moment.date())
+    shop.project = replace(shop.project, models=models)
+    return shop.project

@@ -1,0 +1,147 @@
+"""What must happen to a partitioned table before rows are written; each change is a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.app.commit import Committer
+from penstock.app.remember import remembered
+from penstock.app.run_context import Context
+from penstock.app.shop import Shop
+from penstock.core.errors import SchemaError
+from penstock.core.facts import TableFacts
+from penstock.core.model import Model
+from penstock.core.ports import StepSession
+from penstock.core.schema import Schema
+from penstock.core.statement import Commit
+from penstock.core.step import Intent, StepKind
+from penstock.plan.table_schema import Migration, migration, target_schema, with_described
+from penstock.strategies.alter import allow_widening, alter_properties
+from penstock.strategies.reshape import create_empty, drop_not_null, rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table ready for its rows: the columns it has after the build, its version before."""
+
+    columns: Schema
+    version: int | None
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaping:
+    """The table of one model, brought to what the code asks for."""
+
+    shop: Shop
+    context: Context
+    committer: Committer
+    session: StepSession
+    model: Model
+
+    def require_declared(self) -> None:
+        """Refuse a model that reads itself and says of no version which columns it has."""
+        if target_schema(self.model) is None:
+            raise SchemaError(
+                "schema-needed",
+                f"{self.model.name} reads its own table, so its columns must be declared",
+                where=self.model.where,
+                hint="write a schema",
+            )
+
+    def check(self, described: Schema) -> None:
+        """Refuse changes of types that nobody allowed, before anything is written."""
+        facts = self._facts()
+        if facts is None or self._is_replaced(facts):
+            return
+        moved = self._migration(facts, described)
+        if moved.uncastable:
+            raise SchemaError(
+                "incompatible-type",
+                f"{self.model.table}: no cast for {', '.join(moved.uncastable)}",
+                where=self.model.where,
+                hint="give the column another name",
+            )
+        if moved.breaking and not self.context.options.allow_breaking:
+            raise SchemaError(
+                "incompatible-type",
+                f"{self.model.table}: {', '.join(moved.breaking)}",
+                where=self.model.where,
+                hint="--allow-breaking rewrites the table with the new types",
+            )
+
+    def create(self, intent: Intent, described: Schema) -> TableFacts:
+        """Make the table if it is not there, or if somebody's own stands in its place."""
+        facts = self._facts()
+        if facts is not None and not self._is_replaced(facts):
+            return facts
+        wanted = self._wanted(described)
+        statement = create_empty(
+            self.model, self._target, wanted, location=self._location, replaces=facts is not None
+        )
+        self._commit(intent, facts, statement, StepKind.CREATE)
+        made = self._facts()
+        if made is None:
+            raise SchemaError("table-gone", f"{self.model.table} disappeared after it was made")
+        return made
+
+    def bring(self, intent: Intent, described: Schema) -> Shape:
+        """Make the commits that must come before the rows; `check` has passed."""
+        facts = self.create(intent, described)
+        moved = self._migration(facts, described)
+        options = self.context.options
+        relays = bool(moved.moved) and options.full_refresh
+        drops = bool(moved.droppable) and options.allow_breaking
+        if moved.breaking or relays or drops:
+            columns = moved.dropped if drops else moved.schema
+            statement = rewrite(self.model, self._target, columns, facts, location=self._location)
+            version = self._commit(intent, facts, statement, StepKind.REWRITE)
+            return Shape(columns, version, moved.lines)
+        statements = drop_not_null(self._target, moved.nullable)
+        if moved.needs_widening_property:
+            statements = (*allow_widening(self._target, facts.properties), *statements)
+        statements = (*statements, *alter_properties(self._target, self.model, facts))
+        base: int | None = facts.version
+        for sql in statements:
+            base = self._commit(intent, replace(facts, version=base or 0), Commit(sql))
+        return Shape(moved.schema, base, (*moved.added, *moved.widened))
+
+    def _commit(
+        self,
+        intent: Intent,
+        facts: TableFacts | None,
+        statement: Commit,
+        kind: StepKind = StepKind.ALTER,
+    ) -> int | None:
+        base = facts.version if facts else None
+        ended = self.committer.alter(
+            self.session, replace(intent, base_version=base), statement, kind
+        )
+        before = self.context.records.get(self.model.name)
+        self.context.records[self.model.name] = remembered(before, ended, self.shop.clock.now())
+        return ended.outcome.settled_version
+
+    def _facts(self) -> TableFacts | None:
+        return self.shop.log.facts(self.shop.project.uri_of(self.model.table))
+
+    def _is_replaced(self, facts: TableFacts) -> bool:
+        """Whether another table took the place of the one on record."""
+        record = self.context.records.get(self.model.name)
+        return record is not None and record.table_id not in ("", facts.table_id)
+
+    def _wanted(self, described: Schema) -> Schema:
+        declared = target_schema(self.model)
+        loose = any(not version.schema.columns for version in self.model.versions)
+        return with_described(declared, described) if loose or declared is None else declared
+
+    def _migration(self, facts: TableFacts, described: Schema) -> Migration:
+        return migration(self.model, self._wanted(described), facts)
+
+    @property
+    def _target(self) -> str:
+        return self.shop.project.sql_of(self.model.table)
+
+    @property
+    def _location(self) -> str:
+        project = self.shop.project
+        return project.uri_of(self.model.table) if project.target.catalog else ""

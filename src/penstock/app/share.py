@@ -1,0 +1,55 @@
+"""What is left of a step when its turn comes: what failed above it, what changed above it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.app.run_context import Context
+from penstock.core.ranges import Ranges, difference, intersection
+from penstock.plan.cascade import mapped_to
+from penstock.plan.resolve import Segment, body_of
+from penstock.plan.values import Step
+
+EVERYTHING: Ranges = ((-(2**62), 2**62),)
+UPSTREAM_FAILED = "upstream failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A step in parts: those to do, those that read what failed, those that nothing changed for."""
+
+    steps: tuple[Step, ...] = ()
+    blocked: tuple[Step, ...] = ()
+    idle: tuple[Step, ...] = ()
+
+
+def share_of(context: Context, step: Step) -> Share:
+    """Divide a step of partitions; any other step is done as it is.
+
+    Partitions that read failed ones are not made, and count as failed for those below them. Those
+    that were only planned because something above would change are not made where nothing did.
+    """
+    if not step.partitions:
+        return Share((step,))
+    model = context.project.models[step.model]
+    version, body = body_of(model, step.version, step.revision)
+    here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
+    failed = {name: ranges for name, ranges in context.failed.items() if name != step.model}
+    blocked = intersection(mapped_to(context.project, model, here, failed), step.partitions)
+    left = difference(step.partitions, blocked)
+    idle: Ranges = ()
+    if step.reason.pending:
+        moved = mapped_to(context.project, model, here, context.changed)
+        idle = difference(left, moved)
+        left = difference(left, idle)
+    found = Share(_cut(step, left), _cut(step, blocked), _cut(step, idle))
+    for each in found.blocked:
+        context.fail(each)
+    return found
+
+
+def _cut(step: Step, ranges: Ranges) -> tuple[Step, ...]:
+    """Give the step for some of its partitions; one that takes a range needs them without gaps."""
+    if ranges == step.partitions:
+        return (step,)
+    return tuple(replace(step, partitions=(piece,)) for piece in ranges)

@@ -1,0 +1,169 @@
+"""Looking at tables and inputs without Spark, no deeper than something happened there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from penstock.app.shop import Shop
+from penstock.core.errors import TableError
+from penstock.core.facts import Head, Seen, Touched
+from penstock.core.names import InputKind, InputName
+from penstock.core.pin import DeltaPin, Pin
+from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
+from penstock.core.schema import Schema
+from penstock.plan.changes import column_of
+
+Value = TypeVar("Value")
+
+
+class Lazy(Mapping[str, Value], Generic[Value]):
+    """Answers that are worked out when they are asked for, each once."""
+
+    def __init__(self, names: Iterable[str], answer: Callable[[str], Value]) -> None:
+        """Take the names that have an answer."""
+        self._names = dict.fromkeys(names)
+        self._answer = answer
+        self._known: dict[str, Value] = {}
+
+    def __getitem__(self, name: str) -> Value:
+        """Work an answer out."""
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._known:
+            self._known[name] = self._answer(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Count the names."""
+        return len(self._names)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The data changes of a table above a version: those noted before and those read now.
+
+    `gap` are versions that the log no longer holds and that nobody noted.
+    """
+
+    commits: tuple[Touched, ...]
+    gap: tuple[int, int] | None = None
+
+
+@dataclass(slots=True)
+class Sight:
+    """One look at the world, for one command. Logs are read above what was noted before."""
+
+    shop: Shop
+    seen: Mapping[str, Seen]
+    store: str
+    _heads: dict[str, Head | None] = field(default_factory=dict)
+    _read: dict[str, tuple[Seen, Tail]] = field(default_factory=dict)
+
+    def head(self, uri: str, name: str = "") -> Head | None:
+        """Give the newest version of a table; `name` is that of its notes."""
+        if uri not in self._heads:
+            known = self.seen.get(name)
+            self._heads[uri] = self.shop.log.head(uri, known.version if known else None)
+        return self._heads[uri]
+
+    def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
+        """Give what changed rows of a table above a version; `name` is that of its notes."""
+        known = self.seen.get(name)
+        start = known.version if known else after
+        _, read = self._log(name, uri, start, columns)
+        noted = self.shop.reading.records.touched(name, after) if known else ()
+        commits = (*noted, *(c for c in read.commits if c.version > after))
+        return Tail(commits, read.gap)
+
+    def foreign(self, commit: Touched) -> bool:
+        """Whether somebody else made a commit."""
+        return not commit.step or commit.store != self.store
+
+    def keep(self) -> None:
+        """Note what was read of logs, for the next command."""
+        for seen, tail in self._read.values():
+            self.shop.writing.records.note(seen, tail.commits)
+
+    def _log(self, name: str, uri: str, start: int, columns: tuple[str, ...]) -> tuple[Seen, Tail]:
+        """Read a log above a version, once."""
+        if name in self._read:
+            return self._read[name]
+        facts = self.shop.log.facts(uri)
+        head = self.head(uri)
+        if facts is None or head is None:
+            return Seen(name, "", start), Tail(())
+        known = self.seen.get(name)
+        if known is not None and known.table_id not in ("", facts.table_id):
+            start = -1  # another table: what was noted is not about it
+        kinds = _kinds(facts.schema, columns)
+        gap = None
+        try:
+            commits = self.shop.places.touched(uri, start, kinds)
+        except TableError as error:
+            if error.code != "log-gap":
+                raise
+            commits = self.shop.places.touched(uri, start, kinds, partial=True)
+            first = min((c.version for c in commits), default=head.version)
+            gap = (start + 1, max(start + 1, first - 1))
+        found = Seen(name, facts.table_id, head.version), Tail(commits, gap)
+        self._read[name] = found
+        return found
+
+
+def _kinds(schema: Schema, columns: tuple[str, ...]) -> dict[str, str]:
+    found = {name: schema.find(name) for name in columns}
+    return {name: column.type for name, column in found.items() if column is not None}
+
+
+def open_sight(shop: Shop) -> Sight:
+    """Begin a look: with what was noted of tables, and no table opened yet."""
+    records = shop.reading
+    return Sight(shop, records.records.seen(), records.archive.store_id())
+
+
+def columns_in_use(shop: Shop) -> dict[str, tuple[str, ...]]:
+    """Give the columns by which anybody asks where an input changed, by input name."""
+    found: dict[str, set[str]] = {}
+    for model in shop.project.models.values():
+        if model.partition is not None:
+            found.setdefault(model.name, set()).add(model.partition.field)
+        for version in model.versions:
+            for body in version.bodies:
+                for mapping in body.inputs:
+                    column = column_of(mapping)
+                    if column:
+                        found.setdefault(mapping.input.name, set()).add(column)
+    return {name: tuple(sorted(columns)) for name, columns in found.items()}
+
+
+def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
+    """Whether an input changed after some step read it; None has never changed."""
+    if pin is None or pin.steps != steps:
+        return True
+    if pin.kind == "delta" and pin.table_ids - {table_id}:
+        return True
+    return changed is not None and changed > pin.version
+
+
+def record_pin(record: ModelRecord) -> Pin | None:
+    """Give the pin of a model's newest data change."""
+    if record.commit_version is None:
+        return None
+    return DeltaPin(record.table_id, record.commit_version)
+
+
+def newest_change(parts: PartitionsRecord) -> int | None:
+    """Give the version of the newest data change of any partition of a model."""
+    found = [group.commit_high for group in parts.groups if group.commit_high is not None]
+    return max(found, default=None)
+
+
+def kind_of(name: InputName) -> InputKind:
+    """Give the kind of an input, that of a model for a model that reads itself."""
+    return InputKind.MODEL if name.kind is InputKind.THIS else name.kind

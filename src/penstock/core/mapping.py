@@ -1,0 +1,256 @@
+"""Mappings: which range of an input one partition reads (spec/drift.md §6)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from penstock.core.bounds import (
+    At,
+    Bound,
+    Ceiled,
+    Evaluation,
+    Floored,
+    Greatest,
+    LastDay,
+    Least,
+    Lower,
+    Moved,
+    Upper,
+    evaluation,
+    read_bound,
+    write_bound,
+)
+from penstock.core.partition import FIRST, LAST, Grain, Grid, Span
+from penstock.core.ranges import Ranges, numbers, of_numbers
+from penstock.core.units import ceiled, floored
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All of the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The bounds of the partition itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The whole calendar units that overlap the partition."""
+
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trailing:
+    """The last partitions of the input that end with the one that holds the partition's end."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByGrain:
+    """The input's partitions that overlap the partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What the SQL says: the union of ranges, each with bounds that are None where it is open.
+
+    `column` is the column of the input that the bounds are about.
+    """
+
+    column: str
+    ranges: tuple[tuple[Bound | None, Bound | None], ...]
+
+
+RangeMapping = Everything | Same | Calendar | Trailing | ByGrain | Computed
+
+Reading = Callable[[Span], tuple[Span, ...]]
+"""Gives what a partition reads for the bounds of the partition."""
+
+_WHOLE: Span = (FIRST, LAST)
+
+
+def spans(mapping: RangeMapping, span: Span, grid: Grid) -> tuple[Span, ...]:
+    """Give what a partition reads of an input, as positions; () if it reads nothing.
+
+    `span` are the partition's bounds, `grid` the input's (`*` for one without partitions). The
+    spans rise and are apart. Only `Computed` says less than everything of an input that is `*`.
+    """
+    return reading(mapping, grid)(span)
+
+
+def reading(mapping: RangeMapping, grid: Grid) -> Reading:
+    """Compile `spans` for one mapping, for many partitions."""
+    match mapping:
+        case Computed(_, ranges):
+            found = _computed(ranges)
+        case Everything():
+            return lambda _: (_WHOLE,)
+        case _ if grid.grain is Grain.WHOLE:
+            return lambda _: (_WHOLE,)
+        case Same():
+            found = _same
+        case Calendar(unit):
+            found = _calendar(unit)
+        case Trailing(count):
+            found = _trailing(count, grid)
+        case ByGrain():
+            found = _by_grain(grid)
+        case _ as never:
+            assert_never(never)
+    return lambda span: (_WHOLE,) if span == _WHOLE else found(span)
+
+
+def downstream(
+    mapping: RangeMapping,
+    grid_below: Grid,
+    candidates: Ranges,
+    changed: tuple[Span, ...],
+    grid_input: Grid,
+) -> Ranges:
+    """Give the candidates among the partitions below whose spans overlap any changed one.
+
+    `changed` are positions of the input, rising and apart.
+    """
+    if not changed or not candidates:
+        return ()
+    if isinstance(mapping, Everything):
+        return candidates
+    read = reading(mapping, grid_input)
+    starts = [low for low, _ in changed]
+    lower, upper = grid_below.lower, grid_below.upper
+
+    def is_hit(number: int) -> bool:
+        for low, high in read((lower(number), upper(number))):
+            at = bisect_right(starts, high - 1) - 1
+            if at >= 0 and changed[at][1] > low:
+                return True
+        return False
+
+    return of_numbers(number for number in numbers(candidates) if is_hit(number))
+
+
+def write_mapping(mapping: RangeMapping) -> list[Any]:
+    """Give a JSON form that `read_mapping` reads back equal.
+
+    >>> write_mapping(Trailing(7))
+    ['trailing', 7]
+    """
+    match mapping:
+        case Everything():
+            return ["everything"]
+        case Same():
+            return ["same"]
+        case Calendar(unit):
+            return ["calendar", unit]
+        case Trailing(count):
+            return ["trailing", count]
+        case ByGrain():
+            return ["by_grain"]
+        case Computed(column, ranges):
+            written = [[each and write_bound(each) for each in pair] for pair in ranges]
+            return ["computed", column, written]
+        case _ as never:
+            assert_never(never)
+
+
+def read_mapping(document: Sequence[Any]) -> RangeMapping:
+    """Read what `write_mapping` gave; raises `ValueError` or `TypeError` for anything else."""
+    match document:
+        case ["everything"]:
+            return Everything()
+        case ["same"]:
+            return Same()
+        case ["calendar", str(unit)]:
+            return Calendar(unit)
+        case ["trailing", int(count)]:
+            return Trailing(count)
+        case ["by_grain"]:
+            return ByGrain()
+        case ["computed", str(column), written]:
+            return Computed(column, tuple((_read(low), _read(high)) for low, high in written))
+        case _:
+            raise ValueError("this is no mapping")
+
+
+def _read(document: Sequence[Any] | None) -> Bound | None:
+    return None if document is None else read_bound(document)
+
+
+def _same(span: Span) -> tuple[Span, ...]:
+    return (span,)
+
+
+def _calendar(unit: str) -> Reading:
+    return lambda span: ((floored(span[0], unit), ceiled(span[1], unit)),)
+
+
+def _trailing(count: int, grid: Grid) -> Reading:
+    def found(span: Span) -> tuple[Span, ...]:
+        last = grid.at(span[1] - 1)
+        return ((grid.lower(last - count + 1), grid.upper(last)),)
+
+    return found
+
+
+def _by_grain(grid: Grid) -> Reading:
+    return lambda span: ((grid.lower(grid.at(span[0])), grid.upper(grid.at(span[1] - 1))),)
+
+
+def _computed(ranges: tuple[tuple[Bound | None, Bound | None], ...]) -> Reading:
+    parts: list[tuple[Evaluation, Evaluation]] = [
+        (evaluation(low or At(FIRST)), evaluation(high or At(LAST))) for low, high in ranges
+    ]
+    if len(parts) == 1:
+        first, last = parts[0]
+
+        def single(span: Span) -> tuple[Span, ...]:
+            low, high = first(*span), last(*span)
+            return ((low, high),) if low < high else ()
+
+        return single
+
+    return lambda span: _united([(low(*span), high(*span)) for low, high in parts])
+
+
+def _united(pieces: list[Span]) -> tuple[Span, ...]:
+    result: list[Span] = []
+    for low, high in sorted(piece for piece in pieces if piece[0] < piece[1]):
+        if result and low <= result[-1][1]:
+            result[-1] = (result[-1][0], max(result[-1][1], high))
+        else:
+            result.append((low, high))
+    return tuple(result)
+
+
+__all__ = [
+    "At",
+    "Bound",
+    "ByGrain",
+    "Calendar",
+    "Ceiled",
+    "Computed",
+    "Everything",
+    "Floored",
+    "Greatest",
+    "LastDay",
+    "Least",
+    "Lower",
+    "Moved",
+    "RangeMapping",
+    "Reading",
+    "Same",
+    "Trailing",
+    "Upper",
+    "downstream",
+    "read_mapping",
+    "reading",
+    "spans",
+    "write_mapping",
+]

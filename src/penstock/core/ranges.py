@@ -1,0 +1,125 @@
+"""Sets of partitions as ranges of whole numbers: a million partitions cost what their gaps cost."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+Range = tuple[int, int]
+Ranges = tuple[Range, ...]
+"""Closed ranges, rising, apart from each other by at least one number."""
+
+
+def merged(ranges: Iterable[Range]) -> Ranges:
+    """Bring any closed ranges into the one form that `Ranges` has; empty ones are left out.
+
+    >>> merged([(5, 6), (1, 2), (3, 3), (9, 8)])
+    ((1, 3), (5, 6))
+    """
+    result: list[Range] = []
+    for low, high in sorted(each for each in ranges if each[0] <= each[1]):
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(result[-1][1], high))
+        else:
+            result.append((low, high))
+    return tuple(result)
+
+
+def of_numbers(numbers: Iterable[int]) -> Ranges:
+    """Give the ranges of single numbers.
+
+    >>> of_numbers([4, 1, 2])
+    ((1, 2), (4, 4))
+    """
+    return merged((number, number) for number in numbers)
+
+
+def union(first: Ranges, second: Ranges) -> Ranges:
+    """Give the numbers that are in either.
+
+    >>> union(((1, 2),), ((3, 4), (8, 9)))
+    ((1, 4), (8, 9))
+    """
+    return merged((*first, *second)) if first and second else first or second
+
+
+def intersection(first: Ranges, second: Ranges) -> Ranges:
+    """Give the numbers that are in both.
+
+    >>> intersection(((1, 5), (8, 9)), ((4, 8),))
+    ((4, 5), (8, 8))
+    """
+    result: list[Range] = []
+    left = right = 0
+    while left < len(first) and right < len(second):
+        low = max(first[left][0], second[right][0])
+        high = min(first[left][1], second[right][1])
+        if low <= high:
+            result.append((low, high))
+        if first[left][1] < second[right][1]:
+            left += 1
+        else:
+            right += 1
+    return tuple(result)
+
+
+def difference(first: Ranges, second: Ranges) -> Ranges:
+    """Give the numbers of the first that are not in the second.
+
+    >>> difference(((1, 9),), ((3, 4), (9, 12)))
+    ((1, 2), (5, 8))
+    """
+    result: list[Range] = []
+    for low, high in first:
+        at = low
+        for taken_low, taken_high in second[max(0, bisect_right(second, (low,)) - 1) :]:
+            if taken_low > high:
+                break
+            if taken_high < at:
+                continue
+            if taken_low > at:
+                result.append((at, taken_low - 1))
+            at = taken_high + 1
+        if at <= high:
+            result.append((at, high))
+    return tuple(result)
+
+
+def count(ranges: Ranges) -> int:
+    """Count the numbers.
+
+    >>> count(((1, 3), (7, 7)))
+    4
+    """
+    return sum(high - low + 1 for low, high in ranges)
+
+
+def holds(ranges: Ranges, number: int) -> bool:
+    """Whether a number is in one of the ranges.
+
+    >>> holds(((1, 3),), 3), holds(((1, 3),), 4)
+    (True, False)
+    """
+    at = bisect_right(ranges, (number, float("inf"))) - 1
+    return at >= 0 and ranges[at][0] <= number <= ranges[at][1]
+
+
+def numbers(ranges: Ranges) -> Iterator[int]:
+    """Give every number, rising."""
+    for low, high in ranges:
+        yield from range(low, high + 1)
+
+
+def first_numbers(ranges: Ranges, most: int) -> Ranges:
+    """Give the `most` smallest numbers.
+
+    >>> first_numbers(((1, 3), (7, 9)), 4)
+    ((1, 3), (7, 7))
+    """
+    result: list[Range] = []
+    for low, high in ranges:
+        if most <= 0:
+            break
+        result.append((low, min(high, low + most - 1)))
+        most -= high - low + 1
+    return tuple(result)

@@ -1,0 +1,117 @@
+"""The cascade: which partitions have to be run because others above them are (spec 8.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.core.graph import ordered
+from penstock.core.mapping import downstream
+from penstock.core.model import InputMapping, Model
+from penstock.core.names import InputKind
+from penstock.core.partition import Grid
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges, intersection, merged, union
+from penstock.plan.changes import spans_of
+from penstock.plan.resolve import Segment
+
+WHOLE: Ranges = ((0, 0),)
+
+
+def cascaded(
+    project: Project,
+    start: Mapping[str, Ranges],
+    candidates: Callable[[str], tuple[Segment, ...]],
+    takes_part: Callable[[Model], bool],
+) -> dict[str, Ranges]:
+    """Give everything that is run when `start` is, `start` itself included, by model.
+
+    `candidates` are the segments of a model's partitions that may be run; `takes_part` says
+    whether a model of one partition is run after those above it.
+    """
+    todo = {name: ranges for name, ranges in start.items() if ranges}
+    parents = {name: parents_of(project, model) for name, model in project.models.items()}
+    for name in ordered(parents):
+        model = project.models[name]
+        if not any(up in todo for up in parents[name]) and name not in todo:
+            continue
+        if model.partition is None:
+            if any(up in todo for up in parents[name]) and takes_part(model):
+                todo[name] = WHOLE
+            continue
+        found = _below(project, model, candidates(name), todo)
+        if found:
+            todo[name] = union(todo.get(name, ()), found)
+    return todo
+
+
+def parents_of(project: Project, model: Model) -> tuple[str, ...]:
+    """Give the models that a model reads, through views too, itself left out."""
+    found = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
+    found |= set(model.depends_on)
+    for version in model.versions:
+        for body in version.bodies:
+            found |= {m.input.name for m in body.inputs if m.input.kind is InputKind.MODEL}
+    waiting = [each for each in found if each in project.models]
+    while waiting:
+        inner = project.models[waiting.pop()]
+        if inner.is_view:
+            more = {n.name for n in inner.inputs if n.kind is InputKind.MODEL} - found
+            found |= more
+            waiting.extend(each for each in more if each in project.models)
+    return tuple(sorted(found - {model.name}))
+
+
+def grid_of(project: Project, name: str) -> Grid:
+    """Give the grid of an input; `*` for one without partitions."""
+    model = project.models.get(name)
+    return model.grid if model else Grid()
+
+
+def mapped_to(
+    project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
+) -> Ranges:
+    """Give the partitions of the segments that read any of the partitions in `todo`."""
+    found: list[tuple[int, int]] = []
+    for segment in segments:
+        for mapping in segment.body.inputs:
+            ranges = _run(mapping, model, todo)
+            if not ranges:
+                continue
+            grid = grid_of(project, mapping.input.name)
+            changed = spans_of(grid, ranges)
+            here = (segment.range,)
+            found.extend(downstream(mapping.mapping, model.grid, here, changed, grid))
+    return merged(found)
+
+
+def _run(mapping: InputMapping, model: Model, todo: Mapping[str, Ranges]) -> Ranges:
+    name = mapping.input
+    if name.kind is InputKind.THIS:
+        return todo.get(model.name, ())
+    return todo.get(name.name, ()) if name.kind is InputKind.MODEL else ()
+
+
+def _below(
+    project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
+) -> Ranges:
+    """Give what must be run of a model; of one that reads itself, until nothing follows."""
+    found = mapped_to(project, model, segments, todo)
+    if not reads_itself(model):
+        return found
+    everything = merged(segment.range for segment in segments)
+    while True:
+        before = intersection(union(todo.get(model.name, ()), found), everything)
+        more = union(found, mapped_to(project, model, segments, {**todo, model.name: before}))
+        if more == found:
+            return found
+        found = more
+
+
+def reads_itself(model: Model) -> bool:
+    """Whether a partition of the model is made from earlier ones."""
+    return any(
+        mapping.input.kind is InputKind.THIS or mapping.input.name == model.name
+        for version in model.versions
+        for body in version.bodies
+        for mapping in body.inputs
+    )

@@ -1,0 +1,131 @@
+"""What changed in an input since a version that was read of it (spec/drift.md §6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.core.facts import Touched
+from penstock.core.mapping import Computed
+from penstock.core.model import InputMapping
+from penstock.core.partition import FIRST, LAST, Grid, Span
+from penstock.core.pin import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.ranges import Ranges
+from penstock.core.records import PartitionRun
+
+EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsNow:
+    """An upstream with partitions: which of them the last data change of each came when."""
+
+    table_id: str
+    grid: Grid
+    runs: tuple[PartitionRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableNow:
+    """A source, or an upstream of one partition: its newest data changes.
+
+    `pin` is how it stands now; `commits` are those above the oldest pin that somebody holds.
+    """
+
+    pin: Pin
+    commits: tuple[Touched, ...] = ()
+
+
+@dataclass(slots=True)
+class Changes:
+    """Answers for all inputs of all models; each question is worked out once."""
+
+    partitions: Mapping[str, PartitionsNow]
+    tables: Mapping[str, TableNow]
+    _known: dict[tuple[str, Pin | None, str], tuple[Span, ...]] = field(default_factory=dict)
+
+    def since(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
+        """Give where an input changed after the version of a pin, rising and apart.
+
+        Without a pin it changed everywhere: the step did not know the input.
+        """
+        name, column = mapping.input.name, column_of(mapping)
+        key = name, pin, column
+        if key not in self._known:
+            self._known[key] = self._since(name, pin, column)
+        return self._known[key]
+
+    def grid(self, name: str) -> Grid:
+        """Give the grid of an input; `*` for one without partitions."""
+        found = self.partitions.get(name)
+        return found.grid if found else Grid()
+
+    def _since(self, name: str, pin: Pin | None, column: str) -> tuple[Span, ...]:
+        upstream = self.partitions.get(name)
+        if upstream is not None:
+            return _of_partitions(upstream, pin)
+        table = self.tables.get(name)
+        if table is None:
+            return ()
+        match pin, table.pin:
+            case (NoPin() | FilesPin(), _) | (_, NoPin() | FilesPin()):
+                return ()  # nobody can say which partitions
+            case ViewPin(read), ViewPin(made):
+                return EVERYTHING if made > read else ()
+            case DeltaPin(old, read), DeltaPin(new, _):
+                return EVERYTHING if old != new else _touched(table.commits, read, column)
+            case _:
+                return EVERYTHING
+
+
+def column_of(mapping: InputMapping) -> str:
+    """Give the column of an input that its mapping is about, "" where none is known."""
+    if mapping.column:
+        return mapping.column
+    return mapping.mapping.column if isinstance(mapping.mapping, Computed) else ""
+
+
+def _of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span, ...]:
+    grid = upstream.grid
+    if not upstream.table_id:  # nothing was ever built
+        return ()
+    same = isinstance(pin, DeltaPin) and pin.table_id == upstream.table_id
+    read = pin.version if same and isinstance(pin, DeltaPin) else -1
+    changed = [
+        (grid.lower(run.low), grid.upper(run.high))
+        for run in upstream.runs
+        if run.commit_version is not None and run.commit_version > read
+    ]
+    return joined(changed)
+
+
+def _touched(commits: Sequence[Touched], read: int, column: str) -> tuple[Span, ...]:
+    found: list[Span] = []
+    for commit in commits:
+        if commit.version <= read:
+            continue
+        spans = commit.spans.get(column) if column else None
+        if spans is None:
+            return EVERYTHING
+        found.extend(spans)
+    return joined(found)
+
+
+def joined(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Bring half-open spans into order, those that meet into one.
+
+    >>> joined([(5, 6), (1, 3), (3, 4)])
+    ((1, 4), (5, 6))
+    """
+    result: list[Span] = []
+    for low, high in sorted(each for each in spans if each[0] < each[1]):
+        if result and low <= result[-1][1]:
+            result[-1] = (result[-1][0], max(result[-1][1], high))
+        else:
+            result.append((low, high))
+    return tuple(result)
+
+
+def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
+    """Give partitions as positions."""
+    return joined([(grid.lower(low), grid.upper(high)) for low, high in ranges])

@@ -1,0 +1,148 @@
+"""Which SQL is for which partition: the one place that picks a version (spec/drift.md §3)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from penstock.core.model import Body, Model, Version
+from penstock.core.partition import Grain, Grid, position
+from penstock.core.ranges import Range, Ranges, intersection, merged
+
+_DAY_ONE = dt.date.min
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Neighbouring partitions of one version, revision, SQL and schema."""
+
+    low: int
+    high: int
+    version: Version
+    body: Body
+
+    @property
+    def range(self) -> Range:
+        """The partitions, both ends included."""
+        return self.low, self.high
+
+
+def resolve(model: Model, run_date: dt.date, within: Ranges) -> tuple[Segment, ...]:
+    """Give the SQL of the partitions `within`; those before any version or `start` have none.
+
+    A version is chosen by the date of the partition's lower bound, a revision by the run date and
+    its `backfill_since`. For RANGE and `*` the run date chooses the version too.
+    """
+    if not within:
+        return ()
+    found: list[Segment] = []
+    for low, high, version in _generations(model, run_date, within[-1][1]):
+        for piece in intersection(((low, high),), within):
+            found.extend(_pieces(model.grid, version, piece, run_date))
+    return tuple(found)
+
+
+def due(model: Model, moment: dt.datetime) -> Ranges:
+    """Give the partitions that should be there at a time, those before any version included.
+
+    From `start`, or the first version; up to the one of this moment, or with `ready_after` the
+    last one that ended that long ago.
+    """
+    settings, grid = model.partition, model.grid
+    if settings is None or grid.grain is Grain.WHOLE:
+        return ((0, 0),)
+    if grid.grain is Grain.RANGE:
+        return ((0, grid.last_number),)
+    dates = [version.effective_from for version in model.versions]
+    first = settings.start or min((each for each in dates if each), default=None)
+    if first is None:
+        return ()
+    now = instant(moment)
+    if settings.ready_after is None:
+        last = grid.at(now)
+    else:
+        last = grid.at(now - settings.ready_after // dt.timedelta(microseconds=1)) - 1
+    return merged([(first_from(grid, first), last)])
+
+
+def first_from(grid: Grid, day: dt.date) -> int:
+    """Give the first partition whose lower bound is not before a day."""
+    place = position(day.isoformat(), "date") or 0
+    number = grid.at(place)
+    return number if grid.lower(number) >= place else number + 1
+
+
+def instant(moment: dt.datetime) -> int:
+    """Give a time as a position.
+
+    >>> instant(dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC))
+    1000000
+    """
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    return (moment - epoch) // dt.timedelta(microseconds=1)
+
+
+def dated(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
+    """Give every model of one partition the SQL that counts on a day; leave the others as they are.
+
+    A model whose first version is still to come keeps its newest one, so that its date tells.
+    """
+    return {name: _dated(model, run_date) for name, model in models.items()}
+
+
+def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
+    """Give a version's or a revision's SQL; `KeyError` if the files no longer hold it."""
+    for each in model.versions:
+        for body in each.bodies:
+            if (each.number, body.fingerprint.revision) == (version, revision):
+                return each, body
+    raise KeyError(f"{model.name} v{version}.r{revision}")
+
+
+def _dated(model: Model, run_date: dt.date) -> Model:
+    if model.partition is not None or not model.versions:
+        return model
+    segments = resolve(model, run_date, ((0, 0),))
+    if not segments:
+        return model
+    body = segments[0].body
+    return replace(model, query=body.query, fingerprint=body.fingerprint)
+
+
+def _generations(model: Model, run_date: dt.date, last: int) -> Iterator[tuple[int, int, Version]]:
+    """Give each version with the partitions it is for, in order."""
+    grid = model.grid
+    versions = sorted(model.versions, key=lambda each: each.effective_from or _DAY_ONE)
+    if grid.grain in (Grain.RANGE, Grain.WHOLE):
+        fit = [v for v in versions if (v.effective_from or _DAY_ONE) <= run_date]
+        if fit:
+            yield 0, last, fit[-1]
+        return
+    start = model.partition.start if model.partition else None
+    starts = [max(v.effective_from or _DAY_ONE, start or _DAY_ONE) for v in versions]
+    numbers = [first_from(grid, day) for day in starts] + [last + 1]
+    for (low, after), version in zip(pairwise(numbers), versions, strict=True):
+        if low < after:
+            yield low, after - 1, version
+
+
+def _pieces(grid: Grid, version: Version, piece: Range, run_date: dt.date) -> Iterator[Segment]:
+    low, high = piece
+    known = [r for r in version.revisions if (r.effective_from or _DAY_ONE) <= run_date]
+    timed = grid.grain not in (Grain.RANGE, Grain.WHOLE)
+    cuts = {first_from(grid, r.backfill_since) for r in known if r.backfill_since and timed}
+    bounds = [low, *sorted(cut for cut in cuts if low < cut <= high), high + 1]
+    for first, after in pairwise(bounds):
+        yield Segment(first, after - 1, version, _body(grid, version, known, first))
+
+
+def _body(grid: Grid, version: Version, known: list[Body], number: int) -> Body:
+    fit = [
+        body
+        for body in known
+        if body.backfill_since is None or grid.date(number) >= body.backfill_since
+    ]
+    order = [(b.effective_from or _DAY_ONE, b.fingerprint.revision) for b in fit]
+    return fit[order.index(max(order))] if fit else version.body

@@ -1,0 +1,159 @@
+"""The SQL of one version or revision, linked and fingerprinted (spec/drift.md §1.6, §4)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.model import Body, Fingerprint
+from penstock.core.names import InputName, quoted
+from penstock.core.query import PARAMETERS, Query, parameters
+from penstock.project.book import Book
+from penstock.project.fingerprint import parser_version
+from penstock.project.link import Reader, link
+from penstock.project.parsed import Branch, HoleKind, SqlFile, fill
+from penstock.project.surroundings import digest
+
+_OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBody:
+    """What a file says of one body, before its names are known.
+
+    `path` is the file that the lines of `branch` count in: `parse_sql` made it. `where` is where
+    the version or revision stands; `source` is the SQL file, or `text` itself for inline SQL.
+    `schema`, `yaml`, `settings` and `layout` are checksums, as `Fingerprint` has them.
+    """
+
+    path: str
+    where: Location
+    text: str
+    source: str
+    branch: Branch
+    version: int = 1
+    revision: int = 0
+    effective_from: dt.date | None = None
+    schema: str = ""
+    yaml: str = ""
+    settings: str = ""
+    layout: str = ""
+    has_partition: bool = False
+    backfill_since: dt.date | None = None
+    description: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class BuiltBody:
+    """A body, the line on which each input is first read, and what is wrong with its names."""
+
+    body: Body
+    inputs: dict[InputName, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def body_of(given: GivenBody, reader: Reader, book: Book) -> BuiltBody:
+    """Link a body. `Body.inputs` stays empty: what a partition reads is said elsewhere.
+
+    Its canonical form names tables as its text does, so that it is the one of `canonical_of(text)`.
+    """
+    linked = link([given.branch], book, reader)
+    canonical = canonical_as_written(given.branch, given.text)
+    mark = Fingerprint(
+        sql=digest(given.text),
+        canonical=digest(canonical),
+        settings=given.settings,
+        layout=given.layout,
+        version=given.version,
+        revision=given.revision,
+        effective_from=given.effective_from,
+        schema=given.schema,
+        yaml=given.yaml,
+        parser=parser_version(),
+    )
+    body = Body(
+        query=replace(linked.query, canonical=canonical),
+        fingerprint=mark,
+        text=given.text,
+        source=given.source,
+        where=given.where,
+        is_range=is_range(linked.query),
+        backfill_since=given.backfill_since,
+        description=given.description,
+        reason=given.reason,
+    )
+    found = parameter_findings([given.branch], given.path, has_partition=given.has_partition)
+    if given.has_partition:
+        found += no_parameter_findings(body)
+    return BuiltBody(body, linked.inputs, [*linked.findings, *found])
+
+
+def is_range(query: Query) -> bool:
+    """Whether one run over a range equals one run per partition: only its ends are asked for."""
+    used = parameters(query.text)
+    return bool(used & {"start_date", "end_date"}) and "partition_date" not in used
+
+
+def parameter_findings(
+    branches: Sequence[Branch], path: str, *, has_partition: bool
+) -> list[Finding]:
+    """Report parameters of partitions in the SQL of a model that has none."""
+    if has_partition:
+        return []
+    used = [hole for branch in branches for hole in branch.holes if hole.kind is HoleKind.PARAM]
+    found = [
+        Finding(
+            Location(path, hole.line),
+            "parameter-without-partition",
+            f"@{hole.names[0]} is that of a partition, and the model has none",
+            "name a partition field, or write @run_date",
+        )
+        for hole in used
+        if hole.names[0] != "run_date"
+    ]
+    return list(dict.fromkeys(found))
+
+
+def no_parameter_findings(body: Body) -> list[Finding]:
+    """Warn of SQL that makes the same rows for every partition."""
+    if parameters(body.query.text) - {"run_date"}:
+        return []
+    sentence = f"{body.fingerprint.label}: none of {', '.join(_OF_PARTITIONS)}"
+    hint = "filter the query by one of them: each partition gets only its own rows"
+    where = body.where
+    return [Finding(where, "no-partition-parameter", sentence, hint, Severity.WARNING)]
+
+
+def canonical_as_written(branch: Branch, text: str) -> str:
+    """Give what `canonical_of(text)` would, out of the text's branch and without a parser."""
+    if branch.canonical is None:
+        return text
+
+    def name(number: int) -> str:
+        found = branch.holes[number]
+        if found.kind is HoleKind.PARAM:
+            return f"@{found.names[0]}"
+        return ".".join(quoted(part) for part in found.names)
+
+    return fill(branch.canonical, name)
+
+
+def parse_sql(path: str, text: str, line: int = 1) -> SqlFile:
+    """Read SQL that is no template; `line` is where it begins in its file. Imports sqlglot.
+
+    The result holds one branch, or none beside an error; all lines count in `path`. It may be kept
+    in the cache as `write_sql` writes it.
+    """
+    from penstock.project.sql_file import parse_plain_sql  # costs 0.2 s that a warm load saves
+
+    return parse_plain_sql(path, text, line)
+
+
+def canonical_of(text: str) -> str:
+    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
+    from penstock.project import canonical  # imports sqlglot
+
+    return canonical.canonical_of(text)

@@ -1,0 +1,77 @@
+"""Which range of each input one partition reads, from the SQL of a body (spec/drift.md §6.3)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.core.mapping import RangeMapping
+from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grid
+
+RULES = 1
+"""Rises when the same SQL gives other mappings, so that what was kept is found anew."""
+
+
+class Found(StrEnum):
+    """How a mapping was found: `unread` SQL is read whole, because nothing is known of it."""
+
+    INFERRED = "inferred"
+    BY_GRAIN = "by-grain"
+    WHOLE = "whole"
+    VIEW = "view"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class InputShape:
+    """What is known of an input without looking at its table.
+
+    `field` and `type` are those of its partitions, "" where it has none; with a `field` the grid
+    may still be `*`: then it is the column that a mapping is asked about. `columns` are None where
+    not all are known. `view` are the texts of its query if it is a view.
+    """
+
+    field: str = ""
+    type: str = ""
+    columns: tuple[str, ...] | None = None
+    grid: Grid = Grid()
+    view: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What one input is read for, and how that was found."""
+
+    mapping: RangeMapping
+    found: Found
+
+
+def infer(
+    texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
+) -> dict[InputName, Inferred]:
+    """Give what a partition of `grid` reads of every input that the texts mention.
+
+    The texts are forms of one query: what any of them reads is read. Tables that views read are
+    inputs too. `this` is under the name of the model. Imports sqlglot, which costs 0.2 s.
+    """
+    from penstock.project import inference_query  # a warm load saves the parser
+
+    return inference_query.infer(texts, grid, inputs)
+
+
+def digest(texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]) -> str:
+    """Give the key under which the result of `infer` may be kept."""
+    everything = (RULES, texts, grid, sorted(inputs.items()))
+    return hashlib.sha256(repr(everything).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_input(name: InputName) -> InputName:
+    """Give the name of a model for `this`, any other name as it is.
+
+    >>> as_input(InputName(InputKind.THIS, "daily")).kind
+    <InputKind.MODEL: 'model'>
+    """
+    return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name

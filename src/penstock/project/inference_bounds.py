@@ -1,0 +1,153 @@
+"""Bounds put together so that what is known beforehand is gone: fixed ones, and idle floors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.core.bounds import (
+    At,
+    Bound,
+    Ceiled,
+    Floored,
+    Greatest,
+    LastDay,
+    Least,
+    Lower,
+    Moved,
+    Upper,
+)
+from penstock.core.calendar import DAY
+from penstock.core.partition import Grain, Grid
+from penstock.core.units import MONTHS, SIZES, ceiled, floored, last_day, moved
+
+_BEGINS = {
+    "year": ("quarter", "month"),
+    "quarter": ("month",),
+    "month": (),
+    "week": (),
+    "day": (),
+}
+"""Units longer than a day that begin wherever one of a unit begins."""
+
+
+def move(bound: Bound, months: int = 0, micros: int = 0) -> Bound:
+    """Move a bound.
+
+    >>> move(move(Lower(), micros=5), micros=-5)
+    Lower()
+    """
+    if isinstance(bound, At):
+        return At(moved(bound.position, months, micros))
+    if isinstance(bound, Moved) and not months:
+        return move(bound.of, bound.months, bound.micros + micros)
+    return Moved(bound, months, micros) if months or micros else bound
+
+
+def move_unit(bound: Bound, unit: str, count: int = 1) -> Bound:
+    """Move a bound by units."""
+    if unit in MONTHS:
+        return move(bound, months=MONTHS[unit] * count)
+    return move(bound, micros=SIZES[unit] * count)
+
+
+def floor(bound: Bound, unit: str, grid: Grid) -> Bound:
+    """Floor a bound; `grid` is that of the partition that it is about.
+
+    >>> floor(Lower(), "day", Grid(Grain.WEEK)), floor(Lower(), "month", Grid(Grain.WEEK))
+    (Lower(), Floored(of=Lower(), unit='month'))
+    """
+    if isinstance(bound, At):
+        return At(floored(bound.position, unit))
+    return bound if _begins(bound, unit, grid) else Floored(bound, unit)
+
+
+def ceil(bound: Bound, unit: str, grid: Grid) -> Bound:
+    """Ceil a bound."""
+    if isinstance(bound, At):
+        return At(ceiled(bound.position, unit))
+    return bound if _begins(bound, unit, grid) else Ceiled(bound, unit)
+
+
+def end_of_month(bound: Bound) -> Bound:
+    """Give the last day of the month of a bound."""
+    return At(last_day(bound.position)) if isinstance(bound, At) else LastDay(bound)
+
+
+def least(bounds: Sequence[Bound]) -> Bound:
+    """Give the smallest; there is at least one."""
+    several = _distinct(bounds, Least)
+    fixed = [each.position for each in several if isinstance(each, At)]
+    rest = tuple(each for each in several if not isinstance(each, At))
+    parts = (*rest, At(min(fixed))) if fixed else rest
+    return parts[0] if len(parts) == 1 else Least(parts)
+
+
+def greatest(bounds: Sequence[Bound]) -> Bound:
+    """Give the greatest; there is at least one."""
+    several = _distinct(bounds, Greatest)
+    fixed = [each.position for each in several if isinstance(each, At)]
+    rest = tuple(each for each in several if not isinstance(each, At))
+    parts = (*rest, At(max(fixed))) if fixed else rest
+    return parts[0] if len(parts) == 1 else Greatest(parts)
+
+
+def has_parameter(bound: Bound | None) -> bool:
+    """Whether a bound follows the partition."""
+    match bound:
+        case Lower() | Upper():
+            return True
+        case Moved(of) | Floored(of) | Ceiled(of) | LastDay(of):
+            return has_parameter(of)
+        case Least(several) | Greatest(several):
+            return any(has_parameter(each) for each in several)
+        case _:
+            return False
+
+
+def fixed_positions(bound: Bound | None) -> list[int]:
+    """Give the fixed positions in a bound: around them its meaning may change."""
+    match bound:
+        case At(position):
+            return [position]
+        case Moved(of) | Floored(of) | Ceiled(of) | LastDay(of):
+            return fixed_positions(of)
+        case Least(several) | Greatest(several):
+            return [position for each in several for position in fixed_positions(each)]
+        case _:
+            return []
+
+
+def _distinct(bounds: Sequence[Bound], kind: type[Least | Greatest]) -> list[Bound]:
+    flat: dict[Bound, None] = {}
+    for bound in bounds:
+        flat |= dict.fromkeys(bound.of if isinstance(bound, kind) else (bound,))
+    return list(flat)
+
+
+def _begins(bound: Bound, unit: str, grid: Grid) -> bool:
+    """Whether a unit begins at a bound of every partition."""
+    match bound:
+        case Lower() | Upper():
+            return grid.grain is not Grain.RANGE and _is_within(unit, grid.grain.value.lower())
+        case Floored(_, other) | Ceiled(_, other):
+            return _is_within(unit, other)
+        case Moved(of, months, micros):
+            if not _begins(of, unit, grid):
+                return False
+            if unit in MONTHS:
+                return not micros and not months % MONTHS[unit]
+            return not micros % SIZES[unit] and not (months and unit == "week")
+        case LastDay():
+            return SIZES.get(unit, 2 * DAY) <= DAY
+        case Least(several) | Greatest(several):
+            return all(_begins(each, unit, grid) for each in several)
+        case _:
+            return False
+
+
+def _is_within(unit: str, other: str) -> bool:
+    """Whether a unit begins wherever one of the other begins."""
+    if unit == other or unit in _BEGINS.get(other, ()):
+        return True
+    size = SIZES.get(unit)
+    return size is not None and size <= min(DAY, SIZES.get(other, DAY))

@@ -1,0 +1,229 @@
+"""What a Python function means: its code and all code of the project that it reaches by name.
+
+Comments, docstrings, annotations, layout and positions are left out (spec/drift.md §12, DV17).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Place = tuple[str, str]
+"""A module and a name that it binds."""
+
+
+def normalised(source: str, name: str, modules: Mapping[str, str]) -> str:
+    r'''Give the code of a function, and of what it reaches, one definition after another.
+
+    `source` is the text of the module, `modules` the texts of the project's modules by their dotted
+    names, the module itself included or not. Of a library that is reached only the import counts.
+    Raises `SyntaxError` for a text that is no Python, `KeyError` if the module does not bind the
+    name.
+
+    >>> print(normalised('def f(a: int): # one\n    """Say."""\n    return a', "f", {}))
+    def f(a):
+        return a
+    '''
+    known = _Modules(dict(modules))
+    home = known.named(source)
+    if not known.module(home).statements.get(name):
+        raise KeyError(name)
+    reached: dict[Place, None] = {}
+    waiting = [(home, name)]
+    while waiting:
+        place = waiting.pop()
+        if place not in reached:
+            reached[place] = None
+            waiting += known.reached_from(place)
+    first, *others = reached
+    return "\n".join(text for place in (first, *sorted(others)) for text in known.texts(place))
+
+
+@dataclass(slots=True)
+class _Module:
+    """What a module binds: statements by name, and names that it imports."""
+
+    statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    imports: dict[str, Place] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Modules:
+    texts_by_name: dict[str, str]
+    read: dict[str, _Module] = field(default_factory=dict)
+
+    def named(self, source: str) -> str:
+        """Give the name of the module with that text; one without a name becomes known as ""."""
+        for name, text in self.texts_by_name.items():
+            if text == source:
+                return name
+        self.texts_by_name[""] = source
+        return ""
+
+    def module(self, name: str) -> _Module:
+        """Give a module, read once."""
+        if name not in self.read:
+            tree = _Bare().visit(ast.parse(self.texts_by_name[name]))
+            self.read[name] = found = _Module()
+            inside = any(other.startswith(f"{name}.") for other in self.texts_by_name)
+            package = name if inside else name.rpartition(".")[0]
+            for statement in _statements(tree.body):
+                _bind(found, statement)
+            for node in ast.walk(tree):
+                _bind_import(found, node, package)
+        return self.read[name]
+
+    def texts(self, place: Place) -> list[str]:
+        """Give the statements that bind a name, as text; of a library the import alone."""
+        module, name = place
+        known = self.module(module)
+        if name in known.statements:
+            return [ast.unparse(each) for each in known.statements[name]]
+        origin = ".".join(part for part in known.imports[name] if part)
+        return [f"import {origin} as {name}"]
+
+    def reached_from(self, place: Place) -> Iterator[Place]:
+        """Give every place that the statements of a place name."""
+        module, name = place
+        for statement in self.module(module).statements.get(name, []):
+            for dotted in _dotted_names(statement):
+                yield from self._found(module, dotted, set())
+
+    def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
+        """Give what a dotted name stands for in a module; a module by itself is all of it."""
+        first, *rest = dotted
+        known = self.module(module)
+        if (module, first) in seen:
+            return
+        seen.add((module, first))
+        if first in known.statements:
+            yield module, first
+        elif first in known.imports:
+            found = list(self._imported(*known.imports[first], rest, seen))
+            yield from found or [(module, first)]
+        else:
+            for star in known.stars:
+                if star in self.texts_by_name:
+                    yield from self._found(star, dotted, seen)
+
+    def _imported(
+        self, module: str, name: str, rest: Sequence[str], seen: set[Place]
+    ) -> Iterator[Place]:
+        path = [*module.split("."), *([name] if name else []), *rest]
+        for cut in range(len(path), 0, -1):
+            inner = ".".join(path[:cut])
+            if inner not in self.texts_by_name:
+                continue
+            if cut < len(path):
+                yield from self._found(inner, path[cut:], seen)
+            else:
+                yield from ((inner, each) for each in self.module(inner).statements)
+            return
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes annotations and docstrings out."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign):  # it may be a field, whatever its type
+                statement.annotation = ast.Constant(...)
+        self.generic_visit(node)
+        node.body = _without_docstring(node.body)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.annotation, ast.Constant) and node.annotation.value is ...:
+            return node
+        made = ast.Assign([node.target], node.value) if node.value else ast.Pass()
+        return ast.copy_location(made, node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.returns = None
+        node.body = _without_docstring(node.body)
+        return node
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0] if body else None
+    says = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return (body[1:] or [ast.Pass()]) if says else body
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Give the statements of a module, those under `if`, `try` and `with` too."""
+    for statement in body:
+        yield statement
+        for part in ("body", "orelse", "finalbody", "handlers"):
+            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from _statements(getattr(statement, part, []))
+
+
+def _bind(module: _Module, statement: ast.stmt) -> None:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            module.statements.setdefault(statement.name, []).append(statement)
+        case ast.Assign() | ast.AugAssign():
+            for name in _bound(statement):
+                module.statements.setdefault(name, []).append(statement)
+        case _:
+            pass
+
+
+def _bind_import(module: _Module, node: ast.AST, package: str) -> None:
+    match node:
+        case ast.Import():
+            for alias in node.names:
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                module.imports[alias.asname or whole] = (whole, "")
+        case ast.ImportFrom():
+            origin = _origin(node, package)
+            module.stars += [origin for alias in node.names if alias.name == "*"]
+            for alias in node.names:
+                module.imports[alias.asname or alias.name] = (origin, alias.name)
+        case _:
+            pass
+
+
+def _origin(statement: ast.ImportFrom, package: str) -> str:
+    if not statement.level:
+        return statement.module or ""
+    parts = package.split(".") if package else []
+    above = parts[: len(parts) - statement.level + 1]
+    return ".".join([*above, *([statement.module] if statement.module else [])])
+
+
+def _bound(statement: ast.Assign | ast.AugAssign) -> Iterator[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name):
+                yield node.id
+
+
+def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
+    """Give every name that is read, with the attributes that follow it."""
+    inner: set[ast.AST] = set()
+    for node in ast.walk(statement):
+        chain: list[str] = []
+        at: ast.AST = node
+        while isinstance(at, ast.Attribute):
+            chain.append(at.attr)
+            at = at.value
+        if isinstance(at, ast.Name) and at not in inner:
+            inner.add(at)
+            yield (at.id, *reversed(chain))

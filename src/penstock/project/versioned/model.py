@@ -1,0 +1,210 @@
+"""One draft to one model, now that every name of the project is known."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.core.findings import Finding, Severity
+from penstock.core.model import Body, ColumnDoc, Model, Strategy, Table, Version, View
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.partition import Grain
+from penstock.project.bodies import GivenBody, body_of
+from penstock.project.book import Book, Named
+from penstock.project.config import shown_config
+from penstock.project.fingerprint import Said, layout_text, settings_text
+from penstock.project.link import Reader
+from penstock.project.mappings import Declared
+from penstock.project.models import Built
+from penstock.project.surroundings import digest
+from penstock.project.versioned.depends import declared_of
+from penstock.project.versioned.gather import Gathered
+from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
+from penstock.project.versioned.schema import schema_of, schema_text
+
+_FINER: Mapping[str, tuple[Grain, ...]] = {
+    "DAY": (Grain.HOUR,),
+    "WEEK": (Grain.HOUR, Grain.DAY),
+    "MONTH": (Grain.HOUR, Grain.DAY, Grain.WEEK),
+    "YEAR": (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH),
+}
+_HOLD = {
+    "DAY": "midnights",
+    "WEEK": "Mondays",
+    "MONTH": "the first days of months",
+    "YEAR": "the first days of years",
+}
+
+
+@dataclass(slots=True)
+class VersionedModel:
+    """A draft with its table, with and without the schema prefix of the target.
+
+    `folders` are the model folders; SQL files are shown from there.
+    """
+
+    draft: VersionedDraft
+    table: TableName
+    written: TableName
+    folders: Sequence[str] = ()
+    declared: tuple[Declared, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.draft.name
+
+    @property
+    def named(self) -> Named:
+        """What others call it."""
+        return Named(InputName(InputKind.MODEL, self.name), self.table)
+
+    @property
+    def strategy(self) -> Strategy:
+        """How its rows reach the table."""
+        return self.draft.partition or (View() if self.draft.word == "view" else Table())
+
+
+def versioned_models(
+    drafts: Sequence[VersionedDraft], prefix: str, folders: Sequence[str]
+) -> list[VersionedModel]:
+    """Give a model for every draft that has a name and a table."""
+    found = []
+    for draft in drafts:
+        to = draft.destination
+        if draft.name and to.dataset and to.table:
+            written = TableName(to.dataset, to.table)
+            table = replace(written, schema=prefix + to.dataset)
+            found.append(VersionedModel(draft, table, written, folders))
+    return found
+
+
+def build(item: VersionedModel, gathered: Gathered, book: Book) -> Built:
+    """Link every SQL of a model and put its versions together.
+
+    The entries of `depends_on` end up in `item.declared`.
+    """
+    built = Built()
+    builder = _Builder(item, gathered, book, built)
+    item.declared = builder.declared()
+    built.findings += _sparse(item, gathered)
+    versions = [builder.version(each) for each in item.draft.versions]
+    complete = [each for each in versions if each is not None]
+    if complete:
+        built.model = _model(item, complete, book, built.parents)
+    return built
+
+
+@dataclass(slots=True)
+class _Builder:
+    item: VersionedModel
+    gathered: Gathered
+    book: Book
+    built: Built
+
+    def declared(self) -> tuple[Declared, ...]:
+        nodes, findings = self.item.draft.depends_on, self.built.findings
+        read = [declared_of(node, self.item.named, self.book, findings) for node in nodes]
+        found = tuple(each for each in read if each is not None)
+        for each in found:
+            self.note(each.input, each.where.line)
+        return found
+
+    def note(self, name: InputName, line: int) -> None:
+        is_self = name.kind is InputKind.THIS and isinstance(self.item.strategy, View)
+        if name.kind is InputKind.MODEL or is_self:
+            self.built.parents.setdefault(name.name, line)
+
+    def version(self, given: GivenVersion) -> Version | None:
+        fields = given.fields or ()
+        text = schema_text(fields)
+        own = self.body(given, given.own, text)
+        revisions = [self.body(given, each, text) for each in given.revisions]
+        if own is None:
+            return None
+        found = tuple(each for each in revisions if each is not None)
+        return Version(given.number, own, schema_of(fields), text, found)
+
+    def body(self, version: GivenVersion, given: GivenRevision, schema: str) -> Body | None:
+        file = self.gathered.sql.get((given.sql.path, given.sql.line))
+        if file is None or not file.branches:
+            return None
+        draft, strategy = self.item.draft, self.item.strategy
+        found = GivenBody(
+            path=given.sql.path,
+            where=given.where,
+            text=given.sql.text,
+            source=_source(given, self.item.folders),
+            branch=file.branches[0],
+            version=version.number,
+            revision=given.number,
+            effective_from=given.effective_from,
+            schema=digest(schema) if schema else "",
+            yaml=draft.yaml,
+            settings=digest(settings_text(strategy, draft.lies)),
+            layout=digest(layout_text(draft.lies, Said(draft.description, _docs(draft)))),
+            has_partition=bool(draft.destination.field) and draft.word != "table",
+            backfill_since=given.backfill_since,
+            description=given.description,
+            reason=given.reason,
+        )
+        linked = body_of(found, Reader(given.sql.path, self.item.named), self.book)
+        self.built.findings += linked.findings
+        line = given.where.line if given.where.path == draft.path else draft.where.line
+        for name in linked.inputs:
+            self.note(name, line)
+        declared = (each.input for each in self.item.declared)
+        inputs = tuple(dict.fromkeys((*linked.body.query.inputs, *declared)))
+        return replace(linked.body, query=replace(linked.body.query, inputs=inputs))
+
+
+def _model(
+    item: VersionedModel, versions: list[Version], book: Book, parents: Mapping[str, int]
+) -> Model:
+    draft = item.draft
+    newest = max(versions, key=lambda version: version.effective_from or dt.date.min)
+    return Model(
+        name=draft.name,
+        table=item.table,
+        where=draft.where,
+        strategy=item.strategy,
+        query=newest.body.query,
+        fingerprint=newest.body.fingerprint,
+        depends_on=tuple(sorted(name for name in parents if name in book.built)),
+        layout=draft.lies,
+        columns=_docs(draft),
+        description=draft.description,
+        tags=draft.tags,
+        config=shown_config(draft.settings),
+        versions=tuple(versions),
+    )
+
+
+def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:
+    fields = (draft.newest.fields or ()) if draft.newest else ()
+    return tuple(ColumnDoc(each.name, each.description, str(each.type)) for each in fields)
+
+
+def _source(given: GivenRevision, folders: Sequence[str]) -> str:
+    if not given.sql.file:
+        return given.sql.text
+    inside = (f for f in folders if given.sql.file.startswith(f"{f.rstrip('/')}/"))
+    folder = next(inside, "")
+    return given.sql.file.removeprefix(f"{folder.rstrip('/')}/") if folder else given.sql.file
+
+
+def _sparse(item: VersionedModel, gathered: Gathered) -> list[Finding]:
+    """Say when no version can fill every partition."""
+    to, versions = item.draft.destination, item.draft.versions
+    units = set()
+    for version in versions:
+        place = (version.own.sql.path, version.own.sql.line)
+        known = {k.lower(): unit for k, unit in gathered.truncated.get(place, {}).items()}
+        units.add(known.get(to.field.lower(), ""))
+    unit = units.pop() if len(units) == 1 else ""
+    if item.draft.partition is None or to.grid.grain not in _FINER.get(unit, ()):
+        return []
+    sentence = f"only {_HOLD[unit]} can hold rows; write type: {unit}"
+    where, hint = to.places["type"], f'"{to.field}" is truncated to its {unit.lower()}'
+    return [Finding(where, "sparse-partitions", sentence, hint, Severity.WARNING)]

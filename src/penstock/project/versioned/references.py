@@ -1,0 +1,185 @@
+"""`${{ file: PATH }}`: a file with everything it includes as one tree (spec/drift.md §1.5)."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.core.findings import Finding, Location
+from penstock.project.parsed import MERGE, REFERENCE, YamlFile
+from penstock.project.values import Path, Plain, list_of, mapping_of
+from penstock.project.versioned.nodes import Broken, Member, Node, Value, VersionReference
+
+_YAML = (".yml", ".yaml")
+_MOST = 200_000
+
+
+class Files(Protocol):
+    """The files of a project; what cannot be read is a finding of whoever reads."""
+
+    def yaml_file(self, path: str) -> YamlFile:
+        """Give a YAML file."""
+
+    def filled(self, path: str) -> Plain:
+        """Give its tree with the environment's values filled in."""
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+
+    def data(self, path: str) -> bytes:
+        """Give the bytes of a file."""
+
+    def text(self, path: str) -> str | None:
+        """Give a file as text with line ends of one kind, None where it cannot be read."""
+
+
+@dataclass(slots=True)
+class Resolved:
+    """A file with what it includes, the paths of which stand in `included` in order, each once."""
+
+    path: str
+    root: Node
+    included: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+def resolve(path: str, files: Files) -> Resolved:
+    """Read a YAML file and put in what it includes, files in files too.
+
+    What cannot be included is `Broken` in the tree, and a finding. References to versions stay.
+    """
+    resolved = Resolved(path, Node(None, Location(path, 1, 1)))
+    try:
+        resolved.root = _Resolver(files, resolved).whole(path, (path,))
+    except _TooLargeError:
+        sentence = f"with everything it includes the file has more than {_MOST:,} nodes"
+        resolved.findings.append(Finding(Location(path, 1, 1), "bad-value", sentence))
+    return resolved
+
+
+@dataclass(slots=True)
+class _Resolver:
+    files: Files
+    into: Resolved
+    count: int = 0
+
+    def whole(self, path: str, chain: tuple[str, ...]) -> Node:
+        file = self.files.yaml_file(path)
+        if file.tree is None:
+            where = Location(path, 1, 1)
+            return Node(Broken() if file.findings else None, where)
+        return self.node(file, self.files.filled(path), (), chain)
+
+    def node(self, file: YamlFile, tree: Plain, path: Path, chain: tuple[str, ...]) -> Node:
+        self.seen(1)
+        where = file.place(*path)
+        if isinstance(tree, Mapping):
+            if REFERENCE in tree:
+                return self.reference(str(tree[REFERENCE]), where, chain)
+            return Node(self.mapping(file, tree, path, chain), where)
+        if isinstance(tree, list):
+            return Node(self.items(file, tree, path, chain), where)
+        return Node(_scalar(tree), where)
+
+    def seen(self, count: int) -> None:
+        self.count += count
+        if self.count > _MOST:
+            raise _TooLargeError
+
+    def items(
+        self, file: YamlFile, tree: list[Plain], path: Path, chain: tuple[str, ...]
+    ) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for index, item in enumerate(tree):
+            node = self.node(file, item, (*path, index), chain)
+            spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
+            found += node.items if spliced else [node]
+            self.seen(len(node.items) if spliced else 0)
+        return tuple(found)
+
+    def mapping(
+        self, file: YamlFile, tree: Mapping[str, Plain], path: Path, chain: tuple[str, ...]
+    ) -> Mapping[str, Member]:
+        own = {
+            key: Member(file.key_place(*path, key), self.node(file, value, (*path, key), chain))
+            for key, value in tree.items()
+            if key != MERGE
+        }
+        for index, value in enumerate(list_of(tree.get(MERGE))):
+            node = self.node(file, value, (*path, MERGE, index), chain)
+            if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
+                sentence = "<< merges what is no mapping"
+                self.into.findings.append(Finding(node.where, "bad-value", sentence))
+            own = {key: Member(m.key, m.node, True) for key, m in node.members.items()} | own  # noqa: FBT003  merged
+            self.seen(len(node.members))
+        return own
+
+    def reference(self, inner: str, where: Location, chain: tuple[str, ...]) -> Node:
+        if not inner.startswith("file:"):
+            _, version, name = inner.split(".")
+            return Node(VersionReference(version, name), where)
+        written = inner.removeprefix("file:").strip().strip("'\"")
+        path = path_from(where, written)
+        problem = self.problem(where, written, path, chain)
+        if problem:
+            self.into.findings.append(problem)
+            return Node(Broken(), where)
+        if path not in self.into.included:
+            self.into.included.append(path)
+        if path.endswith(_YAML):
+            return self.whole(path, (*chain, path))
+        return self.text(path, where)
+
+    def text(self, path: str, where: Location) -> Node:
+        try:
+            text = self.files.data(path).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            sentence = f"{path} is not UTF-8: byte {error.start}"
+            hint = "save the file as UTF-8"
+            self.into.findings.append(Finding(where, "not-utf8", sentence, hint))
+            return Node(Broken(), where)
+        return Node(text, Location(path, 1, 1), path)
+
+    def problem(
+        self, where: Location, written: str, path: str, chain: tuple[str, ...]
+    ) -> Finding | None:
+        if is_outside(path):
+            hint = "include files of the project only"
+            return Finding(where, "include-outside-project", outside_sentence(written), hint)
+        if path in chain:
+            loop = " → ".join((*chain[chain.index(path) :], path))
+            hint = "a file cannot include itself; take one reference out"
+            return Finding(where, "include-cycle", loop, hint)
+        if not self.files.has(path):
+            hint = "paths are relative to the file that names them"
+            return Finding(where, "include-not-found", f"there is no file {path}", hint)
+        return None
+
+
+def path_from(where: Location, written: str) -> str:
+    """Give a path that a file names, seen from the project's root.
+
+    >>> path_from(Location("models/a/m.yaml"), "../s.yaml")
+    'models/s.yaml'
+    """
+    return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
+
+
+def is_outside(path: str) -> bool:
+    """Whether what `path_from` gave lies outside of the project."""
+    return posixpath.isabs(path) or path == ".." or path.startswith("../")
+
+
+def outside_sentence(written: str) -> str:
+    """Say that a file is none of the project's."""
+    return f"{written!r} lies outside of the project"
+
+
+def _scalar(tree: Plain) -> Value:
+    return tree if isinstance(tree, str | int | float | bool) else None

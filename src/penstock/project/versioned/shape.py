@@ -1,0 +1,198 @@
+"""The keys of a versioned model: one file to one draft (spec/drift.md §1.1)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterator, Mapping
+
+from penstock.core.errors import UsageError
+from penstock.core.findings import Finding, Location
+from penstock.core.partition import Grain, Grid
+from penstock.project.files import check_name
+from penstock.project.values import Plain
+from penstock.project.versioned.destination import read_destination
+from penstock.project.versioned.given import VersionedDraft
+from penstock.project.versioned.invariants import check_invariants
+from penstock.project.versioned.nodes import Node, walk
+from penstock.project.versioned.references import Files, Resolved, is_outside, path_from
+from penstock.project.versioned.rules import check_rules
+from penstock.project.versioned.sheet import Keys, Sheet, as_date, open_sheet
+from penstock.project.versioned.versions import Versions, is_path
+
+KEYS = Keys(
+    (
+        "name",
+        "destination",
+        "versions",
+        "description",
+        "owner",
+        "tags",
+        "meta",
+        "depends_on",
+        "start",
+        "ready_after",
+        "batch_size",
+        "immutable",
+        "strategy",
+        "invariants",
+    ),
+    ("name", "destination"),
+    {"checks": "invariants"},
+)
+STRATEGIES = ("partition", "table", "view")
+_QUERIES = ("sql", "source", "query")
+
+
+def read_model(resolved: Resolved, files: Files) -> VersionedDraft:
+    """Read and check what a file says of its model."""
+    draft = VersionedDraft(resolved.path, Location(resolved.path), findings=resolved.findings)
+    if _is_snapshot(resolved.root):
+        where = resolved.root.members["versions" if _has_versions(resolved) else "destination"].key
+        name = _text(resolved.root, "name")
+        sentence = f"snapshot {name!r} must be a query"
+        hint = "write a .sql file, or an entry under snapshots:"
+        draft.findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
+        return draft
+    sheet = open_sheet(resolved.root, KEYS, "", draft.findings)
+    _read_names(sheet, draft)
+    destination = sheet.find("destination")
+    if destination is not None:
+        draft.destination = read_destination(destination, draft.findings)
+    _read_strategy(sheet, draft)
+    _read_timing(sheet, draft)
+    _read_said(sheet, draft)
+    _read_versions(sheet, draft, files)
+    draft.yaml = _checksum(resolved, files)
+    check_rules(draft)
+    return draft
+
+
+def named_files(resolved: Resolved) -> Iterator[str]:
+    """Give every file that a model names, for SQL or for checks: none of them is a model."""
+    yield from resolved.included
+    for key, node in walk(resolved.root):
+        value = node.value
+        if key in _QUERIES and isinstance(value, str) and not node.file and is_path(value):
+            path = path_from(node.where, value)
+            if not is_outside(path):
+                yield path
+
+
+def _read_names(sheet: Sheet, draft: VersionedDraft) -> None:
+    draft.name = sheet.text("name")
+    draft.where = Location(draft.path, sheet.place("name").line)
+    bad = check_name("model", draft.name, sheet.place("name")) if draft.name else None
+    draft.findings += [bad] if bad else []
+
+
+def _read_strategy(sheet: Sheet, draft: VersionedDraft) -> None:
+    has_partition = bool(draft.destination.field)
+    draft.word = sheet.word("strategy", STRATEGIES) or ("partition" if has_partition else "table")
+    if draft.word == "view" and has_partition:
+        sheet.bad("strategy", "partition or table: a view has no partitions")
+    if draft.word == "partition" and not has_partition and sheet.find("strategy"):
+        sentence = "strategy partition needs destination.partition"
+        sheet.report("strategy", "missing-key", sentence, "name the field under partition:")
+
+
+def _read_timing(sheet: Sheet, draft: VersionedDraft) -> None:
+    grid = draft.destination.grid
+    draft.start = _start(sheet, grid)
+    draft.ready_after = sheet.duration("ready_after")
+    draft.batch_size = sheet.number("batch_size", 1)
+    draft.immutable = sheet.flag("immutable")
+    if grid.grain in (Grain.RANGE, Grain.WHOLE):
+        keys = ("ready_after",) if grid.grain is Grain.RANGE else ("ready_after", "batch_size")
+        for key in keys:
+            if sheet.find(key):
+                sentence = f"{key} has no effect without partitions in time"
+                sheet.warn(key, "option-without-effect", sentence)
+
+
+def _start(sheet: Sheet, grid: Grid) -> dt.date | None:
+    node = sheet.find("start")
+    if node is None:
+        return None
+    text = str(node.value)
+    if grid.grain in (Grain.RANGE, Grain.WHOLE):
+        sheet.bad("start", "left out: this model has no partitions in time")
+        return None
+    found = as_date(text)
+    if found is None:
+        try:
+            found = grid.date(grid.parse(text))
+        except UsageError:
+            sheet.bad("start", f"a date, or a {grid.grain} partition")
+    return found
+
+
+def _read_said(sheet: Sheet, draft: VersionedDraft) -> None:
+    draft.description = sheet.text("description").strip()
+    draft.tags = tuple(str(item.value) for item in sheet.texts("tags"))
+    meta = sheet.find("meta")
+    if meta is not None and not isinstance(meta.value, Mapping):
+        sheet.bad("meta", "a mapping")
+    said: dict[str, Plain] = {"materialized": draft.word}
+    for key in ("description", "owner"):
+        if sheet.text(key):
+            said[key] = sheet.text(key).strip()
+    if draft.tags:
+        said["tags"] = list(draft.tags)
+    if meta is not None and meta.members:
+        said["meta"] = _plain(meta)
+    draft.settings = said
+    listed = sheet.find("depends_on")
+    if listed is not None:
+        is_list = isinstance(listed.value, tuple)
+        draft.depends_on = listed.items if is_list else (listed,)
+
+
+def _read_versions(sheet: Sheet, draft: VersionedDraft, files: Files) -> None:
+    invariants = sheet.find("invariants")
+    if invariants is not None:
+        check_invariants({0: invariants}, (), draft.findings)
+    listed = sheet.find("versions")
+    if listed is not None and not isinstance(listed.value, tuple):
+        sheet.bad("versions", "a list of versions")
+    elif listed is None or not listed.items:
+        member = sheet.members.get("versions")
+        if member is None or member.node.value in (None, ()):
+            where = member.key if member else sheet.node.where
+            code = "empty-versions" if member else "missing-key"
+            sentence = "the model has no version" if member else "'versions' is missing"
+            hint = "a version needs version, effective_from, sql and schema"
+            draft.findings.append(Finding(where, code, sentence, hint))
+    else:
+        versions = Versions(files, draft.destination.grid, draft.findings)
+        draft.versions = versions.read(listed.items)
+
+
+def _checksum(resolved: Resolved, files: Files) -> str:
+    found = hashlib.sha256()
+    for path in (resolved.path, *resolved.included):
+        found.update(files.data(path))
+    return found.hexdigest()
+
+
+def _plain(node: Node) -> Plain:
+    if node.members:
+        return {key: _plain(member.node) for key, member in node.members.items()}
+    if isinstance(node.value, tuple):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node.value, str | int | float | bool) else None
+
+
+def _is_snapshot(root: Node) -> bool:
+    config = root.members.get("config")
+    inner = _text(config.node, "materialized") if config else ""
+    return "snapshot" in (_text(root, "materialized"), _text(root, "strategy"), inner)
+
+
+def _has_versions(resolved: Resolved) -> bool:
+    return "versions" in resolved.root.members
+
+
+def _text(node: Node, key: str) -> str:
+    member = node.members.get(key)
+    return member.node.value if member and isinstance(member.node.value, str) else ""

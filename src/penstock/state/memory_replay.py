@@ -1,0 +1,192 @@
+"""Records in memory, told by replaying the steps in the order in which they ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.core.records import ModelRecord, Status
+from penstock.core.step import Outcome, StepKind
+from penstock.state.memory_picture import PartitionRow, Picture, keys_of, row_again
+from penstock.state.memory_tables import MemoryStep, MemoryTables
+from penstock.state.partition_rules import (
+    RowsByPartition,
+    is_whole,
+    leaves_history,
+    settled_at,
+    takes_grid,
+)
+
+
+def pictures(tables: MemoryTables) -> dict[str, Picture]:
+    """Give what is on record of every model that ended a step."""
+    found: dict[str, Picture] = {}
+    ended = [step for step in tables.steps.values() if step.ended is not None]
+    for step in sorted(ended, key=lambda step: step.ended_as):
+        picture = found.setdefault(step.intent.model, Picture())
+        _replay(picture, step, tables)
+        picture.steps.append(step)
+    return found
+
+
+def _replay(picture: Picture, step: MemoryStep, tables: MemoryTables) -> None:
+    is_ours = _take_grid(picture, step)
+    if step.intent.kind is StepKind.ROLLBACK and step.outcome is not None:
+        picture.undo(step, tables.of_model(step.intent.model))
+    if is_whole(step.intent):
+        _end_whole(picture, step, is_ours=is_ours)
+    elif step.outcome is None:
+        _fail_partitions(picture, step, is_ours=is_ours)
+    else:
+        _end_partitions(picture, step, step.outcome, is_ours=is_ours)
+
+
+def _take_grid(picture: Picture, step: MemoryStep) -> bool:
+    succeeded, settles = step.outcome is not None, step.settles
+    if picture.grid == step.intent.grid:
+        return True
+    has_rows = picture.has_rows
+    if takes_grid(step.intent, succeeded=succeeded, settles=settles, has_rows=has_rows):
+        picture.grid, picture.whole, picture.rows = step.intent.grid, None, {}
+        return True
+    if picture.whole is not None:
+        last = max(picture.whole.last_step_seq, step.intent.step_seq)
+        picture.whole = replace(picture.whole, last_step_seq=last)
+        if settles and not succeeded:
+            picture.whole = replace(picture.whole, status=step.status, failure=step.failure)
+    return False
+
+
+def _end_whole(picture: Picture, step: MemoryStep, *, is_ours: bool) -> None:
+    outcome = step.outcome
+    if leaves_history(step.intent, succeeded=outcome is not None):
+        rows = (outcome.rows.written, outcome.bytes_written) if outcome else (0, 0)
+        mark = None
+        if outcome is not None and step.intent.kind is StepKind.ROLLBACK:
+            back = picture.restored(step).get(0)
+            mark = back.execution.fingerprint if back else None
+        picture.tell(step, 0, rows, ",".join(step.intent.partitions), mark)
+    if not is_ours:
+        return
+    number = step.intent.step_seq
+    before = picture.whole or ModelRecord(step.intent.model, step.status, 0)
+    after = replace(before, last_step_seq=max(before.last_step_seq, number))
+    if step.settles and outcome is not None:
+        after = _succeed(picture, after, step, outcome)
+    elif step.settles:
+        after = replace(after, status=step.status, failure=step.failure)
+    picture.whole = after
+
+
+def _succeed(
+    picture: Picture, before: ModelRecord, step: MemoryStep, outcome: Outcome
+) -> ModelRecord:
+    version = outcome.version if outcome.version is not None else before.commit_version
+    match step.intent.kind:
+        case StepKind.ALTER:
+            mark = step.intent.fingerprint
+            return replace(before, fingerprint=mark, settled_version=outcome.settled_version)
+        case StepKind.CREATE:
+            return replace(before, settled_version=None)
+        case StepKind.REWRITE:
+            if before.settled_version is None:
+                return before
+            settled = settled_at(outcome)
+            return replace(before, commit_version=version, settled_version=settled)
+        case StepKind.ROLLBACK:
+            return _whole_again(picture, before, step, outcome)
+        case StepKind.BUILD | StepKind.SEED:
+            return _built(before, step, outcome, version)
+
+
+def _built(
+    before: ModelRecord, step: MemoryStep, outcome: Outcome, version: int | None
+) -> ModelRecord:
+    return replace(
+        before,
+        status=step.status,
+        step=step.intent.step,
+        step_seq=step.intent.step_seq,
+        fingerprint=step.intent.fingerprint,
+        table_id=outcome.table_id,
+        commit_version=version,
+        settled_version=outcome.settled_version,
+        pins={given.input: given.pin for given in step.intent.inputs},
+        executed_at=step.ended,
+        duration_ms=step.duration_ms,
+        rows_written=outcome.rows.written,
+        bytes_written=outcome.bytes_written,
+        failure=None,
+    )
+
+
+def _whole_again(
+    picture: Picture, before: ModelRecord, step: MemoryStep, outcome: Outcome
+) -> ModelRecord:
+    past = picture.restored(step).get(0)
+    if past is None or past.step.outcome is None:
+        return ModelRecord(before.model, Status.SUCCESS, before.last_step_seq)
+    version = outcome.version if outcome.version is not None else before.commit_version
+    again = _built(before, past.step, past.step.outcome, version)
+    return replace(again, settled_version=settled_at(outcome))
+
+
+def _fail_partitions(picture: Picture, step: MemoryStep, *, is_ours: bool) -> None:
+    if not leaves_history(step.intent, succeeded=False):
+        return
+    number = step.intent.step_seq
+    for each, key in keys_of(step, step.intent.ords).items():
+        picture.tell(step, each, (0, 0), key)
+        if is_ours:
+            before = picture.rows.get(each, PartitionRow(step.status, number))
+            picture.put(each, step, replace(before, status=step.status))
+
+
+def _end_partitions(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
+    kind = step.intent.kind
+    if kind is StepKind.ROLLBACK:
+        _roll_back(picture, step, outcome, is_ours=is_ours)
+    elif kind not in {StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE}:
+        _build(picture, step, outcome, is_ours=is_ours)
+    elif is_ours and kind is StepKind.CREATE:
+        for each, row in list(picture.rows.items()):
+            picture.put(each, step, replace(row, settled_version=None))
+    elif is_ours and kind is StepKind.REWRITE:
+        for each, row in list(picture.rows.items()):
+            if row.settled_version is not None:
+                settled = settled_at(outcome)
+                after = replace(row, commit_version=outcome.version, settled_version=settled)
+                picture.put(each, step, after)
+
+
+def _build(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
+    ords = step.intent.ords
+    written = RowsByPartition(outcome, ords)
+    for each, key in keys_of(step, ords).items():
+        picture.tell(step, each, written.of(each), key)
+        row = PartitionRow(
+            status=step.status,
+            last_step_seq=step.intent.step_seq,
+            mark=step.intent.fingerprint,
+            step_seq=step.intent.step_seq,
+            commit_version=outcome.version,
+            settled_version=settled_at(outcome),
+            executed_at=step.ended,
+            duration_ms=step.duration_ms,
+            written=written.of(each),
+        )
+        if is_ours:
+            picture.put(each, step, row)
+
+
+def _roll_back(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
+    ords, before = picture.written_since(step), picture.restored(step)
+    written = RowsByPartition(outcome, ords)
+    for each, key in keys_of(step, ords).items():
+        past = before.get(each)
+        picture.tell(
+            step, each, written.of(each), key, past.execution.fingerprint if past else None
+        )
+        if is_ours and past is not None:
+            picture.put(each, step, row_again(past, step.intent.step_seq, outcome))
+        elif is_ours and picture.is_open(each, step):
+            picture.rows.pop(each, None)

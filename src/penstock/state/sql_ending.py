@@ -1,0 +1,110 @@
+"""A step that ends, with the numbers that its rows carry, and the history that it leaves."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, insert
+
+from penstock.core.records import Status
+from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.state.parts import RECOVER
+from penstock.state.tables import execution_history, partition_state
+
+Cells = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a step ended. `at` is when, `new_id` names its rows in the history.
+
+    `settles` is False for a step that is older than what the records already say. With `by_time`,
+    for steps that the logs tell of, what is older is told by the time and not by the number.
+    """
+
+    intent: Intent
+    at: dt.datetime
+    duration_ms: int
+    executed_by: str
+    new_id: Callable[[], str]
+    recovered: bool = False
+    settles: bool = True
+    by_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A step that ends in a transaction; `model` and `mark` are numbers of rows."""
+
+    connection: Connection
+    end: End
+    model: int
+    mark: int
+
+    @property
+    def intent(self) -> Intent:
+        """What the step intended."""
+        return self.end.intent
+
+    @property
+    def seq(self) -> int:
+        """The step's number."""
+        return self.end.intent.step_seq
+
+    def is_open(self) -> ColumnElement[bool]:
+        """Say of which records of partitions the step is not older."""
+        made = partition_state.c.executed_at
+        if self.end.by_time:
+            return made.is_(None) | (made <= self.end.at)
+        return partition_state.c.last_step_seq <= self.seq
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One partition in the history, with what was written to it."""
+
+    ord: int
+    partition: str
+    rows: int | None
+    size_bytes: int | None
+    mark: int | None = None
+
+
+def append_history(ending: Ending, partitions: Iterable[Told], what: Outcome | StepFailure) -> None:
+    """Append a row per partition; `Told.mark` stands for another fingerprint than the step's."""
+    end = ending.end
+    same = {
+        "model_id": ending.model,
+        "step_seq": ending.seq,
+        "executed_at": end.at,
+        "execution_time_ms": end.duration_ms,
+        "triggered_by": RECOVER if end.recovered else end.intent.triggered_by,
+        "executed_by": end.executed_by,
+        **_result(what),
+    }
+    rows = [
+        {
+            **same,
+            "id": end.new_id(),
+            "ord": told.ord,
+            "partition": told.partition,
+            "fingerprint_id": told.mark or ending.mark,
+            "rows_written": told.rows,
+            "bytes_written": told.size_bytes,
+        }
+        for told in partitions
+    ]
+    if rows:
+        ending.connection.execute(insert(execution_history), rows)
+
+
+def _result(what: Outcome | StepFailure) -> Mapping[str, object]:
+    if isinstance(what, Outcome):
+        return {"status": str(Status.SUCCESS)}
+    return {
+        "status": str(Status.FAILED),
+        "error_code": what.code,
+        "error_message": what.message,
+    }

@@ -1,0 +1,183 @@
+"""Records of partitions: groups of all models at once, runs and pins of one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select
+
+from penstock.core.model import Fingerprint
+from penstock.core.pin import Pin
+from penstock.core.records import (
+    LeastPin,
+    PartitionGroup,
+    PartitionRun,
+    PartitionsRecord,
+    Status,
+)
+from penstock.core.token import pin_of
+from penstock.state.partition_rules import Neighbour, joined, least_pin
+from penstock.state.sql_database import Database
+from penstock.state.sql_marks import mark_of
+from penstock.state.sql_models import WHOLE, heads
+from penstock.state.tables import fingerprints, models, partition_state, step_inputs
+
+STATE = partition_state.c
+
+
+class SqlPartitionRecords:
+    """Reads what is known of partitions; of a million of them as fast as an index is read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def partitions(self) -> Mapping[str, PartitionsRecord]:
+        """Give what is known of every model that has partitions: groups, never rows."""
+        with self._database.read() as connection:
+            groups, pins = _groups(connection), _least_pins(connection)
+            counts = _step_counts(connection)
+            return {
+                row.name: PartitionsRecord(
+                    model=row.name,
+                    table_id=row.table_id or "",
+                    groups=tuple(groups[row.model_id]),
+                    pins=pins[row.model_id],
+                    steps=counts.get(row.model_id, 0),
+                    last_step_seq=row.last_step_seq,
+                    executed_at=row.ended,
+                )
+                for row in connection.execute(heads().order_by(models.c.name))
+            }
+
+    def marks(self) -> Mapping[int, Fingerprint]:
+        """Give the fingerprints that groups and runs name by number."""
+        with self._database.read() as connection:
+            return {row.id: mark_of(row) for row in connection.execute(select(fingerprints))}
+
+    def runs(self, model: str) -> tuple[PartitionRun, ...]:
+        """Give the partitions of one model, neighbours of which the same is known together.
+
+        None for a model of one partition.
+        """
+        query = (
+            select(
+                STATE.ord,
+                STATE.status,
+                STATE.fingerprint_id,
+                STATE.step_seq,
+                STATE.last_step_seq,
+                STATE.commit_version,
+                STATE.settled_version,
+                STATE.rows_written,
+                STATE.executed_at,
+            )
+            .join(models, models.c.id == STATE.model_id)
+            .where(models.c.name == model, ~WHOLE)
+            .order_by(STATE.ord)
+        )
+        with self._database.read() as connection:
+            return joined(_neighbours(connection, query))
+
+    def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
+        """Give the pins of the steps that built a model's partitions as they are now.
+
+        A step without inputs has an entry without pins; none for a model of one partition.
+        """
+        built = (
+            select(STATE.step_seq)
+            .join(models, models.c.id == STATE.model_id)
+            .where(models.c.name == model, ~WHOLE, STATE.step_seq.is_not(None))
+            .distinct()
+            .subquery()
+        )
+        query = (
+            select(built.c.step_seq.label("built"), step_inputs)
+            .outerjoin(step_inputs, step_inputs.c.step_seq == built.c.step_seq)
+            .order_by(built.c.step_seq, step_inputs.c.input)
+        )
+        pins: dict[int, dict[str, Pin]] = defaultdict(dict)
+        with self._database.read() as connection:
+            for row in connection.execute(query):
+                of_step = pins[row.built]
+                if row.input is not None:
+                    of_step[row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
+        return dict(pins)
+
+
+def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
+    """Count in the order of the index, so that nothing is sorted."""
+    query = select(
+        STATE.model_id,
+        STATE.fingerprint_id,
+        STATE.status,
+        func.count(),
+        func.min(STATE.ord),
+        func.max(STATE.ord),
+        func.max(STATE.commit_version),
+        func.min(STATE.settled_version),
+        func.count(STATE.fingerprint_id) - func.count(STATE.settled_version),
+    ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
+    groups: dict[int, list[PartitionGroup]] = defaultdict(list)
+    for model, mark, status, *counted in connection.execute(query):
+        groups[model].append(PartitionGroup(mark or 0, Status(status), *counted))
+    for found in groups.values():
+        found.sort(key=lambda group: (group.fingerprint, group.status))
+    return groups
+
+
+def _built() -> Select[Any]:
+    return select(STATE.model_id, STATE.step_seq).where(STATE.step_seq.is_not(None)).distinct()
+
+
+def _least_pins(connection: Connection) -> dict[int, dict[str, LeastPin]]:
+    built = _built().subquery()
+    pin = step_inputs.c
+    query = (
+        select(
+            built.c.model_id,
+            pin.input,
+            pin.kind,
+            pin.table_id,
+            func.min(pin.pinned_version),
+            func.count(),
+            func.max(pin.step_seq),
+        )
+        .join(step_inputs, pin.step_seq == built.c.step_seq)
+        .group_by(built.c.model_id, pin.input, pin.kind, pin.table_id)
+    )
+    found: dict[int, dict[str, list[tuple[Any, ...]]]] = defaultdict(lambda: defaultdict(list))
+    for model, name, *told in connection.execute(query):
+        found[model][name].append(tuple(told))
+    least = {
+        model: {name: least_pin(told) for name, told in sorted(inputs.items())}
+        for model, inputs in found.items()
+    }
+    return defaultdict(dict, least)
+
+
+def _step_counts(connection: Connection) -> dict[int, int]:
+    built = _built().subquery()
+    query = select(built.c.model_id, func.count().label("steps")).group_by(built.c.model_id)
+    return {row.model_id: row.steps for row in connection.execute(query)}
+
+
+def _neighbours(connection: Connection, query: Select[Any]) -> Iterator[Neighbour]:
+    for row in connection.execute(query):
+        yield row.ord, _known(row)
+
+
+def _known(row: Row[Any]) -> PartitionRun:
+    return PartitionRun(
+        low=0,
+        high=0,
+        status=Status(row.status),
+        fingerprint=row.fingerprint_id or 0,
+        step_seq=row.step_seq or 0,
+        last_step_seq=row.last_step_seq,
+        commit_version=row.commit_version,
+        settled_version=row.settled_version,
+        holds_rows=row.step_seq is None or row.rows_written != 0,
+        executed_at=row.executed_at,
+    )

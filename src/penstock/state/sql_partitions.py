@@ -1,0 +1,148 @@
+"""The records of a model's partitions: a row for each, written all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, case, delete, func, true, update
+
+from penstock.core.ranges import Ranges, numbers
+from penstock.core.records import Status
+from penstock.core.step import Outcome, StepFailure, StepKind
+from penstock.state.partition_rules import RowsByPartition, leaves_history, settled_at
+from penstock.state.sql_database import upsert
+from penstock.state.sql_ending import Cells, Ending, Told, append_history
+from penstock.state.sql_rollback import number_in, restored, written_since
+from penstock.state.tables import partition_state
+
+STATE = partition_state.c
+TRUE = true()
+
+
+def write_success(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
+    """Write the history of every partition and the records that the step is not older than.
+
+    With `is_ours` False, of another grid than the records, only the history.
+    """
+    match ending.intent.kind:
+        case StepKind.ALTER:
+            return
+        case StepKind.CREATE:
+            if is_ours:
+                _update(ending, {"settled_version": None})
+        case StepKind.REWRITE:
+            if is_ours:
+                _rewrite(ending, outcome)
+        case StepKind.ROLLBACK:
+            _roll_back(ending, outcome, is_ours=is_ours)
+        case StepKind.BUILD | StepKind.SEED:
+            _build(ending, outcome, is_ours=is_ours)
+
+
+def write_failure(ending: Ending, failure: StepFailure, *, is_ours: bool) -> None:
+    """Write the history, and of each partition that its last execution failed."""
+    if not leaves_history(ending.intent, succeeded=False):
+        return
+    ords = ending.intent.ords
+    keys = _keys(ending, ords)
+    append_history(ending, [Told(each, keys[each], 0, 0) for each in keys], failure)
+    if is_ours:
+        values: Cells = {"status": str(Status.FAILED)}
+        _upsert(ending, [{**values, "ord": each, "partition": keys[each]} for each in keys])
+
+
+def _build(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
+    ords = ending.intent.ords
+    keys, written = _keys(ending, ords), RowsByPartition(outcome, ords)
+    told = [Told(each, keys[each], *written.of(each)) for each in keys]
+    append_history(ending, told, outcome)
+    same: Cells = {
+        "status": str(Status.SUCCESS),
+        "fingerprint_id": ending.mark,
+        "step_seq": ending.seq,
+        "commit_version": outcome.version,
+        "settled_version": settled_at(outcome),
+        "executed_at": ending.end.at,
+        "execution_time_ms": ending.end.duration_ms,
+    }
+    if is_ours:
+        _upsert(ending, [{**same, **_cells(each)} for each in told])
+
+
+def _rewrite(ending: Ending, outcome: Outcome) -> None:
+    values: Cells = {"settled_version": settled_at(outcome)}
+    if outcome.version is not None:
+        values["commit_version"] = outcome.version
+    _update(ending, values, STATE.settled_version.is_not(None))
+
+
+def _roll_back(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
+    ords = written_since(ending)
+    keys, written, before = _keys(ending, ords), RowsByPartition(outcome, ords), restored(ending)
+    marks = {each: number_in(before.get(each, {}), "fingerprint_id") for each in keys}
+    told = [Told(each, keys[each], *written.of(each), mark=marks[each]) for each in keys]
+    append_history(ending, told, outcome)
+    if not is_ours:
+        return
+    same: Cells = {
+        "status": str(Status.SUCCESS),
+        "commit_version": outcome.version,
+        "settled_version": settled_at(outcome),
+    }
+    back = [{**same, **before[n], "ord": n, "partition": keys[n]} for n in keys if n in before]
+    _upsert(ending, back)
+    _forget(ending, [each for each in keys if each not in before])
+
+
+def _keys(ending: Ending, ords: Ranges) -> dict[int, str]:
+    return {number: ending.intent.grid.key(number) for number in numbers(ords)}
+
+
+def _cells(told: Told) -> Cells:
+    return {
+        "ord": told.ord,
+        "partition": told.partition,
+        "rows_written": told.rows,
+        "bytes_written": told.size_bytes,
+    }
+
+
+def _upsert(ending: Ending, rows: Sequence[Cells]) -> None:
+    """Write records with the same columns; those that are newer than the step stay."""
+    if not rows:
+        return
+    statement = upsert(ending.connection, partition_state)
+    new = statement.excluded
+    values: dict[str, ColumnElement[Any]] = {
+        name: new[name] for name in rows[0] if name not in {"ord", "partition"}
+    }
+    if "commit_version" in values:  # a step that changed nothing leaves it
+        values["commit_version"] = func.coalesce(new.commit_version, STATE.commit_version)
+    last = case((STATE.last_step_seq > ending.seq, STATE.last_step_seq), else_=ending.seq)
+    ending.connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=[STATE.model_id, STATE.ord],
+            set_={**values, "last_step_seq": last},
+            where=ending.is_open(),
+        ),
+        [{**row, "model_id": ending.model, "last_step_seq": ending.seq} for row in rows],
+    )
+
+
+def _update(ending: Ending, values: Cells, where: ColumnElement[bool] = TRUE) -> None:
+    """Change every record of the model that the step is not older than."""
+    last = case((STATE.last_step_seq > ending.seq, STATE.last_step_seq), else_=ending.seq)
+    ending.connection.execute(
+        update(partition_state)
+        .where(STATE.model_id == ending.model, ending.is_open(), where)
+        .values(last_step_seq=last, **values)
+    )
+
+
+def _forget(ending: Ending, ords: Sequence[int]) -> None:
+    if ords:
+        statement = delete(partition_state).where(
+            STATE.model_id == ending.model, STATE.ord == bindparam("gone"), ending.is_open()
+        )
+        ending.connection.execute(statement, [{"gone": each} for each in ords])

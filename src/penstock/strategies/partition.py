@@ -1,0 +1,174 @@
+"""The strategy `partition`: one range of partitions replaced by one commit (spec/drift.md §7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.core.casts import Difference, Misfit, differences
+from penstock.core.errors import SchemaError
+from penstock.core.findings import Location
+from penstock.core.names import literal, quoted
+from penstock.core.partition import literal_at
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import Commit, Work
+from penstock.core.types import parse_type
+from penstock.strategies.casting import cast, null
+
+_CONFS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+}
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The rows of one partition, or of a range that one run of the SQL makes.
+
+    `sql` is one SELECT with its parameters and tables bound; its rows lie from position `lower` up
+    to, not including, `upper`. `key` is how people call it: `2024-12-02`.
+    """
+
+    sql: str
+    lower: int
+    upper: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTable:
+    """What a step writes to: `target` in SQL, `shown` to people.
+
+    `kind` is the Spark type of the partition field. `columns` are those the table has after the
+    commit; `declared` are those of the version that is built, none where it declares none;
+    `described` are those that its query gives. The step replaces the positions from `lower` up to,
+    not including, `upper`.
+    """
+
+    target: str
+    shown: str
+    field: str
+    kind: str
+    columns: Schema
+    declared: Schema
+    described: Schema
+    lower: int
+    upper: int
+
+
+def replace(table: PartitionTable, slices: tuple[Slice, ...]) -> Work:
+    """Replace all rows of a range by those of the slices; rows outside stay, files and all.
+
+    Readers see the old rows or the new ones. New columns and wider types come with the same
+    commit; a column that the query lacks is NULL. A row outside its own slice, or NULL in a
+    required column, fails the job, so that a batch takes exactly what single runs would take.
+    Nothing is committed when the range was empty and stays empty. `table.columns` must hold every
+    column that the query gives.
+    """
+    lost = [name for name in table.described.names if table.columns.find(name) is None]
+    if lost:
+        raise ValueError(f"{table.shown} would lose the columns {lost}")
+    rows = " UNION ALL ".join(_branch(table, each) for each in slices)
+    return Work.just(
+        Commit(
+            f"INSERT WITH SCHEMA EVOLUTION INTO {table.target} BY NAME REPLACE WHERE "
+            f"{_within(quoted(table.field), table.kind, table.lower, table.upper)} {rows}",
+            _CONFS,
+        )
+    )
+
+
+def _within(field: str, kind: str, lower: int, upper: int) -> str:
+    return f"{field} >= {literal_at(lower, kind)} AND {field} < {literal_at(upper, kind)}"
+
+
+def _branch(table: PartitionTable, piece: Slice) -> str:
+    """Give the rows of one slice; the line break ends a comment that the query may end with."""
+    columns = ", ".join(
+        f"{_value(table, column, piece)} AS {quoted(column.name)}"
+        for column in table.columns.columns
+    )
+    return f"SELECT {columns} FROM (\n{piece.sql}\n)"
+
+
+def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
+    given, want = table.described.find(column.name), parse_type(column.type)
+    value = cast(quoted(given.name), parse_type(given.type), want) if given else null(want)
+    if column.name.lower() == table.field.lower():
+        return _guarded(value, table, piece)
+    wanted = table.declared.find(column.name)
+    if wanted is not None and not wanted.nullable:
+        told = f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
+        failed = _fail("null-in-required-column", literal(told))
+        return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
+    return value
+
+
+def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
+    """Give the partition field of a row, or fail: NULL is in no partition."""
+    told = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
+    found = f"{told}, coalesce(CAST({value} AS STRING), 'NULL')"
+    inside = _within(value, table.kind, piece.lower, piece.upper)
+    return f"CASE WHEN {inside} THEN {value} ELSE {_fail('row-outside-partition', found)} END"
+
+
+def _fail(code: str, told: str) -> str:
+    """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
+    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {told}))"
+
+
+def check_columns(
+    model_name: str, where: Location | None, declared: Schema, described: Schema
+) -> None:
+    """Hold a query's columns against the declared ones, by name in any letter case; run nothing.
+
+    Raises `output-column-missing`, `output-column-extra`, `output-type-mismatch` (there is no ANSI
+    cast); one error tells every difference. No declared columns: anything fits.
+    """
+    if not declared.columns:
+        return
+    found = _differences(declared, described)
+    if not found:
+        return
+    code, hint = _SAYS[found[0].why]
+    told = [_told(each) for each in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        told.append(f"and {len(found) - _SHOWN} more")
+    raise SchemaError(code, f"{model_name}: {'; '.join(told)}", where=where, hint=hint)
+
+
+_SAYS = {
+    Misfit.MISSING: ("output-column-missing", "select it, or take it out of the schema"),
+    Misfit.EXTRA: ("output-column-extra", "declare it in the schema, or do not select it"),
+    Misfit.UNCASTABLE: ("output-type-mismatch", "convert it in the SELECT, or declare its type"),
+}
+
+
+def _differences(declared: Schema, described: Schema) -> tuple[Difference, ...]:
+    found: list[Difference] = []
+    for column in declared.columns:
+        given = described.find(column.name)
+        if given is None:
+            found.append(Difference(Misfit.MISSING, column.name, want=column.type))
+        else:
+            pair = (parse_type(given.type), parse_type(column.type))
+            found.extend(differences(*pair, column.name))
+    found.extend(
+        Difference(Misfit.EXTRA, column.name, have=column.type)
+        for column in described.columns
+        if declared.find(column.name) is None
+    )
+    order = tuple(Misfit)
+    return tuple(sorted(found, key=lambda each: order.index(each.why)))
+
+
+def _told(each: Difference) -> str:
+    match each.why:
+        case Misfit.MISSING:
+            return f"the query gives no column {each.path!r} ({each.want.upper()})"
+        case Misfit.EXTRA:
+            return f"the schema has no column {each.path!r} ({each.have.upper()})"
+        case Misfit.UNCASTABLE:
+            have, want = each.have.upper(), each.want.upper()
+            return f"column {each.path!r} is {have} in the query and {want} in the schema"

@@ -1,0 +1,116 @@
+"""Steps of a partitioned model that make, change or bring back its table (spec/drift.md §7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.core.facts import TableFacts
+from penstock.core.model import Layout, Model
+from penstock.core.names import literal, quoted
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import Commit
+from penstock.core.types import parse_type, sql_type
+from penstock.strategies.build import listed, table_properties, written
+from penstock.strategies.casting import cast, null
+
+_ANSI = {"spark.sql.ansi.enabled": "true"}
+
+
+def create_empty(
+    model: Model, target: str, columns: Schema, *, location: str = "", replaces: bool = False
+) -> Commit:
+    """Make the table without rows; with `replaces` in the place of one that somebody else made.
+
+    `location` is the table's folder where a catalog must be told.
+    """
+    declared = ", ".join(_declared(model, column) for column in columns.columns)
+    verb = "REPLACE" if replaces else "CREATE"
+    return Commit(f"{verb} TABLE {target} ({declared}) USING delta {_clauses(model, location)}")
+
+
+def rewrite(
+    model: Model, target: str, columns: Schema, facts: TableFacts, *, location: str = ""
+) -> Commit:
+    """Write all rows anew with other types or another layout; a cast that fails commits nothing.
+
+    Columns that the table has and `columns` has not are gone afterwards, and so is NOT NULL, which
+    Delta sets at creation alone: `replace` looks at required columns itself. Rows without a value
+    in a partition field that is a new one belong to no partition and are gone too.
+    """
+    chosen = ", ".join(
+        f"{_moved(facts.schema.find(column.name), column)} AS {quoted(column.name)}"
+        for column in columns.columns
+    )
+    rows = f"SELECT {chosen} FROM {target}"
+    field = model.partition.field if model.partition else ""
+    if field and _field_of(facts) != field.lower():
+        rows = f"SELECT * FROM ({rows}) WHERE {quoted(field)} IS NOT NULL"
+    return Commit(
+        f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)} AS {rows}",
+        _ANSI,
+    )
+
+
+def drop_not_null(target: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Let columns be NULL from now on, all in one commit."""
+    if not names:
+        return ()
+    dropped = ", ".join(f"{quoted(name)} DROP NOT NULL" for name in names)
+    return (f"ALTER TABLE {target} ALTER COLUMN {dropped}",)
+
+
+def restore(target: str, version: int) -> Commit:
+    """Bring rows, columns and layout of a version back; it always makes a commit."""
+    return Commit(f"RESTORE TABLE {target} TO VERSION AS OF {version}")
+
+
+def physical(layout: Layout) -> Layout:
+    """Give the layout that Delta is told: columns to sort by within partitions are no clustering.
+
+    >>> physical(Layout(("date",), ("id",)))
+    Layout(partition_by=('date',), cluster_by=(), properties={})
+    """
+    return replace(layout, cluster_by=()) if layout.partition_by else layout
+
+
+def _clauses(model: Model, location: str) -> str:
+    layout = physical(model.layout)
+    clauses = []
+    if layout.partition_by:
+        clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
+    if layout.cluster_by:
+        clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
+    if model.description:
+        clauses.append(f"COMMENT {literal(model.description)}")
+    if location:
+        clauses.append(f"LOCATION {literal(location)}")
+    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout))})")
+    return " ".join(clauses)
+
+
+def _declared(model: Model, column: Column) -> str:
+    parts = [quoted(column.name), sql_type(parse_type(column.type))]
+    if not column.nullable:
+        parts.append("NOT NULL")
+    told = column.comment or _description(model, column.name)
+    if told:
+        parts.append(f"COMMENT {literal(told)}")
+    return " ".join(parts)
+
+
+def _description(model: Model, name: str) -> str:
+    found = (each.description for each in model.columns if each.name.lower() == name.lower())
+    return next(found, "")
+
+
+def _moved(known: Column | None, column: Column) -> str:
+    """Give a column of the new table from the old one's."""
+    want = parse_type(column.type)
+    if known is None:
+        return null(want)
+    return cast(quoted(known.name), parse_type(known.type), want)
+
+
+def _field_of(facts: TableFacts) -> str:
+    """Give the column that the table's rows are laid out by, in lower case."""
+    return next(iter((*facts.partition_by, *facts.cluster_by)), "").lower()

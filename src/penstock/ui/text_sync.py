@@ -1,0 +1,110 @@
+"""What `sync --dry-run` and `backfill --dry-run` print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from penstock.app.drift_reports import Cascaded, ModelDiff, ModelStatus, SyncPreview
+from penstock.app.reports import RunReport, Step
+from penstock.core.masking import mask
+from penstock.ui.text_diff import sql_diff_text
+from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text
+from penstock.ui.text_plan import blocked_text, cosmetic_lines, nothing_to_do
+from penstock.ui.text_table import count, first_of
+
+SHOWN = 50
+
+
+def sync_text(report: RunReport, *, verbose: bool = False) -> str:
+    """Give what drifted, what comes with it, the plan, changes of SQL, and a total.
+
+    At most 50 models of each, unless `verbose`; that lists every step, too.
+    """
+    plan, preview = report.plan, report.preview or SyncPreview()
+    if plan.is_empty:
+        return "\n".join([*nothing_to_do(plan), *tail(preview)])
+    limit = None if verbose else SHOWN
+    blocks = [
+        _section("Drift detected:", map(_drifted, _with_states(preview.drifted)), limit),
+        _section("Cascade analysis:", map(_cascaded, preview.cascaded), limit),
+        _section(
+            "Execution plan (topological order):", _models(plan.steps, verbose=verbose), limit
+        ),
+        *first_of([diff_block(each) for each in preview.diffs], limit, "changed model"),
+        blocked_text(plan, limit),
+        "\n".join(cosmetic_lines(plan.cosmetic)),
+        "\n".join(_total(report, preview)),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _section(title: str, items: Iterable[str], limit: int | None) -> str:
+    lines = first_of(list(items), limit, "model")
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def _with_states(models: Sequence[ModelStatus]) -> list[ModelStatus]:
+    return [model for model in models if model.states]  # a backfill takes what is current, too
+
+
+def _drifted(model: ModelStatus) -> str:
+    found = [f"{partitions_text(number)} ({state})" for state, number, _ in by_state(model.states)]
+    return f"  {model.model}: {', '.join(found)}"
+
+
+def _cascaded(each: Cascaded) -> str:
+    head = f"  {each.model}: {partitions_text(each.count)} (upstream_changed)"
+    return f"{head}\n    └── depends on: {', '.join(each.after)}"
+
+
+def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
+    by_model: dict[str, list[Step]] = {}
+    for step in steps:
+        by_model.setdefault(step.model, []).append(step)
+    names = max(map(len, by_model), default=0)
+    for number, (model, its) in enumerate(by_model.items(), start=1):
+        total = partitions_text(sum(step.count for step in its))
+        head = f"{number:>3}. {model:<{names}}  ({total}, {count(len(its), 'step')})"
+        notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
+        shown = [f"     {_step(step)}" for step in its] if verbose else []
+        yield "\n".join([head, *shown, *notes])
+
+
+def _step(step: Step) -> str:
+    parts = [ranges_text(step.keys, None), str(step.reason.state)]
+    parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
+    parts += [label(step.version, step.revision)]
+    parts += ["one query for the range"] * (step.is_range and step.count > 1)
+    return "  ".join(parts)
+
+
+def diff_block(found: ModelDiff, context: int = 0) -> str:
+    """Give the changes of one model's SQL and schema, one per pair of texts."""
+    total = partitions_text(sum(diff.count for diff in found.diffs))
+    many = len(found.diffs) > 1
+    blocks = [
+        sql_diff_text(
+            diff, context, f"{diff.version}, {partitions_text(diff.count)}" if many else ""
+        )
+        for diff in found.diffs
+    ]
+    return "\n\n".join([f"{found.model}: {total} will be re-run", *blocks])
+
+
+def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
+    yield f"Total: {partitions_text(sum(step.count for step in report.plan.steps))}"
+    yield from tail(preview)
+
+
+def tail(preview: SyncPreview) -> Iterator[str]:
+    """Say what is left out: by --max-partitions, for want of --cascade, and why."""
+    if preview.remaining:
+        verb = "remains" if preview.remaining == 1 else "remain"
+        yield f"{partitions_text(preview.remaining)} {verb}"
+    if preview.left:
+        total = count(sum(each.count for each in preview.left), "downstream partition")
+        names = [f"{each.model} {each.count:,}" for each in preview.left]
+        shown = ", ".join(first_of(names, SHOWN, "model"))
+        yield (f"{total} would become upstream_changed ({shown}). Run: penstock sync --cascade")
+    for line in preview.lines:
+        yield mask(line)

@@ -1,0 +1,167 @@
+"""Fixture F in a folder of its own, run in this process: files, events, and every command."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fakes.clock import FixedClock
+from fakes.fixture_f import EVENTS, EVENTS_PATH, FIXTURE_F
+from penstock.app.auditing import audit
+from penstock.app.diffing import diff
+from penstock.app.drift_reports import AuditReport, DiffReport, HistoryReport, StatusReport
+from penstock.app.executions import history
+from penstock.app.reports import RunReport
+from penstock.app.request import Range, RollbackRequest, RunRequest, StatusRequest, SyncRequest
+from penstock.app.rolling_back import RollbackReport, rollback
+from penstock.app.run import run
+from penstock.app.shop import Shop
+from penstock.app.status import status
+from penstock.app.syncing import Ask, preview_sync, sync
+from penstock.app.wire import wired
+from penstock.project.load import load_project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MOMENT = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
+DAILY_TABLE = "analytics/daily_user_stats"
+WEEKLY_TABLE = "analytics/weekly_summary"
+MONTHLY_TABLE = "reporting/monthly_report"
+Rows = list[tuple[object, ...]]
+Result = TypeVar("Result")
+
+
+def yes(_: object) -> bool:
+    """Confirm everything."""
+    return True
+
+
+class DriftPlace:
+    """Writes files of a project, runs commands at a fixed time, and reads tables back."""
+
+    def __init__(
+        self,
+        root: Path,
+        spark: SparkSession | None = None,
+        files: Mapping[str, str] = FIXTURE_F,
+        clock: FixedClock | None = None,
+    ) -> None:
+        self.root = root
+        self.spark = spark
+        self.clock = clock or FixedClock(MOMENT)
+        self.write(files)
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write files below the project."""
+        for path, text in files.items():
+            file = self.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace a text of a file, which must hold it."""
+        text = (self.root / path).read_text(encoding="utf-8")
+        assert old in text, f"{path} does not hold {old!r}"
+        (self.root / path).write_text(text.replace(old, new), encoding="utf-8")
+
+    def events(self, rows: tuple[tuple[str | None, str], ...] = EVENTS) -> None:
+        """Append events, one file each; the first ones make the table."""
+        self.sql(
+            f"CREATE TABLE IF NOT EXISTS {self.source} (user_id STRING, created_at TIMESTAMP) "
+            "USING delta"
+        )
+        for user, when in rows:
+            name = "NULL" if user is None else f"'{user}'"
+            self.sql(f"INSERT INTO {self.source} VALUES ({name}, TIMESTAMP '{when}')")
+
+    @property
+    def source(self) -> str:
+        """SQL for raw.events."""
+        return f"delta.`{self.root}/{EVENTS_PATH}`"
+
+    def table(self, path: str) -> str:
+        """Give SQL for a table of the warehouse."""
+        return f"delta.`{self.root}/warehouse/{path}`"
+
+    def sql(self, text: str) -> Rows:
+        """Run SQL as somebody else would: without a step's token."""
+        assert self.spark is not None
+        return [tuple(row) for row in self.spark.newSession().sql(text).collect()]
+
+    def rows(self, path: str) -> list[tuple[str | None, ...]]:
+        """Give a table's rows in order, as texts."""
+        found = self.sql(f"SELECT * FROM {self.table(path)} ORDER BY 1, 2")
+        return [tuple(None if v is None else str(v) for v in row) for row in found]
+
+    def version(self, path: str) -> int:
+        """Give the newest version of a table, -1 without one."""
+        log = self.root / "warehouse" / path / "_delta_log"
+        return max((int(file.stem) for file in log.glob("*.json")), default=-1)
+
+    def shop(self) -> Shop:
+        """Load and wire the project anew, as the next command would."""
+        return wired(load_project(self.root, environ={}), self.clock, self.spark)
+
+    def with_shop(self, use: Callable[[Shop], Result]) -> Result:
+        """Do something with a shop and let go of it; the clock moves on by a second."""
+        self.clock.advance(seconds=1)
+        shop = self.shop()
+        try:
+            return use(shop)
+        finally:
+            shop.close()
+
+    def status(self, *select: str, **asked: Any) -> StatusReport:
+        request = StatusRequest(select=select, **_ranged(asked))
+        return self.with_shop(lambda shop: status(shop, request))
+
+    def states(self, *select: str, **asked: Any) -> dict[str, list[str]]:
+        """Give what `status` says as lines: `sql_changed 2024-12-02..2024-12-16`."""
+        report = self.status(*select, **asked)
+        return {each.model: [_line(state) for state in each.states] for each in report.models}
+
+    def sync(self, *select: str, ask: Ask = yes, **asked: Any) -> RunReport:
+        request = SyncRequest(select=select, **{"threads": 1, **_ranged(asked)})
+        return self.with_shop(lambda shop: sync(shop, request, ask=ask))
+
+    def preview(self, *select: str, **asked: Any) -> RunReport:
+        request = SyncRequest(select=select, dry_run=True, **_ranged(asked))
+        return self.with_shop(lambda shop: preview_sync(shop, request))
+
+    def backfill(self, model: str, first: str, last: str, **asked: Any) -> RunReport:
+        range_ = Range(first, last)
+        request = SyncRequest(backfill=model, range=range_, **{"threads": 1, **asked})
+        return self.with_shop(lambda shop: sync(shop, request))
+
+    def run(self, *select: str, **asked: Any) -> RunReport:
+        request = RunRequest(select=select, **{"threads": 1, **_ranged(asked)})
+        return self.with_shop(lambda shop: run(shop, request))
+
+    def diff(self, *asked: Any) -> DiffReport:
+        return self.with_shop(lambda shop: diff(shop, *asked))
+
+    def history(self, *asked: Any, **more: Any) -> HistoryReport:
+        return self.with_shop(lambda shop: history(shop, *asked, **more))
+
+    def audit(self, **asked: Any) -> AuditReport:
+        return self.with_shop(lambda shop: audit(shop, **asked))
+
+    def rollback(self, model: str, step: str, **asked: Any) -> RollbackReport:
+        request = RollbackRequest(model, step, **asked)
+        return self.with_shop(lambda shop: rollback(shop, request))
+
+
+def _ranged(asked: dict[str, Any]) -> dict[str, Any]:
+    """Take `first`, `last` and `days` as the range that they are."""
+    keys = ("first", "last", "days")
+    given = {key: asked.pop(key) for key in keys if key in asked}
+    return {**asked, **({"range": Range(**given)} if given else {})}
+
+
+def _line(state: Any) -> str:
+    ranges = ",".join(low if low == high else f"{low}..{high}" for low, high in state.ranges)
+    also = f" also {','.join(state.also)}" if state.also else ""
+    return f"{state.state}{' pending' if state.pending else ''} {ranges}{also}"

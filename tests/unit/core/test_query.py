@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import datetime as dt
+
+from penstock.core.names import InputKind, InputName
+from penstock.core.query import Query, at, parameter, parameters, with_parameters
+
+EVENTS = InputName(InputKind.SOURCE, "raw.events")
+TEXT = f"select {parameter('start_date')}, {parameter('run_date')}, {parameter('start_date')}"
+
+
+def test_a_text_tells_its_parameters():
+    assert parameters(TEXT) == {"start_date", "run_date"}
+    assert parameters("select '@start_date'") == frozenset()
+
+
+def test_literals_take_the_place_of_parameters_that_have_a_value():
+    assert with_parameters(TEXT, {"start_date": "5", "end_date": "6"}) == (
+        "select 5, `penstock:param:run_date`, 5"
+    )
+
+
+def test_the_run_date_is_the_utc_date_of_the_run():
+    zone = dt.timezone(dt.timedelta(hours=3))
+
+    text = at(TEXT, dt.datetime(2024, 3, 1, 1, tzinfo=zone))
+
+    assert text == (
+        "select `penstock:param:start_date`, DATE '2024-02-29', `penstock:param:start_date`"
+    )
+
+
+def test_the_shown_text_calls_parameters_as_their_writer_does():
+    text = f"select {parameter('partition_date')} from `penstock:source:raw.events`"
+    query = Query(text, text, "", (EVENTS,))
+
+    assert query.shown({EVENTS: "raw.events"}) == "select @partition_date from raw.events"
