@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
+from string import ascii_letters
 
 from sqlglot.dialects.spark import Spark
 
 _LONG = """acc amount catalog_name created_at day_of events id label mean moved none one part raw
 run_date scalar schema_name side total unique_users user_id value week_start word yes"""
-NAMES = frozenset("abcdefghijklmnopqrstuvwxyz") | frozenset(_LONG.split())
+NAMES = frozenset(ascii_letters) | frozenset(_LONG.split())
 _FORMATS = frozenset({"delta", "parquet"})
 _WORD = re.compile("[A-Za-z_][A-Za-z_0-9]*")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.store_cases import ELSEWHERE, HERE, LEASE, OTHER, OURS
-from fakes.clock import FixedClock
+from fakes.clock import NOON, FixedClock
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint
@@ -125,10 +125,15 @@ OUTCOME = st.builds(
     ).map(tuple),
 )
 REBUILT = st.builds(
-    RebuiltStep,
-    st.builds(lambda i, n: replace(placed(i, f"log-{n}", HERE), step_seq=n), INTENT, STEP_SEQ),
+    lambda intent, number, outcome, ended: RebuiltStep(
+        replace(placed(intent, f"log-{number}", HERE), step_seq=number),
+        replace(outcome, duration_ms=number),
+        ended,
+    ),
+    INTENT,
+    STEP_SEQ,
     OUTCOME,
-    TIME,
+    TIME | st.just(NOON),
 )
 SPANS = st.dictionaries(TEXT, st.none() | st.just(()) | st.just(((0, 5), (8, 9))), max_size=2)
 TOUCHED = st.builds(

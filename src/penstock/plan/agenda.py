@@ -10,7 +10,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, difference, intersection, union
-from penstock.plan.cascade import mapped_to, parents_of
+from penstock.plan.cascade import mapped_to, parents_of, reads_itself
 from penstock.plan.judge import Verdict, states_of
 from penstock.plan.partition_steps import Wanted
 from penstock.plan.resolve import Segment
@@ -66,6 +66,8 @@ def wanted_of(
     everything = union(own, below)
     sure = union(forced, intersection(verdict.drifted, everything))
     after = tuple(name for name in parents_of(project, model) if name in todo)
+    if reads_itself(model):
+        after = (*after, model.name)
     return Wanted(everything, own, sure, after)
 
 
@@ -141,13 +143,10 @@ def migration_of(model: Model, scope: Scope) -> Migration | None:
 
 
 def _mutated(model: Model, verdict: Verdict, wanted: Wanted) -> TableError | None:
-    for piece in verdict.pieces:
-        here = intersection((piece.range,), wanted.partitions)
-        changed = State.SQL_CHANGED in piece.states and piece.segment is not None
-        if not here or not changed or piece.segment is None:
+    for body, made in verdict.mutated:
+        total = count(intersection(made, wanted.partitions))
+        if not total:
             continue
-        body = piece.segment.body
-        total = count(intersection(states_of(verdict, frozenset({State.SQL_CHANGED})), here))
         word = "partition" if total == 1 else "partitions"
         return TableError(
             "source-mutated",

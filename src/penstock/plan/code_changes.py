@@ -18,10 +18,7 @@ def differences(
     if made.version != now.version:
         yield State.VERSION_UPGRADED, f"{made.label} -> {now.label}"
         return
-    same = made.canonical == now.canonical
-    if not same and made.parser != now.parser:
-        same = meaning(made) == now.canonical
-    if not same:
+    if not means_same(made, now, meaning):
         yield State.SQL_CHANGED, ""
     elif made.settings != now.settings:
         yield State.SQL_CHANGED, "its settings changed"
@@ -29,3 +26,10 @@ def differences(
         yield State.CURRENT, ""
     if made.schema and now.schema and made.schema != now.schema:
         yield State.SCHEMA_CHANGED, ""
+
+
+def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
+    """Whether two statements are one in canonical form; another parser's form is made anew."""
+    if made.canonical == now.canonical:
+        return True
+    return made.parser != now.parser and meaning(made) == now.canonical

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from penstock.core.facts import Touched
 from penstock.core.mapping import downstream
-from penstock.core.model import Fingerprint, InputMapping, Model
+from penstock.core.model import Body, Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind
 from penstock.core.partition import Span, overlapping
 from penstock.core.pin import Pin
@@ -27,7 +27,7 @@ from penstock.core.ranges import (
 )
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes
-from penstock.plan.code_changes import differences
+from penstock.plan.code_changes import differences, means_same
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Meaning, State, as_recorded
 
@@ -96,7 +96,7 @@ class Verdict:
     `known` are the due partitions and those on record, `recorded` those with a success.
     `whole` is a state of the table as such, in which nothing of it may run: `unrecorded` or
     `foreign_table`. `relaid` says how the partitions were cut before, where they are cut otherwise
-    now.
+    now. `mutated` is the SQL of an immutable model that is not what its partitions were made by.
     """
 
     model: str
@@ -108,6 +108,7 @@ class Verdict:
     whole: State | None = None
     lines: tuple[str, ...] = ()
     relaid: str = ""
+    mutated: tuple[tuple[Body, Ranges], ...] = ()
 
     @property
     def effective(self) -> Ranges:
@@ -138,7 +139,7 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     done = tuple(run for run in evidence.runs if run.step_seq)
     recorded = merged((run.low, run.high) for run in done)
     target = evidence.target
-    if not evidence.runs and target.there:
+    if target.there and not (evidence.runs and target.ever_ours):
         whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole)
     effective = intersection(known, merged(segment.range for segment in segments))
@@ -147,7 +148,7 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     marks = [
         *_without_segment(difference(known, effective), done, evidence),
         _Mark(difference(effective, tried), State.NEVER_RUN),
-        _Mark(intersection(failed, effective), State.FAILED),
+        _Mark(failed, State.FAILED),
         *_of_target(model, done, evidence),
     ]
     code = list(_of_code(done, segments, evidence))
@@ -155,8 +156,16 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     cosmetic = sum(count(mark.ranges) for mark in code if mark.state is State.CURRENT)
     marks += _of_inputs(model, done, segments, evidence, changes)
     pieces = tuple(_pieces(marks, segments, known))
-    lines = _lines(model, known, target)
-    return Verdict(model.name, known, segments, pieces, recorded, cosmetic, lines=lines)
+    return Verdict(
+        model.name,
+        known,
+        segments,
+        pieces,
+        recorded,
+        cosmetic,
+        lines=_lines(model, known, target),
+        mutated=tuple(_mutated(done, evidence, model)) if model.immutable else (),
+    )
 
 
 def _without_segment(
@@ -184,13 +193,19 @@ def _of_target(model: Model, done: tuple[PartitionRun, ...], evidence: Evidence)
         if run.settled_version is None:
             yield _Mark(here, State.MISSING, "its rows are gone")
             continue
-        if held is not None and run.holds_rows:
-            yield _Mark(difference(here, held), State.MISSING, "its rows are gone")
-        for commit in target.foreign:
-            if commit.version > run.settled_version:
-                spans = commit.spans.get(model.partition.field) if model.partition else None
-                touched = here if spans is None else intersection(here, overlapping(grid, spans))
-                yield _Mark(touched, State.TAMPERED, told(commit))
+        since = [commit for commit in target.foreign if commit.version > run.settled_version]
+        tampered = [_Mark(_touched(model, c, here), State.TAMPERED, told(c)) for c in since]
+        yield from tampered
+        if held is None or not run.holds_rows:
+            continue
+        unseen = target.gap is not None and target.gap[1] > run.settled_version
+        suspect = here if unseen else merged(each for mark in tampered for each in mark.ranges)
+        yield _Mark(difference(suspect, held), State.MISSING, "its rows are gone")
+
+
+def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
+    spans = commit.spans.get(model.partition.field) if model.partition else None
+    return here if spans is None else intersection(here, overlapping(model.grid, spans))
 
 
 def told(commit: Touched) -> str:
@@ -218,6 +233,22 @@ def _of_code(
                 known[key] = tuple(differences(made, segment.body.fingerprint, evidence.meaning))
             for state, because in known[key]:
                 yield _Mark(here, state, because)
+
+
+def _mutated(
+    done: tuple[PartitionRun, ...], evidence: Evidence, model: Model
+) -> Iterator[tuple[Body, Ranges]]:
+    """Find SQL that made some partitions and is another now under the same number."""
+    for body in (body for version in model.versions for body in version.bodies):
+        now = body.fingerprint
+        made = ((run, evidence.marks[run.fingerprint]) for run in done)
+        found = merged(
+            (run.low, run.high)
+            for run, mark in made
+            if mark.label == now.label and not means_same(mark, now, evidence.meaning)
+        )
+        if found:
+            yield body, found
 
 
 def _of_inputs(
@@ -250,7 +281,6 @@ def _state_of(mapping: InputMapping) -> State:
 
 
 _ORDER = {state: number for number, state in enumerate(State)}
-_HIDDEN_BY_VERSION = (State.SQL_CHANGED, State.SCHEMA_CHANGED)
 
 
 def _pieces(marks: list[_Mark], segments: tuple[Segment, ...], known: Ranges) -> Iterator[Piece]:

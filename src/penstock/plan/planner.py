@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.graph import ordered
 from penstock.core.model import Model, window_settings
-from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.records import ModelRecord
 from penstock.plan.agenda import Scope, migration_of, refusal, wanted_of
 from penstock.plan.cascade import WHOLE, reads_itself
+from penstock.plan.code_changes import means_same
 from penstock.plan.drift import drift
 from penstock.plan.history import history_refusal, must_look, not_delta
 from penstock.plan.layout import LayoutChange, layout_change
+from penstock.plan.obstacles import obstacle, table_refusal, upstream_models
 from penstock.plan.partition_steps import limited, linked, partition_steps
 from penstock.plan.values import (
     Blocked,
@@ -81,6 +82,7 @@ class _Planner:
     waiting_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
     todo: dict[str, Ranges] = field(default_factory=dict)
     parallel: set[str] = field(default_factory=set)
+    unborn: set[str] = field(default_factory=set)
 
     def consider(self, model: Model) -> None:
         if model.partition is not None:
@@ -99,7 +101,7 @@ class _Planner:
                 self.current.append(name)
             return
         error = refusal(model, wanted, self.scope, self.options)
-        error = error or _obstacle(self.project, model, self._built_now(), self.records, self.now)
+        error = error or obstacle(self.project, model, self._built_now(), self.records, self.now)
         if error is not None:
             self.blocked.append(Blocked(name, error))
             self.waiting_on[name] = (name,)
@@ -128,6 +130,9 @@ class _Planner:
         if model.is_snapshot:
             return
         reason = drift(self.project, model, self.records, self.now)
+        if reason.state is State.NOT_EFFECTIVE:
+            self._postpone(model, reason)
+            return
         waits = _waits(model, self.waiting_on)
         drifted = reason.state is not State.CURRENT and reason.drift
         states = self.scope.states
@@ -142,8 +147,8 @@ class _Planner:
             if name in self.selected and not drifted:
                 self._leave(model, waits)
             return
-        error = _obstacle(self.project, model, self._built_now(), self.records, self.now)
-        error = error or self._refusal(model, reason) or self._mutated(model, reason)
+        error = obstacle(self.project, model, self._built_now(), self.records, self.now)
+        error = error or self._refusal(model, reason) or self._mutated(model)
         if error is not None:
             self.blocked.append(Blocked(name, error))
             self.waiting_on[name] = (name,)
@@ -163,9 +168,20 @@ class _Planner:
         self.todo[name] = WHOLE
         self.waiting_on[name] = (name,)
 
-    def _mutated(self, model: Model, reason: Reason) -> PenstockError | None:
-        changed = State.SQL_CHANGED in (reason.state, *reason.also)
-        if not model.immutable or not changed or self.options.allow_source_mutation:
+    def _postpone(self, model: Model, reason: Reason) -> None:
+        """Leave out a model whose first version is still to come; what reads it cannot be built."""
+        self.unborn.add(model.name)
+        if model.name in self.selected:
+            self.notes.append(f"{model.name}: {reason}")
+
+    def _mutated(self, model: Model) -> PenstockError | None:
+        """Refuse other SQL under the number of that which built the rows."""
+        record = self.records.get(model.name)
+        made = record.fingerprint if record else None
+        if not model.immutable or self.options.allow_source_mutation or made is None:
+            return None
+        now = model.fingerprint
+        if made.label != now.label or means_same(made, now, self.now.meaning):
             return None
         return TableError(
             "source-mutated",
@@ -175,14 +191,17 @@ class _Planner:
         )
 
     def _built_now(self) -> frozenset[str]:
-        """Name the models that an upstream may be built by this plan or be there already."""
-        return self.selected | frozenset(self.todo)
+        """Name the models that this plan builds, or leaves as they are."""
+        return (self.selected | frozenset(self.todo)) - self.unborn
 
     def _consider_table(self, model: Model) -> None:
         name = model.name
         reason = drift(self.project, model, self.records, self.now)
-        error = _obstacle(self.project, model, self.selected, self.records, self.now)
-        error = error or self._refusal(model, reason) or self._mutated(model, reason)
+        if reason.state is State.NOT_EFFECTIVE:
+            self._postpone(model, reason)
+            return
+        error = obstacle(self.project, model, self._built_now(), self.records, self.now)
+        error = error or self._refusal(model, reason) or self._mutated(model)
         if error is not None:
             self.blocked.append(Blocked(name, error))
             self.waiting_on[name] = (name,)
@@ -211,7 +230,7 @@ class _Planner:
         if reason.state is State.FOREIGN_TABLE and model.is_snapshot:
             seen = self.now.targets.get(model.name, Observed())
             return history_refusal(model, seen, self.records.get(model.name), reason, self.now)
-        error = _refusal(model, reason, self.options)
+        error = table_refusal(model, reason, self.options)
         if error is not None or not model.is_snapshot:
             return error
         seen = self.now.targets.get(model.name, Observed())
@@ -234,12 +253,6 @@ class _Planner:
         self.current.append(name)
         if _is_cosmetic(model, record):
             self.cosmetic.append(name)
-
-
-def upstream_models(model: Model) -> tuple[str, ...]:
-    """Give the models and seeds that a model reads or declares to depend on, sorted."""
-    read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
-    return tuple(sorted((read | set(model.depends_on)) - {model.name}))
 
 
 def _waits(model: Model, waiting_on: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -309,77 +322,6 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _obstacle(
-    project: Project, model: Model, selected: Collection[str], records: Records, now: Now
-) -> PenstockError | None:
-    """Find what keeps a model from being planned: a lost source, an upstream never built."""
-    for name in _sources_below(project, model):
-        if name in now.broken:
-            return now.broken[name]
-    for name in upstream_models(model):
-        record = records.get(name)
-        if name in selected or (record is not None and record.succeeded_once):
-            continue
-        if name in project.seeds:
-            return TableError(
-                "seed-not-loaded",
-                f"{model.name} reads the seed {name}, which was never loaded",
-                where=model.where,
-                hint="run: penstock seed",
-            )
-        return _not_built(model, project.models[name])
-    return None
-
-
-def _not_built(model: Model, upstream: Model) -> TableError:
-    if upstream.is_snapshot:
-        return TableError(
-            "snapshot-not-built",
-            f"model {model.name!r} reads snapshot {upstream.name!r}, which has no table yet",
-            where=model.where,
-            hint=f"penstock snapshot run --select {upstream.name}",
-        )
-    wanted = upstream.name if model.is_snapshot else f"+{model.name}"
-    return TableError(
-        "upstream-not-built",
-        f"{model.name} reads {upstream.name}, which was never built",
-        where=model.where,
-        hint=f"run: penstock run --select {wanted}",
-    )
-
-
-def _sources_below(project: Project, model: Model) -> list[str]:
-    found: list[str] = []
-    waiting = list(model.inputs)
-    while waiting:
-        name = waiting.pop()
-        if name.kind is InputKind.SOURCE:
-            found.append(name.name)
-        inner = project.models.get(name.name)
-        if name.kind is InputKind.MODEL and inner is not None and inner.is_view:
-            waiting.extend(inner.inputs)
-    return sorted(found)
-
-
-def _refusal(model: Model, reason: Reason, options: Options) -> PenstockError | None:
-    """States in which nothing of the model may run."""
-    if reason.state is State.UNRECORDED:
-        return TableError(
-            "unrecorded",
-            f"{model.table} was built by penstock, but the state store does not know it",
-            where=model.where,
-            hint="restore the records from the tables' logs: penstock state rebuild",
-        )
-    if reason.state is State.FOREIGN_TABLE and not options.adopt:
-        return TableError(
-            "foreign-table",
-            f"{model.table} exists and was not built by penstock",
-            where=model.where,
-            hint=f"to take it over: penstock run --select {model.name} --adopt",
-        )
-    return None
-
-
 def _is_cosmetic(model: Model, record: ModelRecord) -> bool:
     return record.fingerprint is not None and record.fingerprint.sql != model.fingerprint.sql
 
@@ -392,3 +334,6 @@ def check_adopt(selected: Sequence[str], options: Options) -> None:
             f"--adopt takes over one table at a time; {len(selected)} models are selected",
             hint="name it: --select MODEL --adopt",
         )
+
+
+__all__ = ["NO_PARTITIONS", "Records", "check_adopt", "plan", "upstream_models"]

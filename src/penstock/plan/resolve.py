@@ -134,8 +134,10 @@ def _pieces(grid: Grid, version: Version, piece: Range, run_date: dt.date) -> It
     timed = grid.grain not in (Grain.RANGE, Grain.WHOLE)
     cuts = {first_from(grid, r.backfill_since) for r in known if r.backfill_since and timed}
     bounds = [low, *sorted(cut for cut in cuts if low < cut <= high), high + 1]
-    for first, after in pairwise(bounds):
-        yield Segment(first, after - 1, version, _body(grid, version, known, first))
+    bodies = [_body(grid, version, known, first) for first in bounds[:-1]]
+    starts = [at for at, body in enumerate(bodies) if not at or body is not bodies[at - 1]]
+    for at, end in pairwise([*starts, len(bodies)]):
+        yield Segment(bounds[at], bounds[end] - 1, version, bodies[at])
 
 
 def _body(grid: Grid, version: Version, known: list[Body], number: int) -> Body:

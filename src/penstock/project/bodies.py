@@ -112,7 +112,7 @@ def parameter_findings(
             "name a partition field, or write @run_date",
         )
         for hole in used
-        if hole.names[0] != "run_date"
+        if f"@{hole.names[0]}" in _OF_PARTITIONS
     ]
     return list(dict.fromkeys(found))
 

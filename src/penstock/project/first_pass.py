@@ -57,7 +57,8 @@ class FirstPass:
 
     def filled(self, path: str) -> Plain:
         """Give whatever a YAML file holds with the environment's values filled in."""
-        return fill_environment(self.yaml_file(path).tree, self.environ).tree
+        file = self.yaml_file(path)
+        return fill_environment(file.tree, self.environ).tree if file.reads else file.tree
 
     def has(self, path: str) -> bool:
         """Whether there is such a file in the project."""

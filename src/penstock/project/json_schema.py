@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from penstock.project.shapes import ModelsFileShape, ProjectShape
+from penstock.project.versioned.editor_schema import versioned_schema
 
 
 def json_schemas() -> Mapping[str, str]:
@@ -21,4 +22,5 @@ def json_schemas() -> Mapping[str, str]:
     return {
         "models.schema.json": json.dumps(models, indent=2, sort_keys=True) + "\n",
         "penstock.schema.json": json.dumps(project, indent=2, sort_keys=True) + "\n",
+        "versioned.schema.json": json.dumps(versioned_schema(), indent=2, sort_keys=True) + "\n",
     }

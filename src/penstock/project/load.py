@@ -65,7 +65,7 @@ def load(request: LoadRequest) -> Project:
     first.save()
     findings += filter(None, [check_name("project", settings.name, document.place("name"))])
     findings += document.misfits
-    everything = sorted({*first.findings, *found.findings, *findings})
+    everything = sorted({*first.findings, *findings})
     if document.tree is None:
         everything = [finding for finding in everything if finding.code != "missing-var"]
     if any(finding.is_error for finding in everything):
@@ -102,4 +102,5 @@ def _read(
     sql_files = first.sql_files(contents, found.macros, surroundings)
     files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache)
     project, findings = assemble(request.root, settings, files)
-    return project, [*misfits, *gathered.findings, *findings]
+    strays = [f for f in found.findings if f.where.path not in gathered.parts]
+    return project, [*strays, *misfits, *gathered.findings, *findings]

@@ -25,7 +25,7 @@ Cut = tuple[int, int, Hole]
 
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
-    """Give every known parameter of a query with its place.
+    """Give every parameter of a query with its place, unknown names too.
 
     >>> from penstock.project.canonical import tokens_of
     >>> text = "select @run_date, '@run_date'"
@@ -34,8 +34,7 @@ def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
     """
     for start, end in _spots(text, tokens):
         name = text[start + 1 : end]
-        if name in PARAMETERS:
-            yield start, end, Hole(HoleKind.PARAM, (name,), _line(text, start), qualifies=True)
+        yield start, end, Hole(HoleKind.PARAM, (name,), _line(text, start), qualifies=True)
 
 
 def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:

@@ -20,8 +20,8 @@ REFERENCE = "\0ref"
 """The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
 MERGE = "\0<<"
 """The key under which a mapping holds the references that it merges."""
-VERSIONED = frozenset({"versions", "destination"})
-"""A YAML file with one of these keys is a versioned model."""
+VERSIONED = frozenset({"versions", "destination", MERGE})
+"""A YAML file with one of these keys is a versioned model: only such a file merges others."""
 
 
 class HoleKind(StrEnum):
@@ -136,7 +136,7 @@ class YamlFile:
     @property
     def is_versioned(self) -> bool:
         """Whether it says what a versioned model says."""
-        return isinstance(self.tree, Mapping) and not VERSIONED.isdisjoint(self.tree)
+        return is_versioned(self.tree)
 
     def place(self, *path: str | int) -> Location:
         """Give where a node stands, or the nearest node around it."""
@@ -152,6 +152,11 @@ class YamlFile:
         """Give where the key of a setting stands, or the nearest node around it."""
         found = self.keys.get(place_key(tuple(path)))
         return Location(self.path, *found) if found else self.place(*path)
+
+
+def is_versioned(tree: Plain) -> bool:
+    """Whether the tree of a file is that of a versioned model."""
+    return isinstance(tree, Mapping) and not VERSIONED.isdisjoint(tree)
 
 
 def place_key(path: Path) -> str:
@@ -209,7 +214,7 @@ def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
 def write_yaml(file: YamlFile) -> list[Any]:
     """Give a JSON form that `read_yaml` reads back equal."""
     found = [_write_findings(file.findings), _write_findings(file.misfits)]
-    return [file.tree, dict(file.places), dict(file.keys), *found]
+    return [file.tree, _write_places(file.places), _write_places(file.keys), *found]
 
 
 def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFile:
@@ -219,8 +224,19 @@ def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFil
     return YamlFile(path, tree, _read_places(places), _read_places(keys), *found)
 
 
-def _read_places(places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, int]]:
-    return {key: (int(line), int(column)) for key, (line, column) in places.items()}
+def _write_places(places: Mapping[str, tuple[int, int]]) -> list[Any]:
+    lines, columns = (
+        [line for line, _ in places.values()],
+        [column for _, column in places.values()],
+    )
+    return [list(places), lines, columns]
+
+
+def _read_places(places: Sequence[Sequence[Any]]) -> dict[str, tuple[int, int]]:
+    names, lines, columns = places
+    if not isinstance(sum(lines) + sum(columns), int):  # one look at all: there are many
+        raise ValueError("a place is no number")  # noqa: TRY004  damage is a ValueError
+    return dict(zip(names, zip(lines, columns, strict=True), strict=True))
 
 
 def _read_branch(

@@ -9,18 +9,24 @@ from penstock.core.query import Query
 from penstock.project.book import Book
 from penstock.project.link import Reader, link
 from penstock.project.mentions import NotAQueryError, read_branch
+from penstock.project.parsed import HoleKind
 
 
 def parse_user_query(project: Project, sql: str) -> Query:
     """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
 
-    Other tables are external. Raises `UsageError` `not-a-query`.
+    Other tables are external. Raises `UsageError` `not-a-query`, or `parameter-without-partition`:
+    nobody gives a typed query the values of parameters.
     """
     try:
         branch, _ = read_branch(sql, ())
     except NotAQueryError as error:
         sentence = error.sentence.replace("a model is one query", "one query is expected")
         raise UsageError("not-a-query", sentence, hint='penstock query "select …"') from error
+    asked = next((hole.names[0] for hole in branch.holes if hole.kind is HoleKind.PARAM), "")
+    if asked:
+        sentence = f"@{asked} has no value here"
+        raise UsageError("parameter-without-partition", sentence, hint="write the value itself")
     return link([branch], book_of(project), Reader("query")).query
 
 

@@ -9,7 +9,7 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.documents import Document, read_document
 from penstock.project.environment import fill_environment
 from penstock.project.lifted import lift
-from penstock.project.parsed import MERGE, REFERENCE, VERSIONED, YamlFile, place_key
+from penstock.project.parsed import MERGE, REFERENCE, YamlFile, is_versioned, place_key
 from penstock.project.shape_findings import shape_findings
 from penstock.project.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
 from penstock.project.surroundings import Surroundings
@@ -46,7 +46,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     is_described = path == PROJECT_FILE or _is_described(tree)
     if is_described:
         tree = _without_references(tree)
-    if tree is not None and not _is_versioned(tree):
+    if tree is not None and not is_versioned(tree):
         unset = {at for at, _ in filled.missing}
         found = _check(document, _without_references(filled.tree))
         misfits = [f for f in found if not _concerns(f, document, unset)]
@@ -66,14 +66,10 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     )
 
 
-def _is_versioned(tree: Plain) -> bool:
-    return isinstance(tree, dict) and not VERSIONED.isdisjoint(tree)
-
-
 def _is_described(tree: Plain) -> bool:
     """Whether a file describes models, sources or seeds, so that few places are kept."""
     known = {"models", "snapshots", "sources", "seeds"}
-    return isinstance(tree, dict) and not _is_versioned(tree) and not known.isdisjoint(tree)
+    return isinstance(tree, dict) and not is_versioned(tree) and not known.isdisjoint(tree)
 
 
 def _without_references(tree: Plain) -> Plain:

@@ -46,6 +46,7 @@ class MemoryPartitionRecords:
                 steps=len(pins),
                 last_step_seq=records[name].last_step_seq,
                 executed_at=records[name].executed_at,
+                grid=picture.grid,
             )
         return result
 

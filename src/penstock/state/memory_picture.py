@@ -145,7 +145,7 @@ class Picture:
         ]
         return {past.ord: past for past in sorted(found, key=lambda p: p.execution.step_seq)}
 
-    def written_since(self, step: MemoryStep) -> Ranges:
+    def written_since(self, step: MemoryStep, *, is_ours: bool) -> Ranges:
         """Give the partitions that steps from `restores` on have written, those it names too."""
         first, seq = step.intent.restores, step.intent.step_seq
         undone = [
@@ -154,7 +154,7 @@ class Picture:
             if first <= other.intent.step_seq < seq and other.outcome is not None
         ]
         if any(other.intent.kind in REMAKES for other in undone):
-            found = {*self.rows, *self.restored(step)}
+            found = {*(self.rows if is_ours else ()), *self.restored(step)}
         else:
             found = {
                 past.ord

@@ -179,7 +179,7 @@ def _build(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: boo
 
 
 def _roll_back(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
-    ords, before = picture.written_since(step), picture.restored(step)
+    ords, before = picture.written_since(step, is_ours=is_ours), picture.restored(step)
     written = RowsByPartition(outcome, ords)
     for each, key in keys_of(step, ords).items():
         past = before.get(each)

@@ -106,6 +106,7 @@ def heads() -> Select[Any]:
         select(
             models.c.id.label("model_id"),
             models.c.name,
+            models.c.grid,
             last.c.status,
             last.c.step_seq.label("last_step_seq"),
             done.c.id.label("step"),

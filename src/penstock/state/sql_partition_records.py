@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, select
 
 from penstock.core.model import Fingerprint
+from penstock.core.partition import read_grid
 from penstock.core.pin import Pin
 from penstock.core.records import (
     LeastPin,
@@ -47,6 +48,7 @@ class SqlPartitionRecords:
                     steps=counts.get(row.model_id, 0),
                     last_step_seq=row.last_step_seq,
                     executed_at=row.ended,
+                    grid=read_grid(row.grid),
                 )
                 for row in connection.execute(heads().order_by(models.c.name))
             }

@@ -78,7 +78,7 @@ def _rewrite(ending: Ending, outcome: Outcome) -> None:
 
 
 def _roll_back(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
-    ords = written_since(ending)
+    ords = written_since(ending, is_ours=is_ours)
     keys, written, before = _keys(ending, ords), RowsByPartition(outcome, ords), restored(ending)
     marks = {each: number_in(before.get(each, {}), "fingerprint_id") for each in keys}
     told = [Told(each, keys[each], *written.of(each), mark=marks[each]) for each in keys]

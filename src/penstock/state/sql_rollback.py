@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import exists, or_, select, update
+from sqlalchemy import exists, literal, or_, select, update
 
 from penstock.core.partition import write_grid
 from penstock.core.ranges import Ranges, of_numbers, union
@@ -67,10 +67,11 @@ def number_in(cells: Cells, name: str) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def written_since(ending: Ending) -> Ranges:
+def written_since(ending: Ending, *, is_ours: bool) -> Ranges:
     """Give the partitions that steps from `restores` on have written, those it names included.
 
-    A step that made or rewrote the table has written all.
+    A step that made or rewrote the table has written all, those on record too if the records are
+    of the rollback's grid.
     """
     state, history = partition_state.c, execution_history.c
     undone = (
@@ -82,7 +83,7 @@ def written_since(ending: Ending) -> Ranges:
     remakes = steps.c.kind.in_([str(kind) for kind in REMAKES])
     remade = ending.connection.scalar(select(exists().where(*undone, remakes)))
     query = (
-        select(state.ord).where(state.model_id == ending.model)
+        select(state.ord).where(state.model_id == ending.model, literal(is_ours))
         if remade
         else select(history.ord)
         .join(steps, steps.c.step_seq == history.step_seq)

@@ -1,27 +1,37 @@
-"""Fixture F: built, edited, repaired by a cascade; one table state after the other."""
+"""Fixture F built, edited and repaired: the seed's own story (spec/drift.md §12)."""
 
-from fakes.drift_place import DAILY_TABLE, MONTHLY_TABLE, WEEKLY_TABLE, DriftPlace
+from fakes.drift_place import DAILY_TABLE, MONTHLY_TABLE, WEEKLY_TABLE
 from fakes.fixture_f import EDIT_E
 
 
-def test_the_story(tmp_path, spark):
-    place = DriftPlace(tmp_path, spark)
-    place.events()
+def test_DP3_the_first_sync_builds_every_version_of_every_model(synced):
+    assert synced.rows(DAILY_TABLE) == [
+        ("2024-11-28", "1", None),
+        ("2024-12-02", "2", "3"),
+        ("2024-12-03", "1", "2"),
+        ("2024-12-09", "1", "1"),
+    ]
+    assert synced.rows(WEEKLY_TABLE) == [("2024-11-25", "1"), ("2024-12-02", "3"), ("2024-12-09", "1")]
+    assert synced.rows(MONTHLY_TABLE) == [("2024-11-01", "1"), ("2024-12-01", "4")]
 
-    report = place.sync()
-    for r in report.results:
-        print(r.name, r.status, r.partitions, r.error, r.rows)
-    print(place.rows(DAILY_TABLE), place.rows(WEEKLY_TABLE), place.rows(MONTHLY_TABLE))
-    print(place.states())
-    place.write(EDIT_E)
-    print(place.states())
-    preview = place.preview(cascade=True)
-    for s in preview.plan.steps:
-        print(s.key, s.keys, s.reason, s.trigger, s.upstream)
-    print(preview.preview)
-    report = place.sync(cascade=True)
-    for r in report.results:
-        print(r.name, r.status, r.partitions, r.error, r.rows)
-    print(place.rows(DAILY_TABLE), place.rows(WEEKLY_TABLE), place.rows(MONTHLY_TABLE))
-    print(place.states())
-    assert 0
+
+def test_DC2_a_cascade_repairs_what_an_edit_made_stale(synced):
+    synced.write(EDIT_E)
+
+    report = synced.sync(cascade=True)
+
+    assert [(r.name, r.status, r.trigger) for r in report.results] == [
+        ("daily_user_stats", "success", "sync"),
+        ("weekly_summary", "success", "cascade"),
+        ("weekly_summary", "success", "cascade"),
+        ("weekly_summary", "unchanged", "cascade"),
+        ("monthly_report", "success", "cascade"),
+    ]
+    assert synced.rows(DAILY_TABLE)[1:] == [
+        ("2024-12-02", "3", "3"),
+        ("2024-12-03", "2", "2"),
+        ("2024-12-09", "1", "1"),
+    ]
+    assert synced.rows(WEEKLY_TABLE) == [("2024-11-25", "1"), ("2024-12-02", "5"), ("2024-12-09", "1")]
+    assert synced.rows(MONTHLY_TABLE) == [("2024-11-01", "1"), ("2024-12-01", "6")]
+    assert synced.states() == {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import bound, live
+from penstock.project import canonical_sql
 
 S = InputName(InputKind.MODEL, "s")
 SNAPSHOT = (
@@ -157,3 +158,10 @@ def test_H132_what_is_no_table_or_no_time_is_a_finding(findings, call, finding):
     files = {"models/s.sql": SNAPSHOT, "models/m.sql": f"select *\nfrom {{{{ {call} }}}} a"}
 
     assert findings(files)[0] == f"models/m.sql:2: error: {finding}"
+
+
+def test_the_meaning_is_that_of_the_stored_text(reader):
+    project = reader("select * from {{ as_of(ref('s'), '2024-05-15') }} a")
+    model = project.models["m"]
+
+    assert model.query.canonical == canonical_sql(project.shown_sql(model))

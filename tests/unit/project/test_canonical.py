@@ -35,6 +35,61 @@ EQUAL = [
         "SELECT SUM(a) OVER (ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
     ),
     ("from t select a", "select a from t"),
+    ("select `my_udf`(a) from t", "select my_udf(a) from t"),
+    ("select c.s.my_udf(a) from t", "select c.s.My_Udf(a) from t"),
+    ("select transform(a, x -> upper(x)) from t", "select transform(a, `x` -> Upper(`x`)) from t"),
+    ("select a from `c.s.t`", "select a from c.s.t"),
+    ("select `s.t`.a.b from s.t", "select s.t.a.b from s.t"),
+    ("select /*+ broadcast(u) */ * from t, u", "select /*+  BROADCAST( u ) */ * from t, u"),
+    ("select @run_date -- now", "SELECT @run_date"),
+]
+
+# One operator or function with two names, to the parser and to Spark.
+SPELLINGS = [
+    ("a <=> b", "a is not distinct from b"),
+    ("a % b", "mod(a, b)"),
+    ("a rlike b", "regexp_like(a, b)"),
+    ("a << 1", "shiftleft(a, 1)"),
+    ("array_agg(a)", "collect_list(a)"),
+    ("array_size(a)", "size(a)"),  # NULL of NULL, both, in Spark's ANSI mode
+    ("approx_percentile(a, b)", "percentile_approx(a, b)"),
+    ("cast(a as timestamp)", "to_timestamp(a)"),
+    ("cast(a as timestamp)", "timestamp(a)"),
+    ("cast(a as date)", "date(a)"),
+    ("cast(a as int)", "int(a)"),
+    ("date '2024-01-01'", "cast('2024-01-01' as date)"),
+    ("ceil(a)", "ceiling(a)"),
+    ("char(a)", "chr(a)"),
+    ("current_date", "current_date()"),
+    ("current_date", "curdate()"),
+    ("date_add(a, 1)", "dateadd(a, 1)"),
+    ("date_sub(a, 1)", "date_add(a, 1 * -1)"),
+    ("date_trunc('week', a)", "date_trunc('WEEK', a)"),
+    ("datediff(a, b)", "date_diff(a, b)"),
+    ("first(a) ignore nulls", "first(a, true)"),
+    ("length(a)", "len(a)"),
+    ("length(a)", "char_length(a)"),
+    ("length(a)", "character_length(a)"),
+    ("listagg(a, ',')", "string_agg(a, ',')"),
+    ("ln(a)", "log(a)"),
+    ("locate(a, b)", "position(a, b)"),
+    ("locate(a, b)", "charindex(a, b)"),
+    ("locate(a, b)", "instr(b, a)"),
+    ("log(10, a)", "log10(a)"),
+    ("lower(a)", "lcase(a)"),
+    ("named_struct('x', a)", "struct(a as x)"),
+    ("power(a, 2)", "pow(a, 2)"),
+    ("rand(1)", "random(1)"),
+    ("reduce(a, 0, (x, y) -> x + y)", "aggregate(a, 0, (x, y) -> x + y)"),
+    ("rtrim(a)", "trim(trailing from a)"),
+    ("sha(a)", "sha1(a)"),
+    ("sign(a)", "signum(a)"),
+    ("substring(a, 1, 2)", "substring(a from 1 for 2)"),
+    ("trunc(a, 'month')", "trunc(a, 'MONTH')"),
+    ("unix_timestamp(a)", "unix_timestamp(a, 'yyyy-MM-dd HH:mm:ss')"),
+    ("upper(a)", "ucase(a)"),
+    ("variance(a)", "var_samp(a)"),
+    ("1L", "cast(1 as bigint)"),
 ]
 
 DIFFERENT = [
@@ -78,6 +133,23 @@ DIFFERENT = [
     ("select X'1A'", "select X'1B'"),
     ("select :a", "select :b"),
     ("select explode(a) from t", "select explode_outer(a) from t"),
+    ("select to_date(a, 'yyyy-MM-dd') from t", "select to_date(a) from t"),
+    ("select to_date(a, 'yyyy-MM-dd') from t", "select to_date(a, 'yyyy-MM-dd HH:mm:ss') from t"),
+    ("select datediff(to_date(a, 'yyyy-MM-dd'), b)", "select datediff(to_date(a), b)"),
+    ("select parse_json(a) from t", "select a from t"),
+    ("select listagg(a) from t", "select listagg(a, ',') from t"),
+    (
+        "select percentile_cont(0.5) within group (order by a) from t",
+        "select percentile_disc(0.5) within group (order by a) from t",
+    ),
+    (
+        "select percentile_cont(0.5) within group (order by a) from t",
+        "select percentile_cont(0.5) within group (order by a desc) from t",
+    ),
+    ("select @partition_date", "select '@partition_date'"),
+    ("select @partition_date", "select `@partition_date`"),
+    ("select transform(a, x -> upper(x)) from t", "select transform(a, x -> upper(X)) from t"),
+    ("select my_udf(a) from t", "select my_udg(a) from t"),
 ]
 
 
@@ -85,6 +157,12 @@ DIFFERENT = [
 def test_what_means_the_same_is_the_same(one, other):
     assert canonical_sql(one) is not None
     assert canonical_sql(one) == canonical_sql(other)
+
+
+@pytest.mark.parametrize(("one", "other"), SPELLINGS)
+def test_spellings_that_the_parser_holds_to_be_one(one, other):
+    assert canonical_sql(f"select {one} from t") == canonical_sql(f"select {other} from t")
+    assert canonical_sql(f"select {one} from t") is not None
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)

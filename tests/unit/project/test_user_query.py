@@ -49,7 +49,11 @@ def test_only_queries_are_asked(load):
 def test_editors_get_a_schema_of_each_file():
     schemas = {name: json.loads(text) for name, text in json_schemas().items()}
 
-    assert sorted(schemas) == ["models.schema.json", "penstock.schema.json"]
+    assert sorted(schemas) == [
+        "models.schema.json",
+        "penstock.schema.json",
+        "versioned.schema.json",
+    ]
     assert sorted(schemas["models.schema.json"]["properties"]) == [
         "models",
         "seeds",
@@ -59,3 +63,10 @@ def test_editors_get_a_schema_of_each_file():
     ]
     assert schemas["penstock.schema.json"]["additionalProperties"] is False
     assert "patternProperties" in schemas["penstock.schema.json"]["$defs"]["DefaultsShape"]
+
+
+def test_a_typed_query_has_no_parameters(load):
+    with pytest.raises(UsageError, match="@run_date has no value here") as caught:
+        parse_user_query(load(FILES), "select @run_date")
+
+    assert caught.value.code == "parameter-without-partition"

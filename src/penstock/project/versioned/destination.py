@@ -10,16 +10,17 @@ from penstock.project.versioned.nodes import Node
 from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
 
 ALIASES = {"schema": "dataset", "name": "table"}
-_KEYS = Keys(("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), ALIASES)
+KEYS = Keys(("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), ALIASES)
 _BOUNDS = ("start", "end", "interval")
-_PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
+PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
 _MOST = 4
+LAYOUTS = ("auto", "partitioned", "clustered")
 
 
 def read_destination(node: Node, findings: list[Finding]) -> Destination:
     """Read where the rows go."""
-    sheet = open_sheet(node, _KEYS, "destination", findings)
+    sheet = open_sheet(node, KEYS, "destination", findings)
     dataset, table = sheet.text("dataset"), sheet.text("table")
     for what, name, key in (("schema", dataset, "dataset"), ("table", table, "table")):
         bad = check_name(what, name, sheet.place(key)) if name else None
@@ -29,13 +30,13 @@ def read_destination(node: Node, findings: list[Finding]) -> Destination:
     if len(cluster) > _MOST:
         sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {_MOST}"
         sheet.report("cluster", "cluster-too-many", sentence, "keep those that queries filter by")
-    layout = sheet.word("layout", ("auto", "partitioned", "clustered")) or "auto"
+    layout = sheet.word("layout", LAYOUTS) or "auto"
     written = sheet.find("partition")
     if written is None:
         if layout == "partitioned":
             sheet.bad("layout", "auto or clustered where there is no partition")
         return Destination(dataset, table, cluster=cluster, layout=layout, places=places)
-    partition = open_sheet(written, _PARTITION, "destination.partition", findings)
+    partition = open_sheet(written, PARTITION, "destination.partition", findings)
     grid = _grid(partition)
     places |= _places(partition)
     return Destination(

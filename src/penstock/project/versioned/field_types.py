@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from penstock.core.types import ArrayType, ColumnType, Field, MapType, ScalarType, StructType
 
@@ -69,6 +70,7 @@ class UnsupportedTypeError(ValueError):
         self.hint = hint
 
 
+@cache
 def read_type(text: str) -> ColumnType:
     """Read a type; `STRUCT` and `RECORD` alone are a struct without fields.
 

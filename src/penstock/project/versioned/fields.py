@@ -21,7 +21,7 @@ from penstock.project.versioned.nodes import Node
 from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
 
 _KEYS = ("name", "type", "mode", "nullable", "description", "fields")
-_FIELD = Keys(_KEYS, ("name", "type"))
+FIELD = Keys(_KEYS, ("name", "type"))
 _CHANGE = Keys(_KEYS, ("name",))
 _MODES = ("NULLABLE", "REQUIRED", "REPEATED")
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]|^$")
@@ -84,7 +84,7 @@ def read_fields(node: Node, label: str, findings: list[Finding]) -> tuple[Schema
 
 def read_field(node: Node, label: str, findings: list[Finding]) -> SchemaField | None:
     """Read one field, None where it has no name."""
-    sheet = open_sheet(node, _FIELD, "schema", findings)
+    sheet = open_sheet(node, FIELD, "schema", findings)
     name = sheet.text("name")
     if _BAD_NAME.search(name):
         if name:

@@ -40,7 +40,7 @@ class Node:
     @property
     def members(self) -> Mapping[str, Member]:
         """Its keys, none for anything but a mapping."""
-        return self.value if isinstance(self.value, Mapping) else {}
+        return self.value if isinstance(self.value, dict) else {}
 
     @property
     def items(self) -> tuple[Node, ...]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from penstock.core.findings import Finding, Location
 from penstock.project.parsed import MERGE, REFERENCE, YamlFile
-from penstock.project.values import Path, Plain, list_of, mapping_of
+from penstock.project.values import Plain, list_of, mapping_of
 from penstock.project.versioned.nodes import Broken, Member, Node, Value, VersionReference
 
 _YAML = (".yml", ".yaml")
@@ -63,6 +63,25 @@ def resolve(path: str, files: Files) -> Resolved:
     return resolved
 
 
+@dataclass(frozen=True, slots=True)
+class _At:
+    """A node of a file: the key of its place, and the place itself or the nearest around it."""
+
+    file: YamlFile
+    name: str
+    where: Location
+
+    def below(self, part: str) -> _At:
+        name = f"{self.name}\n{part}" if self.name else part
+        found = self.file.places.get(name)
+        return _At(self.file, name, Location(self.file.path, *found) if found else self.where)
+
+    @property
+    def key(self) -> Location:
+        found = self.file.keys.get(self.name)
+        return Location(self.file.path, *found) if found else self.where
+
+
 @dataclass(slots=True)
 class _Resolver:
     files: Files
@@ -74,45 +93,43 @@ class _Resolver:
         if file.tree is None:
             where = Location(path, 1, 1)
             return Node(Broken() if file.findings else None, where)
-        return self.node(file, self.files.filled(path), (), chain)
+        at = _At(file, "", Location(path, 1, 1))
+        return self.node(at, self.files.filled(path), chain)
 
-    def node(self, file: YamlFile, tree: Plain, path: Path, chain: tuple[str, ...]) -> Node:
+    def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> Node:
         self.seen(1)
-        where = file.place(*path)
         if isinstance(tree, Mapping):
             if REFERENCE in tree:
-                return self.reference(str(tree[REFERENCE]), where, chain)
-            return Node(self.mapping(file, tree, path, chain), where)
+                return self.reference(str(tree[REFERENCE]), at.where, chain)
+            return Node(self.mapping(at, tree, chain), at.where)
         if isinstance(tree, list):
-            return Node(self.items(file, tree, path, chain), where)
-        return Node(_scalar(tree), where)
+            return Node(self.items(at, tree, chain), at.where)
+        return Node(_scalar(tree), at.where)
 
     def seen(self, count: int) -> None:
         self.count += count
         if self.count > _MOST:
             raise _TooLargeError
 
-    def items(
-        self, file: YamlFile, tree: list[Plain], path: Path, chain: tuple[str, ...]
-    ) -> tuple[Node, ...]:
+    def items(self, at: _At, tree: list[Plain], chain: tuple[str, ...]) -> tuple[Node, ...]:
         found: list[Node] = []
         for index, item in enumerate(tree):
-            node = self.node(file, item, (*path, index), chain)
+            node = self.node(at.below(str(index)), item, chain)
             spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
             found += node.items if spliced else [node]
             self.seen(len(node.items) if spliced else 0)
         return tuple(found)
 
     def mapping(
-        self, file: YamlFile, tree: Mapping[str, Plain], path: Path, chain: tuple[str, ...]
+        self, at: _At, tree: Mapping[str, Plain], chain: tuple[str, ...]
     ) -> Mapping[str, Member]:
-        own = {
-            key: Member(file.key_place(*path, key), self.node(file, value, (*path, key), chain))
-            for key, value in tree.items()
-            if key != MERGE
-        }
+        own = {}
+        for key, value in tree.items():
+            if key != MERGE:
+                below = at.below(key)
+                own[key] = Member(below.key, self.node(below, value, chain))
         for index, value in enumerate(list_of(tree.get(MERGE))):
-            node = self.node(file, value, (*path, MERGE, index), chain)
+            node = self.node(at.below(MERGE).below(str(index)), value, chain)
             if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
                 sentence = "<< merges what is no mapping"
                 self.into.findings.append(Finding(node.where, "bad-value", sentence))

@@ -18,12 +18,12 @@ from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
 
 _BOTH = ("effective_from", "sql", "backfill_since", "description")
 _ALIASES = {"source": "sql"}
-_VERSION = Keys(
+VERSION = Keys(
     ("version", *_BOTH, "sql_revisions", "schema", "invariants"),
     ("version", "effective_from", "sql", "schema"),
     {**_ALIASES, "revisions": "sql_revisions", "checks": "invariants"},
 )
-_REVISION = Keys(("revision", *_BOTH, "reason"), ("revision", "effective_from", "sql"), _ALIASES)
+REVISION = Keys(("revision", *_BOTH, "reason"), ("revision", "effective_from", "sql"), _ALIASES)
 _DATED = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.YEAR)
 
 
@@ -52,7 +52,7 @@ class Versions:
         return tuple(version for version in read if version is not None)
 
     def _open(self, node: Node) -> None:
-        sheet = open_sheet(node, _VERSION, "versions", self.findings)
+        sheet = open_sheet(node, VERSION, "versions", self.findings)
         number = sheet.number("version", 1)
         if number is None:
             _ = sheet.date("effective_from"), self._sql(sheet, ()), sheet.date("backfill_since")
@@ -85,7 +85,7 @@ class Versions:
             sheet.bad("sql_revisions", "a list of revisions")
         found: dict[int, GivenRevision] = {}
         for node in listed.items:
-            inner = open_sheet(node, _REVISION, "versions.sql_revisions", self.findings)
+            inner = open_sheet(node, REVISION, "versions.sql_revisions", self.findings)
             revision = inner.number("revision", 1)
             given = self._dated(inner, revision or 0, (), since)
             if revision in found:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 
 import pytest
 
@@ -10,7 +11,7 @@ from fakes.versioned_cases import ONLY, SQL, daily, meaning, version
 from penstock.core.model import Layout, Partition, Table, View
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column
-from penstock.project import load_project
+from penstock.project import json_schemas, load_project
 
 DATE, USERS = Column("date", "date"), Column("unique_users", "bigint")
 ALIASES = {
@@ -240,3 +241,29 @@ def test_a_warm_load_is_equal_and_opens_no_parser(load, tmp_path, monkeypatch):
 def _closed(*what: object) -> dict[str, object]:
     assert not what[0]
     return {}
+
+
+def test_a_changed_include_is_seen_by_a_warm_load(load, tmp_path):
+    files = daily("- {name: date, type: DATE}", "- ${{ file: d.yml }}")
+    before = load({**files, "models/d.yml": "name: date\ntype: DATE\n"}, use_cache=True)
+    (tmp_path / "models/d.yml").write_text("name: date\ntype: TIMESTAMP\n")
+
+    after = load_project(tmp_path, environ={})
+
+    kinds = [p.models["daily"].strategy.type for p in (before, after)]
+    assert kinds == ["date", "timestamp"]
+
+
+def test_editors_know_every_key_of_a_versioned_model():
+    schema = json.loads(json_schemas()["versioned.schema.json"])
+
+    assert {"name", "destination", "versions", "start", "checks"} <= set(schema["properties"])
+    assert sorted(schema["$defs"]["destination"]["properties"]) == [
+        "cluster",
+        "dataset",
+        "layout",
+        "name",
+        "partition",
+        "schema",
+        "table",
+    ]

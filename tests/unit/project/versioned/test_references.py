@@ -17,7 +17,18 @@ def text_of(project) -> str:
     return project.models["daily"].versions[0].body.text
 
 
-@pytest.mark.parametrize("form", ["${{ file: s.yaml }}", "'${{ file: s.yaml }}' # why"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "${{ file: s.yaml }}",
+        "${{file: s.yaml}}  # why",
+        "'${{ file: s.yaml }}' # why",
+        '"${{ file: s.yaml }}"',
+        "\n      ${{ file: s.yaml }}",
+        "!!str ${{ file: s.yaml }}",
+        "${{ file: 's.yaml' }}\r",
+    ],
+)
 def test_DV8_a_schema_may_be_a_file(load, form):
     project = load({**daily(SCHEMA, f"schema: {form}\n"), "models/s.yaml": FIELDS})
 
@@ -219,3 +230,16 @@ def test_files_with_an_underscore_may_describe(load, findings):
 
     assert list(load({**ONLY, **described}).sources) == ["raw.events"]
     assert findings(misspelt) == ["models/_n.yml:1:1: error: unknown-key: unknown key 'surces'"]
+
+
+def test_a_model_may_be_merged_from_another_file(load):
+    text = ONLY["models/daily.yaml"].replace("name: daily\n", "", 1)
+    files = {**ONLY, "models/daily.yaml": "name: other\n<<: ${{ file: _d.yaml }}\n"}
+
+    assert list(load({**files, "models/_d.yaml": text}).models) == ["other"]
+
+
+def test_included_files_are_no_strays(findings):
+    files = {**daily(more="meta: {a: '${{ file: a.json }}'}\n"), "models/a.json": "{}"}
+
+    assert findings(files) == []

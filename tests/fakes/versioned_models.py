@@ -1,0 +1,131 @@
+"""Small values for tests of partitions: models with dated SQL, what is on record of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from fakes.builders import a_model, reads
+from penstock.core.facts import Touched
+from penstock.core.findings import Location
+from penstock.core.mapping import RangeMapping
+from penstock.core.model import Body, Fingerprint, InputMapping, Model, Partition, Version
+from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grain, Grid, Span
+from penstock.core.query import Query
+from penstock.core.ranges import Ranges
+from penstock.core.records import PartitionRun, Status
+from penstock.core.schema import Schema
+from penstock.plan.judge import Ground, TargetNow
+from penstock.plan.resolve import due, resolve
+
+DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
+HUNDREDS = Grid(Grain.RANGE, 0, 250, 100)
+RUN_TIMESTAMP = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
+THE_16TH = RUN_TIMESTAMP.date()
+
+
+def date(text: str) -> dt.date | None:
+    """Give a day; None for ""."""
+    return dt.date.fromisoformat(text) if text else None
+
+
+def ords(first: str, last: str = "", grid: Grid = DAY) -> Ranges:
+    """Give the partitions from one key to another, both included."""
+    return ((grid.parse(first), grid.parse(last or first)),)
+
+
+def shown(grid: Grid, ranges: Ranges) -> list[str]:
+    """Give partitions as people read them: `2024-12-02..2024-12-16`."""
+    return [
+        grid.key(low) if low == high else f"{grid.key(low)}..{grid.key(high)}"
+        for low, high in ranges
+    ]
+
+
+def span(first: str, last: str) -> Span:
+    """Give the positions of the days from one to another, both included."""
+    return DAY.lower(DAY.parse(first)), DAY.upper(DAY.parse(last))
+
+
+def reading(name: str, mapping: RangeMapping, column: str = "") -> InputMapping:
+    """Read a model, or with a dot in its name a source."""
+    return InputMapping(reads(name)[0], mapping, column=column)
+
+
+def reading_itself(name: str, mapping: RangeMapping) -> InputMapping:
+    """Read the own table."""
+    return InputMapping(InputName(InputKind.THIS, name), mapping)
+
+
+def a_body(label: str, since: str = "", *inputs: InputMapping, **changes: object) -> Body:
+    """SQL of a version or revision by its label: `v2`, `v2.r1`; its text says the label."""
+    number, _, revision = label.removeprefix("v").partition(".r")
+    mark: dict[str, object] = {
+        "sql": f"text-{label}",
+        "canonical": f"meaning-{label}",
+        "version": int(number),
+        "revision": int(revision or 0),
+        "effective_from": date(since),
+        "parser": "1",
+    }
+    told = {key: changes.pop(key) for key in ("sql", "canonical", "schema") if key in changes}
+    names = tuple(dict.fromkeys(each.input for each in inputs))
+    settings: dict[str, object] = {
+        "query": Query(label, label, label, names),
+        "fingerprint": Fingerprint(**(mark | told)),  # type: ignore[arg-type]
+        "text": label,
+        "source": f"{label}.sql",
+        "where": Location(f"queries/{label}.sql"),
+        "inputs": inputs,
+    }
+    return Body(**(settings | changes))  # type: ignore[arg-type]
+
+
+def a_version(body: Body, *revisions: Body) -> Version:
+    """A version of this SQL; it declares no columns."""
+    return Version(body.fingerprint.version, body, Schema(), "", revisions)
+
+
+def a_daily(name: str, *bodies: Body | Version, grid: Grid = DAY, **settings: object) -> Model:
+    """A model of partitions, of days unless said otherwise; its field is `date`."""
+    versions = tuple(each if isinstance(each, Version) else a_version(each) for each in bodies)
+    kept = {key: settings.pop(key) for key in ("immutable", "layout") if key in settings}
+    kind = "bigint" if grid.grain is Grain.RANGE else "date"
+    read = {m.input.name: m for v in versions for b in v.bodies for m in b.inputs}
+    names = [name for name, m in read.items() if m.input.kind is not InputKind.THIS]
+    strategy = Partition("date", kind, grid, **settings)  # type: ignore[arg-type]
+    newest = versions[-1].body.fingerprint
+    made = a_model(name, *names, strategy=strategy, versions=versions, fingerprint=newest)
+    return Model(**({key: getattr(made, key) for key in Model.__slots__} | kept))  # type: ignore[arg-type]
+
+
+def a_run(ranges: Ranges, fingerprint: int, step: int = 1, **changes: object) -> PartitionRun:
+    """Neighbouring partitions that a step made, its commit being the version of its number."""
+    settings: dict[str, object] = {
+        "low": ranges[0][0],
+        "high": ranges[0][1],
+        "status": Status.SUCCESS,
+        "fingerprint": fingerprint,
+        "step_seq": step,
+        "last_step_seq": step,
+        "commit_version": step,
+        "settled_version": step,
+        "holds_rows": True,
+    }
+    return PartitionRun(**(settings | changes))  # type: ignore[arg-type]
+
+
+def the_table(*foreign: Touched, lying: tuple[Span, ...] | None = None) -> TargetNow:
+    """The target as penstock made it, and what others did to it."""
+    return TargetNow(there=True, table_id="t", ever_ours=True, foreign=foreign, lying=lying)
+
+
+def a_commit(version: int, *spans: Span, column: str = "date", operation: str = "UPDATE") -> Touched:
+    """Somebody else's commit; without spans nobody knows where."""
+    return Touched(version, RUN_TIMESTAMP, operation, spans={column: spans} if spans else {})
+
+
+def ground(model: Model, moment: dt.datetime = RUN_TIMESTAMP) -> Ground:
+    """The partitions that are due at a time, with their SQL."""
+    known = due(model, moment)
+    return Ground(known, resolve(model, moment.date(), known))
