@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 
-from fakes.builders import a_model, reads
+from fakes.builders import a_model, a_project, a_source, reads
 from penstock.core.facts import Touched
 from penstock.core.findings import Location
-from penstock.core.mapping import RangeMapping
+from penstock.core.mapping import (
+    Ceiled,
+    Computed,
+    Floored,
+    Lower,
+    Moved,
+    RangeMapping,
+    Upper,
+)
 from penstock.core.model import Body, Fingerprint, InputMapping, Model, Partition, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span
+from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.ranges import Ranges
 from penstock.core.records import PartitionRun, Status
@@ -94,9 +103,14 @@ def a_daily(name: str, *bodies: Body | Version, grid: Grid = DAY, **settings: ob
     read = {m.input.name: m for v in versions for b in v.bodies for m in b.inputs}
     names = [name for name, m in read.items() if m.input.kind is not InputKind.THIS]
     strategy = Partition("date", kind, grid, **settings)  # type: ignore[arg-type]
-    newest = versions[-1].body.fingerprint
-    made = a_model(name, *names, strategy=strategy, versions=versions, fingerprint=newest)
-    return Model(**({key: getattr(made, key) for key in Model.__slots__} | kept))  # type: ignore[arg-type]
+    return a_model(
+        name,
+        *names,
+        strategy=strategy,
+        versions=versions,
+        fingerprint=versions[-1].body.fingerprint,
+        **kept,
+    )
 
 
 def a_run(ranges: Ranges, fingerprint: int, step: int = 1, **changes: object) -> PartitionRun:
@@ -120,7 +134,9 @@ def the_table(*foreign: Touched, lying: tuple[Span, ...] | None = None) -> Targe
     return TargetNow(there=True, table_id="t", ever_ours=True, foreign=foreign, lying=lying)
 
 
-def a_commit(version: int, *spans: Span, column: str = "date", operation: str = "UPDATE") -> Touched:
+def a_commit(
+    version: int, *spans: Span, column: str = "date", operation: str = "UPDATE"
+) -> Touched:
     """Somebody else's commit; without spans nobody knows where."""
     return Touched(version, RUN_TIMESTAMP, operation, spans={column: spans} if spans else {})
 
@@ -129,3 +145,33 @@ def ground(model: Model, moment: dt.datetime = RUN_TIMESTAMP) -> Ground:
     """The partitions that are due at a time, with their SQL."""
     known = due(model, moment)
     return Ground(known, resolve(model, moment.date(), known))
+
+
+WITHIN = Computed("week_start", ((Lower(), Upper()),))
+EVENTS = reading("raw.events", Computed("created_at", ((Lower(), Upper()),)))
+_WEEK = 7 * 24 * 3_600_000_000
+MONDAYS = Computed("date", ((Ceiled(Lower(), "week"), Moved(Floored(Lower(), "week"), 0, _WEEK)),))
+"""CAST(DATE_TRUNC('WEEK', date) AS DATE) = @partition_date: a week for a Monday, else nothing."""
+
+
+def daily(*more: Body | Version, v2: str = "2024-11-29", **settings: object) -> Model:
+    """`daily` of the fixture F of spec/drift.md §12; `more` versions stand after, v3 among them."""
+    old = a_body("v1", "2024-11-25", EVENTS), a_body("v2", v2, EVENTS)
+    return a_daily("daily", *old, *(more or (a_body("v3", "2024-12-02", EVENTS),)), **settings)
+
+
+def weekly() -> Model:
+    """`weekly` of the fixture F: of days, though only Mondays hold rows."""
+    return a_daily("weekly", a_body("v1", "2024-11-25", reading("daily", MONDAYS)))
+
+
+def monthly() -> Model:
+    """`monthly` of the fixture F; its SQL takes a range."""
+    body = a_body("v1", "2024-11-01", reading("weekly", WITHIN), is_range=True)
+    return a_daily("monthly", body, grid=MONTH)
+
+
+def the_project(*models: Model) -> Project:
+    """A project of the fixture F, some of its models replaced or added."""
+    found = {each.name: each for each in (daily(), weekly(), monthly(), *models)}
+    return a_project(*found.values(), a_source("events"))

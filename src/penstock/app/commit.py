@@ -283,10 +283,12 @@ def outcome_of(
     elif commit.operation == "UPDATE":
         rows = RowCounts(0, told.get("numUpdatedRows", 0), 0, late)
     else:
-        copied = told.get("numCopiedRows", 0)
-        rows = RowCounts(
-            told.get("numOutputRows", 0) - copied, 0, told.get("numDeletedRows", 0), late
-        )
+        written = told.get("numOutputRows", 0) - told.get("numCopiedRows", 0)
+        deleted = told.get("numDeletedRows")
+        if deleted is None:  # Delta leaves it out where a range was only emptied
+            gone = intent.strategy == "partition" and commit.row_change is not None
+            deleted = written - (commit.row_change or 0) if gone else 0
+        rows = RowCounts(written, 0, deleted, late)
     size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
     return Outcome(commit.version, table_id, commit.version, rows, size, told)
 

@@ -99,9 +99,7 @@ def _model(project: Project, model: Model) -> Node:
         "language": "sql",
         "refs": [_ref(name) for name in model.inputs if name.kind is InputKind.MODEL],
         "sources": [
-            [*name.name.split(".", 1)]
-            for name in model.inputs
-            if name.kind is InputKind.SOURCE
+            [*name.name.split(".", 1)] for name in model.inputs if name.kind is InputKind.SOURCE
         ],
         "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
         "compiled": True,

@@ -11,6 +11,7 @@ from penstock.app.reshaping import Reshaping
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.model import Body, Model, Partition, Version
+from penstock.core.names import quoted
 from penstock.core.partition import Grain, literal_at, write_ranges
 from penstock.core.ports import StepSession
 from penstock.core.query import with_parameters
@@ -71,8 +72,7 @@ def execute_partitions(shop: Shop, context: Context, step: Step) -> Ended:
         with committer.rejecting(intent):
             inputs = _pinned(job)
             intent = replace(intent, inputs=inputs.pins)
-            slices = _slices(job, session, inputs)
-            described = session.define(QUERY_VIEW, slices[0].sql)
+            slices, described = _slices(job, session, inputs)
             check_columns(model.name, job.body.where, job.version.schema, described)
             reshaping.check(described)
         shape = reshaping.bring(intent, described)
@@ -107,8 +107,11 @@ def _pinned(job: Job) -> Inputs:
     return pin_names(job.shop, job.model, tuple(names), context.records, context.view)
 
 
-def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[Slice, ...]:
-    """Bind the SQL to its tables once, and its parameters once per slice."""
+def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[tuple[Slice, ...], Schema]:
+    """Bind the SQL to its tables once, its parameters once per slice; give its columns.
+
+    Each slice is a view, so that an error of Spark names a line of the user's SQL.
+    """
     grid = job.model.grid
     bound = bind_query(job.shop.project, job.body.query, inputs.reads, job.context.run_timestamp)
     session.bind(bound.relations)
@@ -117,13 +120,17 @@ def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[Slice, ...]
         pieces = [(low, high)]
     else:
         pieces = [(number, number) for number in range(low, high + 1)]
-    slices = []
+    slices: list[Slice] = []
+    described: Schema | None = None
     for first, last in pieces:
         lower, upper = grid.lower(first), grid.upper(last)
         sql = with_parameters(bound.sql, _values(job, lower, upper))
         key = grid.key(first) if first == last else f"{grid.key(first)} to {grid.key(last)}"
-        slices.append(Slice(sql, lower, upper, key))
-    return tuple(slices)
+        view = f"{QUERY_VIEW}_{len(slices)}"
+        schema = session.define(view, sql)
+        described = described or schema
+        slices.append(Slice(f"SELECT * FROM {quoted(view)}", lower, upper, key))
+    return tuple(slices), described or Schema()
 
 
 def _values(job: Job, lower: int, upper: int) -> dict[str, str]:

@@ -94,7 +94,14 @@ class Reshaping:
         drops = bool(moved.droppable) and options.allow_breaking
         if moved.breaking or relays or drops:
             columns = moved.dropped if drops else moved.schema
-            statement = rewrite(self.model, self._target, columns, facts, location=self._location)
+            statement = rewrite(
+                self.model,
+                self._target,
+                columns,
+                facts,
+                uri=self.shop.project.uri_of(self.model.table),
+                location=self._location,
+            )
             version = self._commit(intent, facts, statement, StepKind.REWRITE)
             return Shape(columns, version, moved.lines)
         statements = drop_not_null(self._target, moved.nullable)

@@ -62,6 +62,18 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A whole Delta table, rows, columns and partitioning, replaced by what a query gives.
+
+    Delta has no SQL that turns a clustered table into a partitioned one. The table's id, its
+    properties and its comment stay.
+    """
+
+    uri: str
+    partition_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """The one statement of a step that commits, with the session settings it needs.
 
@@ -69,6 +81,7 @@ class Commit:
     `metrics` are counts that the commit carries in its token. `expected` are those of Delta's own
     operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity
     that it must satisfy. With `exclusive` nobody may have written since the table was looked at.
+    With `overwrite` the SQL is a query whose rows become the table.
     """
 
     sql: str
@@ -77,6 +90,7 @@ class Commit:
     metrics: Mapping[str, int] = field(default_factory=dict)
     expected: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     exclusive: bool = False
+    overwrite: Overwrite | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ class DeltaLog:
         told = table.metadata()
         properties = dict(told.configuration)
         clustered = properties.pop(CLUSTER_PROPERTY, "")
+        if told.partition_columns:  # then the property tells of a layout before
+            clustered = ""
         rows, size = _counts(table) if counts else (None, None)
         return TableFacts(
             table_id=str(told.id),

@@ -16,7 +16,7 @@ from penstock.core.names import quoted
 from penstock.core.ports import Fault
 from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit, Passing, Row, Stage
+from penstock.core.statement import Commit, Overwrite, Passing, Row, Stage
 from penstock.core.step import Intent
 from penstock.core.token import write_token
 from penstock.engine.spark_errors import explained
@@ -133,7 +133,9 @@ class SparkStepSession:
             settings[_TXN_VERSION] = str(intent.step_seq)
         with self._set(settings):
             try:
-                self._spark.sql(statement.sql)
+                frame = self._spark.sql(statement.sql)
+                if statement.overwrite is not None:
+                    _overwrite(frame, statement.overwrite)
             except Exception as error:
                 raise explained(error, self._where) from error
 
@@ -156,6 +158,12 @@ class SparkStepSession:
         for frame in self._cut:
             _java(frame).logicalPlan().rdd().unpersist(not _WAIT)
         self._cut.clear()
+
+
+def _overwrite(frame: DataFrame, whole: Overwrite) -> None:
+    """Replace rows, columns and partitioning of a table in one commit."""
+    writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    writer.partitionBy(*whole.partition_by).save(whole.uri)
 
 
 def _java(frame: DataFrame) -> Any:  # noqa: ANN401  Py4J has no types

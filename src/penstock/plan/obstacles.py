@@ -21,7 +21,7 @@ def upstream_models(model: Model) -> tuple[str, ...]:
 def obstacle(
     project: Project,
     model: Model,
-    selected: Collection[str],
+    built: Collection[str],
     records: Mapping[str, ModelRecord],
     now: Now,
 ) -> PenstockError | None:

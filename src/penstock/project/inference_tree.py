@@ -7,6 +7,15 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from penstock.project.inference_nodes import (
+    TOKEN,
+    aggregates,
+    alias_names,
+    is_group,
+    memberships,
+    resolved_column,
+    star_names,
+)
 from penstock.project.inference_scopes import (
     FIRST_COLUMN,
     QUERY,
@@ -21,8 +30,6 @@ from penstock.project.inference_scopes import (
 )
 
 _MOST = 5_000
-_TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the tokens of tables
-_TIMESTAMP = "penstock__run_timestamp"
 _SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where", "having"}
 
 
@@ -75,7 +82,7 @@ class Tree:
                 branches: tuple[Scope, ...] = (self._select(query, known, outer),)
             case exp.SetOperation():
                 branches = self._united(query, known, outer)
-            case exp.Subquery() if not _is_group(query):
+            case exp.Subquery() if not is_group(query):
                 branches = self.build(query.this, known, outer)
             case exp.Subquery():
                 scope = Scope(outer)
@@ -102,7 +109,7 @@ class Tree:
             name = each.alias.lower()
             recursive = bool(clause.args.get("recursive"))
             inside = {**added, name: None} if recursive else dict(added)
-            cte = _Cte(each.this, inside, _names(each.args.get("alias")), recursive)
+            cte = _Cte(each.this, inside, alias_names(each.args.get("alias")), recursive)
             added[name] = cte
             ctes.append(cte)
         return added, ctes
@@ -140,7 +147,7 @@ class Tree:
     def _from(self, node: exp.Expr, scope: Scope, known: Known) -> list[Relation]:
         """Add what a FROM item holds; a join in brackets has several relations."""
         alias = node.args.get("alias")
-        if _is_group(node) and not alias:
+        if is_group(node) and not alias:
             found = self._from(node.this, scope, known)
         else:
             found = [self._relation(node, alias, scope, known)]
@@ -152,13 +159,13 @@ class Tree:
 
     def _relation(self, node: exp.Expr, alias: object, scope: Scope, known: Known) -> Relation:
         name = alias.name.lower() if isinstance(alias, exp.TableAlias) else ""
-        names = _names(alias)
+        names = alias_names(alias)
         relation = self._new(name, scope)
         if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
             self._derive(relation, self.build(node.this, known, scope), names)
         elif isinstance(node, exp.Subquery):
             self._derive(relation, self.build(node, known, scope.outer), names)
-        elif isinstance(node, exp.Table) and node.name.startswith(_TOKEN):
+        elif isinstance(node, exp.Table) and node.name.startswith(TOKEN):
             self._token(relation, node, names)
         elif isinstance(node, exp.Table) and not node.db and node.name.lower() in known:
             relation.name = name or node.name.lower()
@@ -271,7 +278,7 @@ class Tree:
             star = self._star(node, scope)
             if star is not None:
                 scope.stars.append(star)
-                names = _star_names(star, scope)
+                names = star_names(star, scope)
                 order = None if order is None or names is None else [*order, *names]
                 continue
             scope.aliases = frozenset(aliases)
@@ -304,7 +311,7 @@ class Tree:
         if group:
             kinds = ("rollup", "cube", "grouping_sets")
             scope.closed = scope.closed or any(group.args.get(key) for key in kinds)
-        elif any(_aggregates(each) for each in outputs):
+        elif any(aggregates(each) for each in outputs):
             scope.closed = True
 
     def _star(self, node: exp.Expr, scope: Scope) -> Star | None:
@@ -336,7 +343,7 @@ class Tree:
     def _condition(self, test: exp.Expr, scope: Scope, known: Known) -> exp.Expr:
         """Resolve a condition; `x IN (SELECT y …)` becomes an equality with that column."""
         test = test.copy()
-        for found in _memberships(test):
+        for found in memberships(test):
             relation = Relation(f"#{len(self.relations)}", "")
             self.relations[relation.mark] = relation
             branches = self.build(found.args["query"], known, scope)
@@ -356,7 +363,7 @@ class Tree:
                 self.roots += self.build(each, known, scope)
                 return exp.Placeholder(this=QUERY)
             is_name = isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)
-            return _column(each, scope) if is_name else each
+            return resolved_column(each, scope) if is_name else each
 
         return node.transform(replace)
 
@@ -364,64 +371,3 @@ class Tree:
         for child in node.iter_expressions():
             if not isinstance(child, exp.Join | exp.TableAlias):
                 self._resolve(child, scope, known)
-
-
-def _column(column: exp.Expr, scope: Scope) -> exp.Expr:
-    name, table = column.name.lower(), str(column.text("table")).lower()
-    if name.startswith(_TOKEN) or name == _TIMESTAMP or table.startswith("#"):
-        return column
-    if column.text("db"):
-        return resolved(name, "")
-    at: Scope | None = scope
-    while at is not None:
-        if table:
-            found = [each for each in at.relations if each.name == table]
-            if found:
-                return resolved(name, found[0].mark if len(found) == 1 else "")
-        elif any(each.may_have(name) for each in at.visible) or name in at.shared:
-            is_alias = name in at.aliases and not any(each.has(name) for each in at.visible)
-            return (None if is_alias else at.column(name, at.visible)) or resolved(name, "")
-        at = at.outer
-    return resolved(name, "")
-
-
-def _memberships(node: exp.Expr) -> list[exp.In]:
-    match node:
-        case exp.And() | exp.Or():
-            return _memberships(node.this) + _memberships(node.expression)
-        case exp.Paren():
-            return _memberships(node.this)
-        case exp.In() if isinstance(node.args.get("query"), exp.Query):
-            return [node]
-        case _:
-            return []
-
-
-def _is_group(node: exp.Expr) -> bool:
-    """Whether a node is a join in brackets."""
-    if not isinstance(node, exp.Subquery):
-        return False
-    inner = node.this
-    is_joined = bool(inner.args.get("joins")) and not isinstance(inner, exp.Select)
-    return is_joined or bool(inner.args.get("alias")) or not isinstance(inner, exp.Query)
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    return any(each.find_ancestor(exp.Window) is None for each in node.find_all(exp.AggFunc))
-
-
-def _star_names(star: Star, scope: Scope) -> list[str] | None:
-    if scope.shared or not star.relations:
-        return None
-    names: list[str] = []
-    for relation in star.relations:
-        if relation.columns is None:
-            return None
-        names += (name for name in relation.columns if name not in star.without)
-    return names
-
-
-def _names(alias: object) -> dict[int, str] | None:
-    if not isinstance(alias, exp.TableAlias) or not alias.columns:
-        return None
-    return {at: column.name.lower() for at, column in enumerate(alias.columns)}

@@ -8,7 +8,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Layout, Model
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit
+from penstock.core.statement import Commit, Overwrite
 from penstock.core.types import parse_type, sql_type
 from penstock.strategies.build import listed, table_properties, written
 from penstock.strategies.casting import cast, null
@@ -28,8 +28,14 @@ def create_empty(
     return Commit(f"{verb} TABLE {target} ({declared}) USING delta {_clauses(model, location)}")
 
 
-def rewrite(
-    model: Model, target: str, columns: Schema, facts: TableFacts, *, location: str = ""
+def rewrite(  # the sides of one statement
+    model: Model,
+    target: str,
+    columns: Schema,
+    facts: TableFacts,
+    *,
+    uri: str = "",
+    location: str = "",
 ) -> Commit:
     """Write all rows anew with other types or another layout; a cast that fails commits nothing.
 
@@ -45,6 +51,9 @@ def rewrite(
     field = model.partition.field if model.partition else ""
     if field and _field_of(facts) != field.lower():
         rows = f"SELECT * FROM ({rows}) WHERE {quoted(field)} IS NOT NULL"
+    partition_by = model.layout.partition_by
+    if partition_by and facts.cluster_by:
+        return Commit(rows, _ANSI, overwrite=Overwrite(uri, partition_by))
     return Commit(
         f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)} AS {rows}",
         _ANSI,

@@ -11,7 +11,11 @@ def test_DP3_the_first_sync_builds_every_version_of_every_model(synced):
         ("2024-12-03", "1", "2"),
         ("2024-12-09", "1", "1"),
     ]
-    assert synced.rows(WEEKLY_TABLE) == [("2024-11-25", "1"), ("2024-12-02", "3"), ("2024-12-09", "1")]
+    assert synced.rows(WEEKLY_TABLE) == [
+        ("2024-11-25", "1"),
+        ("2024-12-02", "3"),
+        ("2024-12-09", "1"),
+    ]
     assert synced.rows(MONTHLY_TABLE) == [("2024-11-01", "1"), ("2024-12-01", "4")]
 
 
@@ -32,6 +36,10 @@ def test_DC2_a_cascade_repairs_what_an_edit_made_stale(synced):
         ("2024-12-03", "2", "2"),
         ("2024-12-09", "1", "1"),
     ]
-    assert synced.rows(WEEKLY_TABLE) == [("2024-11-25", "1"), ("2024-12-02", "5"), ("2024-12-09", "1")]
+    assert synced.rows(WEEKLY_TABLE) == [
+        ("2024-11-25", "1"),
+        ("2024-12-02", "5"),
+        ("2024-12-09", "1"),
+    ]
     assert synced.rows(MONTHLY_TABLE) == [("2024-11-01", "1"), ("2024-12-01", "6")]
     assert synced.states() == {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}

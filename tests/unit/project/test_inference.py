@@ -6,7 +6,7 @@ import pytest
 
 from penstock.core.bounds import Lower, Moved, Upper
 from penstock.core.calendar import DAY
-from penstock.core.mapping import ByGrain, Computed, Everything, spans
+from penstock.core.mapping import Computed, Everything, spans
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import FIRST, LAST, Grain, Grid
 from penstock.core.query import mention
@@ -25,7 +25,8 @@ INPUTS = {"daily": DAILY, "shards": SHARDS, "users": USERS, "events": EVENTS, "r
 
 
 def linked(sql: str) -> str:
-    """Write tokens for `{daily}` and so on, with the alias that linking gives."""
+    """Write tokens for `{daily}` and so on, with the alias that linking gives; $ is the date."""
+    sql = sql.replace("$", "@partition_date")
     tokens = {name: mention(each, alias=name) for name, each in INPUTS.items()}
     return sql.format(**tokens, newest=mention(NEWEST, alias="newest"))
 
@@ -126,60 +127,60 @@ ONE_DAY = ["2024-12-03..2024-12-03"]
 @pytest.mark.parametrize(
     ("predicate", "expected"),
     [
-        ("@partition_date = date", ONE_DAY),
+        ("$ = date", ONE_DAY),
         ("`penstock:param:partition_date` = date", ONE_DAY),
-        ("daily.date = @partition_date", ONE_DAY),
-        ("`Date` = @partition_date", ONE_DAY),
-        ("(date = @partition_date)", ONE_DAY),
-        ("date <=> @partition_date", ONE_DAY),
-        ("TO_DATE(date) = @partition_date", ONE_DAY),
-        ("date::date = @partition_date", ONE_DAY),
-        ("CAST(date AS TIMESTAMP) = @partition_date", ONE_DAY),
-        ("CAST(date AS STRING) = @partition_date", "by-grain"),
-        ("date = CAST(@partition_date AS DATE)", ONE_DAY),
-        ("date = CAST(@partition_date AS STRING)", "by-grain"),
+        ("daily.date = $", ONE_DAY),
+        ("`Date` = $", ONE_DAY),
+        ("(date = $)", ONE_DAY),
+        ("date <=> $", ONE_DAY),
+        ("TO_DATE(date) = $", ONE_DAY),
+        ("date::date = $", ONE_DAY),
+        ("CAST(date AS TIMESTAMP) = $", ONE_DAY),
+        ("CAST(date AS STRING) = $", "by-grain"),
+        ("date = CAST($ AS DATE)", ONE_DAY),
+        ("date = CAST($ AS STRING)", "by-grain"),
         ("date = '2024-05-01'", ["2024-05-01..2024-05-01"]),
         ("date >= DATE '2024-05-01'", ["2024-05-01.."]),
-        ("date > @partition_date", ["2024-12-04.."]),
-        ("date < @partition_date", ["..2024-12-02"]),
-        ("date IN (@partition_date, date_add(@partition_date, 3))", ["2024-12-03..2024-12-06"]),
-        ("date IN (@partition_date, my_udf(date))", "whole"),
+        ("date > $", ["2024-12-04.."]),
+        ("date < $", ["..2024-12-02"]),
+        ("date IN ($, date_add($, 3))", ["2024-12-03..2024-12-06"]),
+        ("date IN ($, my_udf(date))", "whole"),
         (
-            "date = @partition_date OR date = add_months(@partition_date, -1)",
+            "date = $ OR date = add_months($, -1)",
             ["2024-11-03..2024-12-03"],
         ),
-        ("date = @partition_date OR is_late", "whole"),
+        ("date = $ OR is_late", "whole"),
         (
-            "(date = @partition_date AND a = 1) OR (date = '2024-12-01' AND b)",
+            "(date = $ AND a = 1) OR (date = '2024-12-01' AND b)",
             ["2024-12-01..2024-12-03"],
         ),
-        ("NOT (date < @partition_date OR date > @partition_date)", ONE_DAY),
-        ("date NOT BETWEEN @partition_date AND @end_date", "whole"),
-        ("date <> @partition_date", "whole"),
+        ("NOT (date < $ OR date > $)", ONE_DAY),
+        ("date NOT BETWEEN $ AND @end_date", "whole"),
+        ("date <> $", "whole"),
         ("date IS NOT NULL", "whole"),
-        ("date IS NOT NULL AND my_udf(date) = @partition_date", "by-grain"),
+        ("date IS NOT NULL AND my_udf(date) = $", "by-grain"),
         ("date >= date_sub(@run_date, 3)", "whole"),
-        ("date >= date_sub(@run_date, 3) AND date <= @partition_date", ["..2024-12-03"]),
+        ("date >= date_sub(@run_date, 3) AND date <= $", ["..2024-12-03"]),
         (
-            "date >= @partition_date - INTERVAL 1 MONTH AND date < @end_date",
+            "date >= $ - INTERVAL 1 MONTH AND date < @end_date",
             ["2024-11-03..2024-12-03"],
         ),
         (
-            "date > @partition_date - INTERVAL '7' DAYS AND date < @end_date",
+            "date > $ - INTERVAL '7' DAYS AND date < @end_date",
             ["2024-11-27..2024-12-03"],
         ),
-        ("date BETWEEN @partition_date - 2 AND @partition_date", ["2024-12-01..2024-12-03"]),
+        ("date BETWEEN $ - 2 AND $", ["2024-12-01..2024-12-03"]),
         (
-            "date BETWEEN trunc(@partition_date, 'MM') AND last_day(@partition_date)",
+            "date BETWEEN trunc($, 'MM') AND last_day($)",
             ["2024-12-01..2024-12-31"],
         ),
-        ("trunc(date, 'MM') = trunc(@partition_date, 'MM')", ["2024-12-01..2024-12-31"]),
-        ("trunc(date, 'QUARTER') < @partition_date", ["..2024-12-31"]),
-        ("trunc(date, 'QUARTER') > @partition_date", ["2025-01-01.."]),
-        ("trunc(date, 'no unit') = @partition_date", "by-grain"),
-        ("date_add(date, 1) = @partition_date", ["2024-12-02..2024-12-02"]),
+        ("trunc(date, 'MM') = trunc($, 'MM')", ["2024-12-01..2024-12-31"]),
+        ("trunc(date, 'QUARTER') < $", ["..2024-12-31"]),
+        ("trunc(date, 'QUARTER') > $", ["2025-01-01.."]),
+        ("trunc(date, 'no unit') = $", "by-grain"),
+        ("date_add(date, 1) = $", ["2024-12-02..2024-12-02"]),
         ("month(date) = 12", "whole"),
-        ("date = @partition_date AND date < @partition_date", []),
+        ("date = $ AND date < $", []),
         ("date = 5", "whole"),
     ],
 )
@@ -190,28 +191,43 @@ def test_predicates_on_a_date(predicate: str, expected: list[str] | str) -> None
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("SELECT 1 FROM {users} u JOIN {daily} d ON d.k = u.k AND d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {users} u LEFT JOIN {daily} d ON d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {daily} d LEFT JOIN {users} u ON d.date = @partition_date", "whole"),
-        ("SELECT 1 FROM {daily} d RIGHT JOIN {users} u ON d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {users} u RIGHT JOIN {daily} d ON d.date = @partition_date", "whole"),
-        ("SELECT 1 FROM {users} u FULL JOIN {daily} d ON d.date = @partition_date", "whole"),
-        ("SELECT 1 FROM {users} u FULL JOIN {daily} d ON d.k = u.k WHERE d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {users} u LEFT SEMI JOIN {daily} d ON d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {daily} d LEFT SEMI JOIN {users} u ON d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {users} u LEFT ANTI JOIN {daily} d ON d.date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {daily} d LEFT ANTI JOIN {users} u ON d.date = @partition_date", "whole"),
-        ("SELECT 1 FROM {users} u, {daily} d WHERE date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM ({users} JOIN {daily} ON daily.date = @partition_date)", ONE_DAY),
-        ("SELECT 1 FROM {users} u LEFT JOIN {daily} d ON 1 = 1 WHERE d.date = @partition_date OR d.date IS NULL", "whole"),
-        ("SELECT 1 FROM {users} u WHERE EXISTS (SELECT 1 FROM {daily} d WHERE d.date = u.day) AND u.day = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {users} u WHERE u.k IN (SELECT k FROM {daily} WHERE date = @partition_date)", ONE_DAY),
-        ("SELECT 1 FROM {daily} WHERE date IN (SELECT day FROM {users} WHERE day = @partition_date)", ONE_DAY),
-        ("SELECT 1 FROM {daily} WHERE date NOT IN (SELECT day FROM {users} WHERE day = @partition_date)", "whole"),
-        ("SELECT (SELECT max(n) FROM {daily} d WHERE d.date = @partition_date) FROM {users}", ONE_DAY),
-        ("SELECT 1 FROM {users} JOIN {daily} USING (date) WHERE date = @partition_date", ONE_DAY),
+        ("SELECT 1 FROM {users} u JOIN {daily} d ON d.k = u.k AND d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {users} u LEFT JOIN {daily} d ON d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {daily} d LEFT JOIN {users} u ON d.date = $", "whole"),
+        ("SELECT 1 FROM {daily} d RIGHT JOIN {users} u ON d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {users} u RIGHT JOIN {daily} d ON d.date = $", "whole"),
+        ("SELECT 1 FROM {users} u FULL JOIN {daily} d ON d.date = $", "whole"),
+        ("SELECT 1 FROM {users} u FULL JOIN {daily} d ON d.k = u.k WHERE d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {users} u LEFT SEMI JOIN {daily} d ON d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {daily} d LEFT SEMI JOIN {users} u ON d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {users} u LEFT ANTI JOIN {daily} d ON d.date = $", ONE_DAY),
+        ("SELECT 1 FROM {daily} d LEFT ANTI JOIN {users} u ON d.date = $", "whole"),
+        ("SELECT 1 FROM {users} u, {daily} d WHERE date = $", ONE_DAY),
+        ("SELECT 1 FROM ({users} JOIN {daily} ON daily.date = $)", ONE_DAY),
+        (
+            (
+                "SELECT 1 FROM {users} u LEFT JOIN {daily} d ON 1 = 1 WHERE d.date = $ OR d.date"
+                " IS NULL"
+            ),
+            "whole",
+        ),
+        (
+            (
+                "SELECT 1 FROM {users} u WHERE EXISTS (SELECT 1 FROM {daily} d WHERE d.date ="
+                " u.day) AND u.day = $"
+            ),
+            ONE_DAY,
+        ),
+        ("SELECT 1 FROM {users} u WHERE u.k IN (SELECT k FROM {daily} WHERE date = $)", ONE_DAY),
+        ("SELECT 1 FROM {daily} WHERE date IN (SELECT day FROM {users} WHERE day = $)", ONE_DAY),
+        (
+            "SELECT 1 FROM {daily} WHERE date NOT IN (SELECT day FROM {users} WHERE day = $)",
+            "whole",
+        ),
+        ("SELECT (SELECT max(n) FROM {daily} d WHERE d.date = $) FROM {users}", ONE_DAY),
+        ("SELECT 1 FROM {users} JOIN {daily} USING (date) WHERE date = $", ONE_DAY),
     ],
-)  # fmt: skip
+)
 def test_joins_and_subqueries(sql: str, expected: list[str] | str) -> None:
     assert read(sql)["daily"] == expected
 
@@ -219,28 +235,67 @@ def test_joins_and_subqueries(sql: str, expected: list[str] | str) -> None:
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("WITH x AS (SELECT * FROM {daily}) SELECT 1 FROM x WHERE x.date = @partition_date", ONE_DAY),
-        ("WITH x (d) AS (SELECT date FROM {daily}) SELECT 1 FROM x y WHERE d = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM (SELECT d.date AS day FROM {daily} d) q WHERE day = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM (SELECT date, sum(n) FROM {daily} GROUP BY 1) WHERE date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM (SELECT max(date) AS date FROM {daily}) WHERE date = @partition_date", "whole"),
-        ("SELECT 1 FROM (SELECT date FROM {daily} LIMIT 5) WHERE date = @partition_date", "whole"),
-        ("SELECT 1 FROM (SELECT date, lag(n) OVER (PARTITION BY k ORDER BY date) FROM {daily}) WHERE date = @partition_date", "whole"),
-        ("SELECT 1 FROM (SELECT date, lag(n) OVER (PARTITION BY date ORDER BY k) FROM {daily}) WHERE date = @partition_date", ONE_DAY),
-        ("SELECT date, sum(n) FROM {daily} GROUP BY date HAVING date = @partition_date", ONE_DAY),
-        ("SELECT sum(n) FROM {daily} GROUP BY k HAVING max(date) = @partition_date", "by-grain"),
-        ("SELECT 1 FROM {daily} WHERE date = @partition_date UNION ALL SELECT 1 FROM {daily} WHERE date = @partition_date - INTERVAL 7 DAYS", ["2024-11-26..2024-11-26", "2024-12-03..2024-12-03"]),
-        ("SELECT 1 FROM {daily} WHERE date = @partition_date UNION ALL SELECT 1 FROM {daily}", "whole"),
-        ("SELECT 1 FROM (SELECT date AS d FROM {daily} UNION SELECT date FROM {daily}) WHERE d = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM (SELECT * FROM {users} UNION ALL SELECT * FROM {daily}) WHERE date = @partition_date", "whole"),
-        ("SELECT 1 FROM (SELECT * EXCEPT (date), n AS date FROM {daily}) WHERE date = @partition_date", "whole"),
-        ("WITH RECURSIVE r AS (SELECT date FROM {daily} UNION ALL SELECT date FROM r) SELECT 1 FROM r WHERE date = @partition_date", "whole"),
-        ("SELECT 1 FROM {daily} LATERAL VIEW explode(a) t AS item WHERE date = @partition_date", ONE_DAY),
-        ("SELECT 1 FROM {daily} PIVOT (sum(n) FOR k IN (1, 2)) WHERE date = @partition_date", "whole"),
-        ("WITH e AS (SELECT DATE(at) AS day FROM {users} WHERE DATE(at) = @partition_date) SELECT 1 FROM e JOIN {daily} d ON d.date = e.day", ONE_DAY),
+        ("WITH x AS (SELECT * FROM {daily}) SELECT 1 FROM x WHERE x.date = $", ONE_DAY),
+        ("WITH x (d) AS (SELECT date FROM {daily}) SELECT 1 FROM x y WHERE d = $", ONE_DAY),
+        ("SELECT 1 FROM (SELECT d.date AS day FROM {daily} d) q WHERE day = $", ONE_DAY),
+        ("SELECT 1 FROM (SELECT date, sum(n) FROM {daily} GROUP BY 1) WHERE date = $", ONE_DAY),
+        ("SELECT 1 FROM (SELECT max(date) AS date FROM {daily}) WHERE date = $", "whole"),
+        ("SELECT 1 FROM (SELECT date FROM {daily} LIMIT 5) WHERE date = $", "whole"),
+        (
+            (
+                "SELECT 1 FROM (SELECT date, lag(n) OVER (PARTITION BY k ORDER BY date) FROM"
+                " {daily}) WHERE date = $"
+            ),
+            "whole",
+        ),
+        (
+            (
+                "SELECT 1 FROM (SELECT date, lag(n) OVER (PARTITION BY date ORDER BY k) FROM"
+                " {daily}) WHERE date = $"
+            ),
+            ONE_DAY,
+        ),
+        ("SELECT date, sum(n) FROM {daily} GROUP BY date HAVING date = $", ONE_DAY),
+        ("SELECT sum(n) FROM {daily} GROUP BY k HAVING max(date) = $", "by-grain"),
+        (
+            (
+                "SELECT 1 FROM {daily} WHERE date = $ UNION ALL SELECT 1 FROM {daily} WHERE date"
+                " = $ - INTERVAL 7 DAYS"
+            ),
+            ["2024-11-26..2024-11-26", "2024-12-03..2024-12-03"],
+        ),
+        ("SELECT 1 FROM {daily} WHERE date = $ UNION ALL SELECT 1 FROM {daily}", "whole"),
+        (
+            (
+                "SELECT 1 FROM (SELECT date AS d FROM {daily} UNION SELECT date FROM {daily})"
+                " WHERE d = $"
+            ),
+            ONE_DAY,
+        ),
+        (
+            "SELECT 1 FROM (SELECT * FROM {users} UNION ALL SELECT * FROM {daily}) WHERE date = $",
+            "whole",
+        ),
+        ("SELECT 1 FROM (SELECT * EXCEPT (date), n AS date FROM {daily}) WHERE date = $", "whole"),
+        (
+            (
+                "WITH RECURSIVE r AS (SELECT date FROM {daily} UNION ALL SELECT date FROM r)"
+                " SELECT 1 FROM r WHERE date = $"
+            ),
+            "whole",
+        ),
+        ("SELECT 1 FROM {daily} LATERAL VIEW explode(a) t AS item WHERE date = $", ONE_DAY),
+        ("SELECT 1 FROM {daily} PIVOT (sum(n) FOR k IN (1, 2)) WHERE date = $", "whole"),
+        (
+            (
+                "WITH e AS (SELECT DATE(at) AS day FROM {users} WHERE DATE(at) = $) SELECT 1"
+                " FROM e JOIN {daily} d ON d.date = e.day"
+            ),
+            ONE_DAY,
+        ),
         ("SELECT 1 FROM {daily} d JOIN {users} u ON d.date = u.day", "whole"),
     ],
-)  # fmt: skip
+)
 def test_nested_queries(sql: str, expected: list[str] | str) -> None:
     found = read(sql)["daily"]
 
@@ -377,9 +432,3 @@ def test_the_digest_follows_all_that_counts() -> None:
     assert digest((text,), DAYS, shapes) == digest((text,), DAYS, dict(shapes))
     assert digest((text,), DAYS, shapes) != digest((text,), HOURS, shapes)
     assert digest((text,), DAYS, shapes) != digest((text,), DAYS, {DAILY: InputShape()})
-    assert (
-        ByGrain()
-        == infer((linked("SELECT 1 FROM {daily} WHERE f(date, @end_date)"),), DAYS, SHAPES)[
-            DAILY
-        ].mapping
-    )

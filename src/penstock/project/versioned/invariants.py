@@ -21,6 +21,9 @@ def check_invariants(
     """Check that the invariants of each version are lists of named checks; nothing is kept."""
     done: set[int] = set()
     for number in written:
+        if number in done:
+            continue
+        done.add(number)
         _check(written, written[number], (number,), done, Chains("invariants", numbers, findings))
 
 

@@ -35,6 +35,7 @@ class Versions:
     grid: Grid
     findings: list[Finding]
     sheets: dict[int, Sheet] = field(default_factory=dict)
+    broken: set[int] = field(default_factory=set)
 
     def read(self, nodes: Sequence[Node]) -> tuple[GivenVersion, ...]:
         """Give every version that has what it needs, in the order of the file."""
@@ -128,8 +129,15 @@ class Versions:
             return None
         if isinstance(node.value, VersionReference):
             chains = Chains("sql", tuple(self.sheets), self.findings)
-            number = chains.follow(node.value, node.where, chain)
-            return None if number is None else self._sql(self.sheets[number], (*chain, number))
+            number = (
+                None
+                if self.broken.intersection(chain[:1])
+                else chains.follow(node.value, node.where, chain)
+            )
+            if number is None:
+                self.broken.update(chain)
+                return None
+            return self._sql(self.sheets[number], (*chain, number))
         if not isinstance(node.value, str):
             sheet.bad("sql", "SQL, or a path that ends in .sql")
             return None

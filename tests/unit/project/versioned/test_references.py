@@ -177,6 +177,22 @@ def test_DV7_versions_that_refer_to_each_other_are_a_cycle(findings):
     ]
 
 
+@pytest.mark.parametrize("key", ["sql", "invariants"])
+def test_DV7_a_cycle_is_said_once_under_any_key(findings, key):
+    lines = [f"{key}: ${{{{ versions.{n}.{key} }}}}\n" for n in (2, 1)]
+    both = daily(more=version(2, "2024-02-01"))["models/daily.yaml"]
+    first, second = both.split("  - version: 2\n")
+    old = "sql: daily.sql\n"
+    text = "  - version: 2\n".join(
+        part.replace(old, line if key == "sql" else f"{old}    {line}")
+        for part, line in zip((first, second), lines, strict=True)
+    )
+
+    said = [f.split(": ", 2)[2] for f in findings({**ONLY, "models/daily.yaml": text})]
+
+    assert [each for each in said if "cycle" in each] == ["reference-cycle: versions 1 → 2 → 1"]
+
+
 def test_DV7_a_version_that_is_not_there(findings):
     files = daily(SCHEMA, "schema: ${{ versions.9.schema }}\n")
 
