@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from fakes.clock import FixedClock
 
-pytest_plugins = ["fakes.spark_session"]
+pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures"]
 
 HERE = Path(__file__).parent
 LANES = ("spark", "faults", "laws", "cli")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fakes.clock import NOON
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
+from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder, Run
@@ -21,6 +22,7 @@ LEASE = LeaseSettings(dt.timedelta(seconds=60), dt.timedelta(seconds=10))
 HERE = Holder("run-1", "host-a", 11, "ann")
 OTHER = Holder("run-2", "host-a", 22, "bob")
 ELSEWHERE = Holder("run-3", "host-b", 33, "eve")
+DAY = Grid(Grain.DAY)
 MARK = Fingerprint("sql-1", "canonical-1", "settings-1", "layout-1")
 BROKEN = StepFailure("null-key", "3 rows have no id", "models/orders.sql:4", "fill them")
 
@@ -45,6 +47,12 @@ def intent(step: str = "step-1", model: str = "orders", holder: Holder = HERE) -
         inputs=(InputPin("raw.orders", DeltaPin("table-raw", 4)),),
         base_version=None,
     )
+
+
+def days(step: str, model: str, *ranges: tuple[int, int], **changes) -> Intent:
+    """Give a step of a model cut by days; its partitions as ranges of days since 1970."""
+    keys = write_ranges(DAY, ranges)
+    return replace(intent(step, model), grid=DAY, partitions=keys, strategy="partition", **changes)
 
 
 def with_mark(value: int, step: str = "step-1", holder: Holder = HERE) -> Intent:

@@ -153,7 +153,7 @@ def test_the_end_of_a_run_releases_all_it_holds(store):
 
 
 @pytest.mark.parametrize("end", ["finish", "fail", "reject", "running"])
-def test_a_step_planned_before_another_one_is_planned_again(store, end):
+def test_a_step_planned_before_one_of_another_run_is_planned_again(store, end):
     if end == "reject":
         store.journal.reject(intent(), BROKEN, HERE)
     else:
@@ -162,11 +162,28 @@ def test_a_step_planned_before_another_one_is_planned_again(store, end):
         store.journal.finish("step-1", wrote(0))
     if end == "fail":
         store.journal.fail("step-1", BROKEN)
+    store.journal.unlock("mart.orders")
 
     with pytest.raises(PlanOutdatedError):
-        store.journal.begin(intent("step-2"), {}, HERE, 0)
+        store.journal.begin(intent("step-2", holder=OTHER), {}, OTHER, 0)
 
-    assert store.journal.begin(intent("step-2"), {}, HERE, 1).step_seq == 2
+    assert store.journal.begin(intent("step-2", holder=OTHER), {}, OTHER, 1).step_seq == 2
+
+
+def test_steps_of_one_run_do_not_make_its_own_plan_outdated(store):
+    succeed(store, intent("step-1", holder=OTHER), holder=OTHER)
+    succeed(store, intent("step-2"))
+    succeed(store, intent("step-3"))
+
+    assert store.journal.begin(intent("step-4"), {}, HERE, 1).step_seq == 4
+
+
+def test_a_step_of_another_run_between_two_of_one_run_makes_its_plan_outdated(store):
+    succeed(store, intent("step-1"))
+    succeed(store, intent("step-2", holder=OTHER), holder=OTHER)
+
+    with pytest.raises(PlanOutdatedError):
+        store.journal.begin(intent("step-3"), {}, HERE, 1)
 
 
 def test_steps_of_other_models_make_no_plan_outdated(store):

@@ -19,13 +19,16 @@ from penstock.core.mapping import (
 from penstock.core.model import Body, Fingerprint, InputMapping, Model, Partition, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span
+from penstock.core.pin import DeltaPin, Pin
 from penstock.core.project import Project
 from penstock.core.query import Query
-from penstock.core.ranges import Ranges
+from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
 from penstock.core.schema import Schema
-from penstock.plan.judge import Ground, TargetNow
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.judge import Evidence, Ground, Piece, TargetNow, Verdict
 from penstock.plan.resolve import due, resolve
+from penstock.plan.values import State
 
 DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
 HUNDREDS = Grid(Grain.RANGE, 0, 250, 100)
@@ -175,3 +178,58 @@ def the_project(*models: Model) -> Project:
     """A project of the fixture F, some of its models replaced or added."""
     found = {each.name: each for each in (daily(), weekly(), monthly(), *models)}
     return a_project(*found.values(), a_source("events"))
+
+
+def synced(model: Model, **changes: object) -> Evidence:
+    """What is on record of a model whose every due partition was made by one step a segment."""
+    segments = ground(model).segments
+    marks = {at: each.body.fingerprint for at, each in enumerate(segments, 1)}
+    runs = tuple(a_run((each.range,), at, at) for at, each in enumerate(segments, 1))
+    settings: dict[str, object] = {
+        "runs": runs,
+        "marks": marks,
+        "pins": {at: pins_of(model) for at in marks},
+        "recorded": "t",
+        "target": the_table(),
+    }
+    return Evidence(**(settings | changes))  # type: ignore[arg-type]
+
+
+def pins_of(model: Model, version: int = 3) -> dict[str, Pin]:
+    """Pins of all inputs of a model at one version; the id of a table is its name."""
+    read = (m for version in model.versions for body in version.bodies for m in body.inputs)
+    names = dict.fromkeys(each.input.name for each in read)
+    return {name: DeltaPin(name, version) for name in names}
+
+
+def unchanged() -> Changes:
+    """Inputs of the fixture F as they were read."""
+    return changed_since()
+
+
+def changed_since(*commits: Touched, **runs: tuple[PartitionRun, ...]) -> Changes:
+    """Inputs of the fixture F: commits to `raw.events`, partitions of the models named."""
+    tables = {"raw.events": TableNow(DeltaPin("raw.events", 3 + len(commits)), commits)}
+    return Changes({n: PartitionsNow(n, DAY, found) for n, found in runs.items()}, tables)
+
+
+def verdict_of(model: Model, **states: Ranges) -> Verdict:
+    """Give a verdict on the due partitions of which these are in a state: `sql_changed=…`."""
+    known, segments = ground(model).known, ground(model).segments
+    pieces = [
+        Piece(low, high, (State(state),), (), segment)
+        for state, ranges in states.items()
+        for segment in segments
+        for low, high in intersection(ranges, (segment.range,))
+    ]
+    rising = tuple(sorted(pieces, key=lambda piece: piece.low))
+    return Verdict(model.name, known, segments, rising, recorded=known)
+
+
+def told(model: Model, verdict: Verdict) -> dict[str, list[str]]:
+    """Give the partitions in each state and those beside it: `failed, sql_changed`."""
+    found: dict[str, Ranges] = {}
+    for piece in verdict.pieces:
+        key = ", ".join(piece.states)
+        found[key] = union(found.get(key, ()), (piece.range,))
+    return {key: shown(model.grid, ranges) for key, ranges in found.items()}

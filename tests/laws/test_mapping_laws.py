@@ -28,13 +28,13 @@ SHAPES = {
 NAMES = {DAILY: "daily", EVENTS: "events"}
 FIRST = dt.date(2024, 1, 20)
 
-OPERATORS = st.sampled_from(["=", "<", "<=", ">", ">=", "<>"])
+OPERATORS = st.sampled_from(["=", "<", "<=", ">", ">=", "<>", "<=", ">="])
 UNITS = st.sampled_from(["WEEK", "MONTH", "QUARTER", "YEAR"])
 CONSTANTS = st.one_of(
     st.sampled_from(["@partition_date", "@start_date", "@end_date"]),
-    st.integers(-9, 40).map(lambda n: f"'{FIRST + dt.timedelta(n)}'"),
-    st.builds("date_sub(@partition_date, {})".format, st.integers(-9, 9)),
-    st.builds("date_add(@end_date, {})".format, st.integers(-9, 9)),
+    st.integers(-3, 18).map(lambda n: f"'{FIRST + dt.timedelta(n)}'"),
+    st.builds("date_sub(@partition_date, {})".format, st.integers(-2, 5)),
+    st.builds("date_add(@end_date, {})".format, st.integers(-2, 5)),
     st.builds("add_months(@partition_date, {})".format, st.integers(-1, 1)),
     st.builds("trunc(@partition_date, '{}')".format, UNITS),
     st.just("last_day(@start_date)"),
@@ -68,7 +68,13 @@ def atoms(column):
 def conditions(*columns):
     """Give conditions on columns, joined by AND, OR and NOT."""
     equal = st.builds("{} = {}".format, terms(columns[0]), terms(columns[-1]))
-    atom = st.one_of([*(atoms(column) for column in columns), equal, st.just("1 = 1")])
+    near = st.builds(
+        f"{columns[0]} BETWEEN date_sub(@start_date, {{}}) AND date_add(@start_date, {{}})".format,
+        st.integers(0, 5),
+        st.integers(0, 5),
+    )
+    own = [atoms(column) for column in columns]
+    atom = st.one_of([near, near, *own, near, equal, near, near, st.just("1 = 1")])
     return st.recursive(
         atom,
         lambda inner: st.one_of(
@@ -76,7 +82,7 @@ def conditions(*columns):
             st.builds("({} OR {})".format, inner, inner),
             st.builds("NOT ({})".format, inner),
         ),
-        max_leaves=4,
+        max_leaves=3,
     )
 
 
@@ -115,6 +121,8 @@ def queries(draw):
         st.sampled_from(
             [
                 "",
+                "",
+                "",
                 " AND EXISTS (SELECT 1 FROM {{daily}} AS c WHERE c.date = a.date AND {inner})",
                 " AND NOT EXISTS (SELECT 1 FROM {{daily}} AS c WHERE c.k = a.k AND {inner})",
                 " AND a.date IN (SELECT date FROM {{events}} AS c WHERE {inner})",
@@ -122,7 +130,7 @@ def queries(draw):
             ]
         )
     ).format(inner=draw(conditions("c.date", "a.date")))
-    if draw(st.booleans()):
+    if draw(st.sampled_from([True, True, False])):
         return f"SELECT a.date, a.k FROM {left} WHERE {draw(conditions('a.date'))}{tail}"
     side = draw(st.sampled_from(["", "LEFT", "RIGHT", "FULL"]))
     on = draw(st.sampled_from(["a.k = b.k AND ", "a.date = b.date AND ", ""]))
@@ -172,8 +180,9 @@ def run(query, grid, number, rows):
 
 
 ROWS = st.lists(
-    st.tuples(st.integers(-9, 40).map(lambda n: str(FIRST + dt.timedelta(n))), st.integers(1, 3)),
-    max_size=12,
+    st.tuples(st.integers(-3, 18).map(lambda n: str(FIRST + dt.timedelta(n))), st.integers(1, 3)),
+    min_size=8,
+    max_size=16,
 )
 WITH_NULL = st.lists(st.tuples(st.none(), st.integers(1, 3)), max_size=2)
 
@@ -182,7 +191,7 @@ WITH_NULL = st.lists(st.tuples(st.none(), st.integers(1, 3)), max_size=2)
 @given(
     queries(),
     st.sampled_from([Grain.DAY, Grain.WEEK, Grain.MONTH]).map(Grid),
-    st.integers(0, 30),
+    st.integers(0, 14),
     ROWS,
     st.builds(list.__add__, ROWS, WITH_NULL),
 )

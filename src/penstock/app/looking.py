@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.judging import Judging, files_lines
 from penstock.app.observe import View, observe
+from penstock.app.passed import changed_below
 from penstock.app.shop import Shop
 from penstock.app.sight import open_sight
 from penstock.core.graph import ordered
@@ -56,7 +57,8 @@ def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
         reading.partitions(),
         reading.marks(),
     )
-    view = replace(view, now=replace(view.now, meaning=judging.meaning))
+    below = changed_below(project, chosen, records, judging.sight)
+    view = replace(view, now=replace(view.now, meaning=judging.meaning, below=below))
     return Looked(project, chosen, view, records, judging, moment)
 
 

@@ -19,7 +19,7 @@ def drift(project: Project, model: Model, records: Mapping[str, ModelRecord], no
     """Give the first state that holds for the model, with the others in `also`.
 
     New input of a windowed model is not drift, because its window takes the new rows; the reason
-    then says `drift=False`.
+    then says `drift=False`. What an upstream changed below the watermark no window takes: it is.
     """
     record = records.get(model.name)
     seen = now.targets.get(model.name, Observed())
@@ -30,6 +30,9 @@ def drift(project: Project, model: Model, records: Mapping[str, ModelRecord], no
     also = tuple(dict.fromkeys(s for s, _ in found[1:] if s is not state))
     inputs = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
     windowed = window_settings(model.strategy) is not None
+    stale = now.below.get(model.name, frozenset())
+    if windowed and state in inputs and stale:
+        return Reason(State.UPSTREAM_CHANGED, ", ".join(sorted(stale)), also)
     return Reason(state, detail, also, drift=not (windowed and state in inputs))
 
 

@@ -67,7 +67,8 @@ class Observed:
 class Now:
     """The world as a plan sees it: targets by model, pins of sources by name.
 
-    A source whose path is gone has its error in `broken` instead of a pin.
+    A source whose path is gone has its error in `broken` instead of a pin. `below` names, for
+    models that read through windows, the upstreams that changed rows which a window has passed.
     """
 
     run_timestamp: dt.datetime
@@ -75,6 +76,7 @@ class Now:
     sources: Mapping[str, Pin]
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
     meaning: Meaning = as_recorded
+    below: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from sqlglot import exp
 
 from penstock.project.inference_scopes import Scope, Star, resolved
 
-TOKEN = "penstock:"
-"""The beginning of the names that stand for tables and parameters."""
+TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
 _TIMESTAMP = "penstock__run_timestamp"
 
 
 def resolved_column(column: exp.Expr, scope: Scope) -> exp.Expr:
+    """Give a column under the mark of its relation, without one where it may be of several."""
     name, table = column.name.lower(), str(column.text("table")).lower()
     if name.startswith(TOKEN) or name == _TIMESTAMP or table.startswith("#"):
         return column
@@ -31,6 +31,7 @@ def resolved_column(column: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def memberships(node: exp.Expr) -> list[exp.In]:
+    """Give each `x IN (SELECT …)` that is joined to the whole by AND and OR alone."""
     match node:
         case exp.And() | exp.Or():
             return memberships(node.this) + memberships(node.expression)
@@ -52,10 +53,12 @@ def is_group(node: exp.Expr) -> bool:
 
 
 def aggregates(node: exp.Expr) -> bool:
+    """Whether a column makes one row of many, outside of a window."""
     return any(each.find_ancestor(exp.Window) is None for each in node.find_all(exp.AggFunc))
 
 
 def star_names(star: Star, scope: Scope) -> list[str] | None:
+    """Give the columns that a star stands for, None where not all are known."""
     if scope.shared or not star.relations:
         return None
     names: list[str] = []
@@ -67,6 +70,7 @@ def star_names(star: Star, scope: Scope) -> list[str] | None:
 
 
 def alias_names(alias: object) -> dict[int, str] | None:
+    """Give the names of columns by their places, None where an alias names none."""
     if not isinstance(alias, exp.TableAlias) or not alias.columns:
         return None
     return {at: column.name.lower() for at, column in enumerate(alias.columns)}

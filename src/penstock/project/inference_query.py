@@ -45,6 +45,7 @@ class _Shapes:
 
     inputs: Mapping[InputName, InputShape]
     unread: set[InputName] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
     _opened: dict[str, Opened] = field(default_factory=dict)
 
     def of(self, token: str) -> InputShape:
@@ -60,6 +61,8 @@ class _Shapes:
         for text, tree in zip(shape.view, trees, strict=True):
             if tree is None:
                 self.unread |= {as_input(name) for name in mentioned(text)}
+            else:
+                self.counts.update(_tokens(tree))
         columns = None
         if shape.columns is not None:
             columns = tuple(column.lower() for column in shape.columns)
@@ -81,17 +84,16 @@ def infer(
     names = list(_reached(texts, inputs))
     shapes = _Shapes(inputs)
     tree = Tree(shapes.opened)
-    counts: Counter[str] = Counter()
     parsed = [_parsed(text) for text in texts]
     try:
         for query in parsed:
             if query is None:
                 return dict.fromkeys(names, _UNREAD)
-            counts.update(_tokens(query))
+            shapes.counts.update(_tokens(query))
             tree.add(query)
         for scope in tree.roots:
             settle(scope)
-        return _mappings(names, tree, shapes, counts, grid)
+        return _mappings(names, tree, shapes, grid)
     except (TooBigError, SqlglotError, *PARSER_BUGS):
         return dict.fromkeys(names, _UNREAD)
 
@@ -106,10 +108,10 @@ def _mappings(
     names: Iterable[InputName],
     tree: Tree,
     shapes: _Shapes,
-    counts: Counter[str],
     grid: Grid,
 ) -> dict[InputName, Inferred]:
     scans: dict[InputName, list[Relation]] = {}
+    counts = shapes.counts  # a table that the walk has missed is read whole
     for relation in tree.relations.values():
         if relation.token:
             scans.setdefault(name_of(relation.token), []).append(relation)

@@ -139,7 +139,8 @@ def _read_commits(rows: Json) -> dict[str, dict[int, Touched]]:
     commits: dict[str, dict[int, Touched]] = {}
     for row in rows:
         read = {**_timed(row, "time"), "spans": read_spans(row["spans"])}
-        commits.setdefault(read.pop("name"), {})[row["version"]] = Touched(**read)
+        noted = commits.setdefault(read.pop("name"), {})
+        noted[row["version"]] = Touched(**read)
     return commits
 
 

@@ -10,15 +10,6 @@ from fakes.drift_place import MOMENT, DriftPlace
 from fakes.fixture_f import FIXTURE_F
 
 
-@pytest.fixture(scope="session")
-def synced_folder(tmp_path_factory, spark):
-    """A folder with fixture F after `sync --yes`."""
-    place = DriftPlace(tmp_path_factory.mktemp("f"), spark)
-    place.events()
-    place.sync()
-    return place.root
-
-
 @pytest.fixture
 def synced(tmp_path, spark, synced_folder):
     """A copy of fixture F after `sync --yes`, a minute later."""

@@ -1,4 +1,5 @@
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -175,16 +176,7 @@ def test_the_first_partition_from_a_day_on_begins_on_it_or_later(grain, expected
 def a_table(*labels: str) -> Model:
     """A whole table with one version a month from 2024-01 on."""
     bodies = [a_body(label, f"2024-0{place}-01") for place, label in enumerate(labels, 1)]
-    model = a_daily("t", *bodies)
-    return Model(
-        model.name,
-        model.table,
-        model.where,
-        Table(),
-        model.query,
-        model.fingerprint,
-        versions=model.versions,
-    )
+    return replace(a_daily("t", *bodies), strategy=Table())
 
 
 def test_a_whole_table_takes_the_sql_of_the_run_date():

@@ -1,0 +1,157 @@
+"""Law 3 for partitions: kill -9 in a sync of one, of many, of a cascade; then sync again (DS10)."""
+
+import datetime as dt
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from fakes.clock import FixedClock
+from fakes.drift_place import DAILY_TABLE, MOMENT, MONTHLY_TABLE, WEEKLY_TABLE, DriftPlace
+from fakes.fixture_f import EDIT_E
+from penstock.app.recover import recover
+
+PENSTOCK = Path(sys.executable).with_name("penstock")
+AT = ("--as-of", MOMENT.isoformat(), "--yes", "--threads", "1")
+POINTS = ("after-begin", "before-commit", "after-commit", "during-finish", "after-finish")
+SPARK = """
+lease: {length: 4s, heartbeat: 1s}
+targets:
+  dev:
+    warehouse: warehouse
+    spark:
+      master: "local[1]"
+      driver_memory: 1g
+      conf:
+        spark.sql.shuffle.partitions: "1"
+        spark.databricks.delta.snapshotPartitions: "1"
+        spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1
+"""
+DAILY = ("--select", "daily_user_stats")
+BEFORE = [("2024-12-02", "2", "3"), ("2024-12-03", "1", "2"), ("2024-12-09", "1", "1")]
+AFTER = [("2024-12-02", "3", "3"), ("2024-12-03", "2", "2"), ("2024-12-09", "1", "1")]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command that is killed, and what daily, weekly and monthly hold once it was repeated."""
+
+    words: tuple[str, ...]
+    asked: dict[str, object] = field(default_factory=dict)
+    daily: tuple[tuple[str, str, str], ...] = tuple(AFTER)
+    weekly: str = "3"
+    monthly: str = "4"
+    nth: int = 1
+
+
+CASES = {
+    "one": Case(
+        (*DAILY, "--from", "2024-12-02", "--to", "2024-12-02"),
+        {"first": "2024-12-02", "last": "2024-12-02"},
+        (AFTER[0], *BEFORE[1:]),
+    ),
+    "many": Case(DAILY),
+    "cascade": Case(("--cascade",), {"cascade": True}, weekly="5", monthly="6", nth=2),
+}
+MATRIX = [(name, point) for name in CASES for point in POINTS]
+GATE = (("many", "before-commit"), ("cascade", "after-commit"))
+
+
+@pytest.fixture
+def edited(tmp_path, spark, synced_folder):
+    """A copy of fixture F after `sync --yes`, with edit E."""
+    root = tmp_path / "f"
+    shutil.copytree(synced_folder, root)
+    place = DriftPlace(root, spark, {}, FixedClock(MOMENT + dt.timedelta(minutes=1)))
+    place.write(EDIT_E)
+    config = root / "penstock.yml"
+    config.write_text(config.read_text() + SPARK)
+    return place
+
+
+def kill(place: DriftPlace, fault: str, *words: str) -> None:
+    """Start a command and wait until the fault point kills it."""
+    process = subprocess.run(
+        [str(PENSTOCK), *words],
+        cwd=place.root,
+        env=os.environ | {"PENSTOCK_FAULT": fault},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stdout + process.stderr
+
+
+def settled(place: DriftPlace) -> list[object]:
+    """Give leases and steps that are still open, which must be none."""
+    shop = place.shop()
+    journal = shop.writing.journal
+    found = [*journal.leases(), *journal.running()]
+    shop.close()
+    return found
+
+
+def check(place: DriftPlace, name: str, point: str) -> None:
+    case = CASES[name]
+    kill(place, f"{point}:{case.nth}", "sync", *case.words, *AT)
+
+    report = place.sync(*case.words[1:2] if name != "cascade" else (), **case.asked)
+
+    assert [result.error for result in report.results if not result.ok] == []
+    assert place.rows(DAILY_TABLE)[1:] == list(case.daily)
+    assert place.rows(WEEKLY_TABLE)[1] == ("2024-12-02", case.weekly)
+    assert place.rows(MONTHLY_TABLE)[1] == ("2024-12-01", case.monthly)
+    assert settled(place) == []
+    if name == "cascade":
+        assert not any(place.states().values())
+    assert len(report.recovered) == (0 if point == "after-finish" else 1)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(("name", "point"), MATRIX)
+def test_DS10_a_killed_sync_is_settled_by_the_next_one(edited, name, point) -> None:
+    check(edited, name, point)
+
+
+@pytest.mark.parametrize(("name", "point"), GATE)
+def test_DS10_a_killed_sync_leaves_what_an_undisturbed_one_leaves(edited, name, point) -> None:
+    check(edited, name, point)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("point", POINTS[1:])
+def test_a_table_that_was_made_and_not_filled_is_filled(tmp_path, spark, synced_folder, point):
+    root = tmp_path / "f"
+    shutil.copytree(synced_folder, root, ignore=shutil.ignore_patterns("warehouse", ".penstock"))
+    place = DriftPlace(root, spark, {}, FixedClock(MOMENT + dt.timedelta(minutes=1)))
+    config = root / "penstock.yml"
+    config.write_text(config.read_text() + SPARK)
+    kill(place, f"{point}:1", "sync", *DAILY, *AT)
+
+    report = place.sync("daily_user_stats")
+
+    assert [result.error for result in report.results if not result.ok] == []
+    assert place.rows(DAILY_TABLE) == [("2024-11-28", "1", None), *BEFORE]
+    assert settled(place) == []
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("point", POINTS[1:])
+def test_a_killed_rollback_is_settled_by_the_next_one(edited, point) -> None:
+    edited.sync("daily_user_stats")
+    step = edited.history("daily_user_stats", None, 1).rows[0].execution.step
+    kill(edited, f"{point}:1", "rollback", "daily_user_stats", "--to", step, "--yes")
+
+    if point == "before-commit":
+        edited.rollback("daily_user_stats", step)
+    else:
+        edited.with_shop(recover)
+
+    assert edited.rows(DAILY_TABLE)[1:] == BEFORE
+    assert settled(edited) == []

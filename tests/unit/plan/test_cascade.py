@@ -1,0 +1,208 @@
+import pytest
+
+from fakes.builders import a_model, a_project
+from fakes.versioned_models import (
+    DAY,
+    MONTH,
+    RUN_TIMESTAMP,
+    WEEK,
+    a_body,
+    a_daily,
+    ground,
+    ords,
+    reading,
+    reading_itself,
+    shown,
+    the_project,
+    weekly,
+)
+from penstock.core.calendar import DAY as A_DAY
+from penstock.core.mapping import (
+    ByGrain,
+    Calendar,
+    Computed,
+    Everything,
+    Floored,
+    Lower,
+    Moved,
+    RangeMapping,
+    Same,
+    Trailing,
+    Upper,
+)
+from penstock.core.model import Model, View
+from penstock.core.partition import Grid
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges
+from penstock.plan.cascade import cascaded, parents_of, reads_itself
+from penstock.plan.resolve import due, resolve
+
+SINCE = "2024-11-25"
+
+
+def follow(project: Project, **start: Ranges) -> dict[str, list[str]]:
+    """Give what is run, as keys; every partition that is due may be."""
+
+    def candidates(name: str):
+        model = project.models[name]
+        return resolve(model, RUN_TIMESTAMP.date(), due(model, RUN_TIMESTAMP))
+
+    found = cascaded(project, start, candidates, lambda model: not model.is_view)
+    return {name: shown(project.models[name].grid, ranges) for name, ranges in found.items()}
+
+
+def reader(mapping: RangeMapping, grid: Grid = DAY, above: str = "up") -> Model:
+    return a_daily("down", a_body("v1", SINCE, reading(above, mapping)), grid=grid)
+
+
+def upstream(grid: Grid = DAY) -> Model:
+    return a_daily("up", a_body("v1", SINCE if grid == DAY else "2024-11-01"), grid=grid)
+
+
+def test_DC1_what_runs_above_is_followed_through_every_model_below():
+    assert follow(the_project(), daily=ords("2024-12-02", "2024-12-16")) == {
+        "daily": ["2024-12-02..2024-12-16"],
+        "weekly": ["2024-12-02", "2024-12-09", "2024-12-16"],
+        "monthly": ["2024-12"],
+    }
+
+
+LOWER, UPPER = Lower(), Upper()
+SIX_DAYS_BEFORE = Moved(LOWER, 0, -6 * A_DAY)
+THE_TABLE_OF_6_3 = [
+    (Computed("date", ((LOWER, Moved(LOWER, 0, A_DAY)),)), DAY, "2024-12-03", ["2024-12-03"]),
+    (
+        Computed("date", ((SIX_DAYS_BEFORE, Moved(LOWER, 0, A_DAY)),)),
+        DAY,
+        "2024-12-03",
+        ["2024-12-03..2024-12-09"],
+    ),
+    (
+        Computed("date", ((Floored(LOWER, "week"), Moved(Floored(LOWER, "week"), 0, 7 * A_DAY)),)),
+        DAY,
+        "2024-12-04",
+        ["2024-12-02..2024-12-08"],
+    ),
+    (Computed("date", ((LOWER, UPPER),)), MONTH, "2024-12-03", ["2024-12"]),
+    (
+        Computed("date", ((None, Moved(LOWER, 0, A_DAY)),)),
+        DAY,
+        "2024-12-03",
+        ["2024-12-03..2024-12-16"],
+    ),
+    (ByGrain(), DAY, "2024-12-03", ["2024-12-03"]),
+    (Everything(), DAY, "2024-12-03", ["2024-11-25..2024-12-16"]),
+]
+
+
+@pytest.mark.parametrize(("mapping", "grid", "rerun", "expected"), THE_TABLE_OF_6_3)
+def test_DC4_a_partition_runs_when_the_range_it_reads_was_made_again(
+    mapping, grid, rerun, expected
+):
+    project = a_project(upstream(), reader(mapping, grid))
+
+    assert follow(project, up=ords(rerun))["down"] == expected
+
+
+def test_DC4_a_week_that_only_its_monday_reads_marks_the_monday():
+    project = the_project()
+
+    assert follow(project, daily=ords("2024-12-03"))["weekly"] == ["2024-12-02"]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "grid", "rerun", "expected"),
+    [
+        (Trailing(7), DAY, "2024-12-03", ["2024-12-03..2024-12-09"]),
+        (Calendar("week"), DAY, "2024-12-04", ["2024-12-02..2024-12-08"]),
+        (Calendar("week"), WEEK, "2024-12-04", ["2024-12-02"]),
+    ],
+)
+def test_DC5_declared_mappings_are_followed(mapping, grid, rerun, expected):
+    project = a_project(upstream(), reader(mapping, grid))
+
+    assert follow(project, up=ords(rerun))["down"] == expected
+
+
+def test_DC6_a_month_marks_its_days_that_are_due():
+    project = a_project(upstream(MONTH), reader(ByGrain()))
+
+    found = follow(project, up=ords("2024-12", grid=MONTH))
+
+    assert found["down"] == ["2024-12-01..2024-12-16"]
+
+
+def test_DC7_a_reader_of_everything_runs_whole_after_any_partition():
+    project = a_project(upstream(), reader(Everything()))
+
+    assert follow(project, up=ords("2024-12-03"))["down"] == ["2024-11-25..2024-12-16"]
+
+
+def test_DC12_what_is_reached_on_two_ways_is_there_once():
+    def below(name: str, *above: str) -> Model:
+        return a_daily(name, a_body("v1", SINCE, *(reading(each, Same()) for each in above)))
+
+    project = a_project(below("a"), below("b", "a"), below("c", "a"), below("d", "b", "c"))
+
+    assert follow(project, a=ords("2024-12-03")) == {name: ["2024-12-03"] for name in "abcd"}
+
+
+YESTERDAY = Computed("date", ((Moved(LOWER, 0, -A_DAY), LOWER),))
+
+
+def test_DC13_a_model_that_reads_its_day_before_is_followed_to_the_end():
+    model = a_daily("daily", a_body("v1", SINCE, reading_itself("daily", YESTERDAY)))
+
+    assert reads_itself(model)
+    assert follow(a_project(model), daily=ords("2024-12-03")) == {
+        "daily": ["2024-12-03..2024-12-16"]
+    }
+
+
+def test_DC13_a_model_that_reads_itself_is_followed_from_what_runs_above_it():
+    body = a_body("v1", SINCE, reading("up", Same()), reading_itself("daily", YESTERDAY))
+    project = a_project(upstream(), a_daily("daily", body))
+
+    assert follow(project, up=ords("2024-12-14"))["daily"] == ["2024-12-14..2024-12-16"]
+
+
+def test_DC14_a_view_hands_on_what_it_reads_and_takes_no_part():
+    view = a_model("staging", "up", strategy=View())
+    body = a_body("v1", SINCE, reading("staging", Everything()), reading("up", Same()))
+    project = a_project(upstream(), view, a_daily("down", body))
+
+    assert parents_of(project, project.models["down"]) == ("staging", "up")
+    assert follow(project, up=ords("2024-12-03")) == {"up": ["2024-12-03"], "down": ["2024-12-03"]}
+
+
+def test_whole_tables_run_after_any_partition_and_mark_everything_below():
+    table = a_model("table", "up")
+    project = a_project(upstream(), table, reader(Same(), above="table"))
+
+    assert follow(project, up=ords("2024-12-16")) == {
+        "up": ["2024-12-16"],
+        "table": ["*"],
+        "down": ["2024-11-25..2024-12-16"],
+    }
+
+
+def test_a_whole_table_that_takes_no_part_ends_the_cascade():
+    project = a_project(upstream(), a_model("table", "up"), reader(Same(), above="table"))
+
+    found = cascaded(project, {"up": ((0, 0),)}, lambda _: (), lambda _: False)
+
+    assert found == {"up": ((0, 0),)}
+
+
+def test_only_candidates_are_followed():
+    project = the_project()
+    some = {"weekly": ground(weekly()).segments, "monthly": ()}
+
+    found = cascaded(
+        project,
+        {"daily": ords("2024-12-02"), "monthly": ()},
+        lambda name: some.get(name, ()),
+        lambda _: True,
+    )
+
+    assert found == {"daily": ords("2024-12-02"), "weekly": ords("2024-12-02")}

@@ -1,0 +1,493 @@
+import datetime as dt
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from fakes.versioned_models import (
+    EVENTS,
+    MONDAYS,
+    RUN_TIMESTAMP,
+    a_body,
+    a_commit,
+    a_daily,
+    a_run,
+    a_version,
+    changed_since,
+    daily,
+    ground,
+    ords,
+    reading,
+    span,
+    synced,
+    the_table,
+    told,
+    unchanged,
+    weekly,
+)
+from penstock.core.facts import Touched
+from penstock.core.mapping import Everything, Same
+from penstock.core.model import Fingerprint, Model
+from penstock.core.pin import DeltaPin
+from penstock.core.records import Status
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.judge import (
+    Evidence,
+    Ground,
+    TargetNow,
+    Verdict,
+    all_current,
+    judge,
+    states_of,
+    with_pending,
+)
+from penstock.plan.values import State
+
+NOTHING = Changes({}, {})
+NEXT_DAY = RUN_TIMESTAMP + dt.timedelta(days=1)
+
+
+def judged(
+    model: Model,
+    evidence: Evidence,
+    changes: Changes = NOTHING,
+    moment: dt.datetime = RUN_TIMESTAMP,
+) -> Verdict:
+    return judge(model, ground(model, moment), evidence, changes)
+
+
+def edited(**changes: str) -> Model:
+    """`daily` with something else in its v3."""
+    return daily(a_body("v3", "2024-12-02", EVENTS, **changes))
+
+
+def test_a_synced_model_has_nothing_to_tell():
+    found = judged(daily(), synced(daily()), unchanged())
+
+    assert found == replace(
+        all_current("daily", ords("2024-11-25", "2024-12-16"), ground(daily()).segments),
+        pieces=(),
+    )
+
+
+def test_DD1_without_records_every_due_partition_was_never_run():
+    found = judged(daily(), Evidence())
+
+    assert told(daily(), found) == {"never_run": ["2024-11-25..2024-12-16"]}
+
+
+def test_DD3_other_sql_of_a_version_marks_its_partitions_alone():
+    found = judged(edited(canonical="other"), synced(daily()), unchanged())
+
+    assert told(daily(), found) == {"sql_changed": ["2024-12-02..2024-12-16"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "cosmetic"),
+    [
+        ({"sql": "with a comment"}, {}, 15),
+        (
+            {"sql": "USER_ID", "canonical": "USER_ID"},
+            {"sql_changed": ["2024-12-02..2024-12-16"]},
+            0,
+        ),
+        ({}, {}, 0),
+        ({"schema": "required"}, {"schema_changed": ["2024-12-02..2024-12-16"]}, 0),
+    ],
+)
+def test_DD4_the_text_alone_is_cosmetic_and_the_schema_is_not(changes, expected, cosmetic):
+    before = daily(a_body("v3", "2024-12-02", EVENTS, schema="nullable"))
+    model = edited(**({"schema": "nullable"} | changes))
+
+    found = judged(model, synced(before), unchanged())
+
+    assert (told(model, found), found.cosmetic) == (expected, cosmetic)
+
+
+def test_DD4_a_schema_that_one_side_does_not_declare_is_no_difference():
+    found = judged(edited(schema="declared"), synced(daily()), unchanged())
+
+    assert found.pieces == ()
+
+
+@pytest.mark.parametrize("changes", [{}, {"canonical": "meaning-v3", "schema": ""}])
+def test_DD5_a_new_version_upgrades_its_partitions_and_hides_what_else_differs(changes):
+    v3 = a_body("v3", "2024-12-02", EVENTS)
+    model = daily(v3, a_body("v4", "2024-12-10", EVENTS, **({"schema": "s"} | changes)))
+
+    found = judged(model, synced(daily()), unchanged())
+
+    assert told(model, found) == {"version_upgraded": ["2024-12-10..2024-12-16"]}
+    assert found.pieces[0].because == ("v3 -> v4",)
+
+
+def test_DD6_a_version_that_begins_later_gives_a_partition_back_to_the_one_before():
+    model = daily(v2="2024-11-30")
+
+    found = judged(model, synced(daily()), unchanged())
+
+    assert told(model, found) == {"version_upgraded": ["2024-11-29"]}
+    assert found.pieces[0].because == ("v2 -> v1",)
+
+
+@pytest.mark.parametrize(
+    ("moment", "since", "expected"),
+    [
+        (RUN_TIMESTAMP, None, {}),
+        (
+            NEXT_DAY,
+            None,
+            {"sql_changed": ["2024-12-02..2024-12-16"], "never_run": ["2024-12-17"]},
+        ),
+        (
+            NEXT_DAY,
+            dt.date(2024, 12, 10),
+            {"sql_changed": ["2024-12-10..2024-12-16"], "never_run": ["2024-12-17"]},
+        ),
+    ],
+)
+def test_DD7_a_revision_counts_from_its_run_date_on(moment, since, expected):
+    revision = a_body("v3.r1", "2024-12-17", EVENTS, backfill_since=since)
+    model = daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision))
+
+    assert told(model, judged(model, synced(daily()), unchanged(), moment)) == expected
+
+
+def test_a_revision_of_the_same_meaning_is_no_drift():
+    revision = a_body("v3.r1", "2024-12-10", EVENTS, canonical="meaning-v3")
+    model = daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision))
+
+    assert told(model, judged(model, synced(daily()), unchanged())) == {}
+
+
+def test_DD8_a_failure_after_a_success_keeps_what_else_is_wrong():
+    before, failed = synced(daily()), ords("2024-12-03")
+    rows = before.runs[2]
+    runs = (
+        *before.runs[:2],
+        replace(rows, high=failed[0][0] - 1),
+        replace(rows, low=failed[0][0], high=failed[0][0], status=Status.FAILED, last_step_seq=9),
+        replace(rows, low=failed[0][0] + 1),
+    )
+
+    found = judged(edited(canonical="other"), replace(before, runs=runs), unchanged())
+
+    assert told(daily(), found) == {
+        "sql_changed": ["2024-12-02", "2024-12-04..2024-12-16"],
+        "failed, sql_changed": ["2024-12-03"],
+    }
+
+
+def test_DD9_others_change_only_the_partitions_that_their_files_hold():
+    update = a_commit(9, span("2024-12-03", "2024-12-03"))
+    evidence = synced(daily(), target=the_table(update))
+
+    found = judged(daily(), evidence, unchanged())
+
+    assert told(daily(), found) == {"tampered": ["2024-12-03"]}
+    assert found.pieces[0].because == ("version 9 UPDATE at 2024-12-16 12:00:00 UTC",)
+
+
+def test_DD9_a_commit_before_a_partition_was_settled_did_not_change_it():
+    update = a_commit(2, span("2024-11-25", "2024-12-16"))
+    evidence = synced(daily(), target=the_table(update))
+
+    found = judged(daily(), evidence, unchanged())
+
+    assert told(daily(), found) == {"tampered": ["2024-11-25..2024-11-28"]}
+
+
+def test_DD10_rows_that_others_deleted_are_missing_and_tampered():
+    delete = a_commit(9, span("2024-12-03", "2024-12-03"), operation="DELETE")
+    lying = (span("2024-11-25", "2024-12-02"), span("2024-12-04", "2024-12-16"))
+    evidence = synced(daily(), target=the_table(delete, lying=lying))
+
+    found = judged(daily(), evidence, unchanged())
+
+    assert told(daily(), found) == {"missing, tampered": ["2024-12-03"]}
+
+
+def test_a_partition_without_rows_that_nobody_touched_is_not_missing():
+    update = a_commit(9, span("2024-12-03", "2024-12-03"))
+    evidence = synced(daily(), target=the_table(update, lying=(span("2024-12-03", "2024-12-03"),)))
+
+    found = judged(daily(), evidence, unchanged())
+
+    assert told(daily(), found) == {"tampered": ["2024-12-03"]}
+
+
+def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
+    update = a_commit(9, span("2024-12-03", "2024-12-03"))
+    target = replace(the_table(update, lying=(span("2024-11-25", "2024-12-15"),)), gap=(5, 7))
+
+    found = judged(daily(), synced(daily(), target=target), unchanged())
+
+    assert told(daily(), found) == {"tampered": ["2024-12-03"], "missing": ["2024-12-16"]}
+    assert found.lines == (
+        "log-gap: versions 5 to 7 of the log of s.daily are gone; changes in them are not known",
+    )
+
+
+@pytest.mark.parametrize(
+    "target", [TargetNow(), TargetNow(there=True, table_id="other", ever_ours=True)]
+)
+def test_DD11_without_the_table_or_with_another_every_success_is_missing(target):
+    found = judged(daily(), synced(daily(), target=target), unchanged())
+
+    assert told(daily(), found) == {"missing": ["2024-11-25..2024-12-16"]}
+    assert found.missing == ords("2024-11-25", "2024-12-16")
+
+
+@pytest.mark.parametrize(
+    ("runs", "ever_ours", "expected"),
+    [
+        ((), True, State.UNRECORDED),
+        ((), False, State.FOREIGN_TABLE),
+        ((a_run(ords("2024-12-02"), 3),), False, State.FOREIGN_TABLE),
+    ],
+)
+def test_a_table_that_records_do_not_speak_of_is_refused_as_a_whole(runs, ever_ours, expected):
+    target = TargetNow(there=True, table_id="x", ever_ours=ever_ours)
+
+    found = judged(daily(), synced(daily(), runs=runs, target=target), unchanged())
+
+    known, segments = ords("2024-11-25", "2024-12-16"), ground(daily()).segments
+    assert found == Verdict("daily", known, segments, whole=expected)
+
+
+def test_DD13_a_source_marks_the_partitions_that_read_where_it_changed():
+    append = Touched(
+        4, RUN_TIMESTAMP, "WRITE", spans={"created_at": (span("2024-12-03", "2024-12-03"),)}
+    )
+    later = Touched(
+        5, RUN_TIMESTAMP, "WRITE", spans={"created_at": (span("2025-01-05", "2025-01-05"),)}
+    )
+
+    found = judged(daily(), synced(daily()), changed_since(append))
+    other = judged(daily(), synced(daily()), changed_since(later))
+
+    assert told(daily(), found) == {"source_changed": ["2024-12-03"]}
+    assert found.pieces[0].because == ("raw.events",)
+    assert other.pieces == ()
+
+
+def test_DC3_an_upstream_marks_the_partitions_that_read_what_was_made_again():
+    rerun = a_run(ords("2024-12-02", "2024-12-16"), 3, 9), a_run(ords("2024-11-25"), 1, 2)
+
+    found = judged(weekly(), synced(weekly()), changed_since(daily=rerun))
+
+    assert told(weekly(), found) == {"upstream_changed": ["2024-12-02", "2024-12-09", "2024-12-16"]}
+
+
+def test_DC8_an_upstream_partition_that_ran_first_after_the_reader_changed_for_it():
+    first = (a_run(ords("2024-12-12"), 3, 4),)
+
+    found = judged(weekly(), synced(weekly()), changed_since(daily=first))
+
+    assert told(weekly(), found) == {"upstream_changed": ["2024-12-09"]}
+
+
+def test_DC9_a_step_that_changed_no_data_changes_nothing_below():
+    idle = (a_run(ords("2024-12-05"), 3, 9, commit_version=None),)
+
+    found = judged(weekly(), synced(weekly()), changed_since(daily=idle))
+
+    assert found.pieces == ()
+
+
+def test_DD14_partitions_before_the_first_version_are_not_effective_and_not_drifted():
+    model = daily(start=dt.date(2024, 11, 20))
+
+    found = judged(model, synced(daily()), unchanged())
+
+    assert told(model, found) == {"not_effective": ["2024-11-20..2024-11-24"]}
+    assert (found.drifted, found.effective) == ((), ords("2024-11-25", "2024-12-16"))
+
+
+def test_DD14_rows_of_a_version_that_was_deleted_are_named_and_kept():
+    model = a_daily("daily", a_body("v3", "2024-12-02", EVENTS))
+    evidence = synced(daily())
+    known = ords("2024-11-25", "2024-12-16")
+
+    found = judge(model, Ground(known, ground(model).segments), evidence, unchanged())
+
+    assert [(piece.states, piece.because) for piece in found.pieces] == [
+        ((State.NOT_EFFECTIVE,), ("has data of v1",)),
+        ((State.NOT_EFFECTIVE,), ("has data of v2",)),
+    ]
+    assert found.drifted == ()
+
+
+def test_DD15_records_of_another_parser_are_read_again_once_per_text():
+    old = {at: replace(mark, canonical="as it was", parser="0") for at, mark in marks().items()}
+    asked: Counter[str] = Counter()
+
+    def meaning(mark: Fingerprint) -> str:
+        asked[mark.sql] += 1
+        return mark.sql.replace("text", "meaning")
+
+    halves = [
+        half
+        for run in synced(daily()).runs
+        for half in (replace(run, high=run.low), replace(run, low=run.low + 1, step_seq=7))
+    ]
+    evidence = synced(daily(), marks=old, meaning=meaning, runs=tuple(halves))
+    evidence = replace(evidence, pins={**evidence.pins, 7: evidence.pins[1]})
+
+    found = judged(daily(), evidence, unchanged())
+
+    assert found.pieces == ()
+    assert asked == {"text-v1": 1, "text-v2": 1, "text-v3": 1}
+
+
+def test_DD15_another_parser_alone_asks_nobody_where_the_forms_are_equal():
+    old = {at: replace(mark, parser="0") for at, mark in marks().items()}
+
+    found = judged(daily(), synced(daily(), marks=old, meaning=refuse), unchanged())
+
+    assert found.pieces == ()
+
+
+def refuse(mark: Fingerprint) -> str:
+    raise AssertionError(mark)
+
+
+def marks() -> dict[int, Fingerprint]:
+    return dict(synced(daily()).marks)
+
+
+BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
+ONE = a_daily("one", BOTH)
+THE_DAY = ords("2024-12-16")
+MADE = {
+    State.VERSION_UPGRADED: {"version": 2},
+    State.SQL_CHANGED: {"canonical": "other"},
+    State.SCHEMA_CHANGED: {"schema": "before"},
+}
+CODE_AND_INPUTS = {*MADE, State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
+APART = {
+    frozenset({State.VERSION_UPGRADED, State.SQL_CHANGED}),
+    frozenset({State.VERSION_UPGRADED, State.SCHEMA_CHANGED}),
+    *(frozenset({State.NOT_EFFECTIVE, each}) for each in CODE_AND_INPUTS),
+}
+"""A version hides the others of the code; without SQL there is nothing to compare."""
+TOGETHER = [
+    pair
+    for pair in combinations(list(State)[3:], 2)
+    if frozenset(pair) not in APART and State.NEVER_RUN not in pair
+]
+
+
+def in_states(*states: State) -> Verdict:
+    """Judge one partition of which just these things are wrong."""
+    made = BOTH.fingerprint
+    for state in states:
+        made = replace(made, **MADE.get(state, {}))
+    status = Status.FAILED if State.FAILED in states else Status.SUCCESS
+    run = a_run(THE_DAY, 1, 3, status=status)
+    foreign = (a_commit(9),) if State.TAMPERED in states else ()
+    target = the_table(*foreign, lying=() if State.MISSING in states else None)
+    if State.MISSING in states and not foreign:
+        target = TargetNow()
+    evidence = Evidence(
+        (run,), {3: {"raw.events": pin("e"), "up": pin("u")}}, {1: made}, "t", target
+    )
+    segments = () if State.NOT_EFFECTIVE in states else ground(ONE).segments[-1:]
+    read = 4 if State.SOURCE_CHANGED in states else 3
+    source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
+    above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
+    changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
+    return judge(ONE, Ground(THE_DAY, segments), evidence, changes)
+
+
+def pin(table_id: str, version: int = 3) -> DeltaPin:
+    return DeltaPin(table_id, version)
+
+
+@pytest.mark.parametrize("pair", TOGETHER, ids=" ".join)
+def test_DD16_of_two_states_the_first_counts_and_the_other_stands_beside_it(pair):
+    found = in_states(*pair)
+
+    assert [(piece.range, piece.states) for piece in found.pieces] == [(THE_DAY[0], pair)]
+
+
+def test_DD16_a_version_hides_other_sql_and_schema():
+    found = in_states(State.VERSION_UPGRADED, State.SQL_CHANGED, State.SCHEMA_CHANGED)
+
+    assert [piece.states for piece in found.pieces] == [(State.VERSION_UPGRADED,)]
+
+
+def test_DD16_all_states_at_once_stand_in_their_order():
+    found = in_states(*(set(State) - {State.NOT_EFFECTIVE, State.VERSION_UPGRADED}))
+
+    assert [piece.states for piece in found.pieces] == [
+        (
+            State.FAILED,
+            State.MISSING,
+            State.TAMPERED,
+            State.SQL_CHANGED,
+            State.SCHEMA_CHANGED,
+            State.SOURCE_CHANGED,
+            State.UPSTREAM_CHANGED,
+        )
+    ]
+
+
+def test_DS7_sql_that_changed_under_its_number_is_told_of_immutable_models_with_all_it_made():
+    before = synced(daily())
+    halves = (*before.runs, a_run(ords("2024-12-17"), 3, 8))
+    model = replace(edited(canonical="other"), immutable=True)
+
+    found = judged(model, replace(before, runs=halves), unchanged())
+
+    body = model.versions[2].body
+    assert found.mutated == ((body, ords("2024-12-02", "2024-12-17")),)
+    assert judged(edited(canonical="other"), before, unchanged()).mutated == ()
+
+
+def test_DS7_a_new_revision_changes_no_sql():
+    revision = a_body("v3.r1", "2024-12-10", EVENTS)
+    model = replace(daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision)), immutable=True)
+
+    found = judged(model, synced(daily()), unchanged())
+
+    assert (told(model, found), found.mutated) == ({"sql_changed": ["2024-12-02..2024-12-16"]}, ())
+
+
+def test_DS7_a_failure_freezes_nothing():
+    model = replace(edited(canonical="other"), immutable=True)
+    tried = a_run(ords("2024-12-02"), 0, 0, status=Status.FAILED, last_step_seq=1)
+
+    found = judged(model, synced(daily(), runs=(tried,)), unchanged())
+
+    assert found.mutated == ()
+
+
+def test_rows_of_others_outside_every_known_partition_are_a_line():
+    insert = a_commit(9, span("2025-06-01", "2025-06-01"), operation="WRITE")
+
+    found = judged(daily(), synced(daily(), target=the_table(insert)), unchanged())
+
+    line = "foreign rows: version 9 WRITE at 2024-12-16 12:00:00 UTC touched no known partition"
+    assert (found.pieces, found.lines) == ((), (line,))
+
+
+def test_an_input_that_a_step_did_not_know_changed_for_it():
+    model = a_daily(
+        "weekly",
+        a_body("v1", "2024-11-25", reading("daily", MONDAYS), reading("late", Everything())),
+    )
+    runs = (a_run(ords("2024-11-25"), 1, 1),)
+
+    found = judged(model, synced(weekly()), changed_since(daily=runs, late=runs))
+
+    assert told(model, found) == {"upstream_changed": ["2024-11-25..2024-12-16"]}
+
+
+def test_states_are_found_whether_they_count_first_or_not():
+    found = in_states(State.FAILED, State.SQL_CHANGED)
+
+    assert states_of(found, frozenset({State.SQL_CHANGED})) == THE_DAY
+    assert states_of(found, frozenset({State.TAMPERED})) == ()
+    assert with_pending(found, ords("2024-12-20")) == (*THE_DAY, *ords("2024-12-20"))
