@@ -2,6 +2,7 @@
 
 import pytest
 
+from contracts.postgres_server import programs, started
 from contracts.store_cases import HERE, LEASE, OURS, run
 from fakes.clock import FixedClock
 from penstock.state.identity import Identity
@@ -31,16 +32,45 @@ def world():
     return World()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def opened(request, tmp_path, world):
+@pytest.fixture(scope="session")
+def postgres():
+    folder = programs()
+    if folder is None:
+        pytest.skip("no PostgreSQL here: scripts/ensure-postgres --install finds or installs it")
+    with started(folder) as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def place(request, tmp_path):
+    """Give the URL of a database by its name; None for the store in memory."""
+    if request.param == "memory":
+        yield lambda name, identity: None
+    elif request.param == "sqlite":
+        yield lambda name, identity: f"sqlite:///{tmp_path}/{name}.db"
+    else:
+        server, made = request.getfixturevalue("postgres"), {}
+
+        def url(name, identity):
+            if name not in made:
+                made[name] = server.copy(identity)
+            return server.url(made[name])
+
+        yield url
+        for name in made.values():
+            server.drop(name)
+
+
+@pytest.fixture
+def opened(place, world):
     stores = []
 
     def open_one(identity: Identity = OURS, name: str = "state"):
         outside = {"fault": world.strike, "pid_alive": world.alive.__contains__}
-        if request.param == "memory":
+        url = place(name, identity)
+        if url is None:
             store = MemoryStore(world.clock, LEASE, identity=identity, **outside)
         else:
-            url = f"sqlite:///{tmp_path}/{name}.db"
             store = open_store(url, identity=identity, clock=world.clock, lease=LEASE, **outside)
         stores.append(store)
         return store

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fakes.builders import NOON
 from fakes.clock import FixedClock
+from fakes.lake import FakeLake
 from fakes.log import FakeLog
+from fakes.places import FakePlaces
 from penstock.app.faults import inert
 from penstock.app.shop import Shop
 from penstock.core.model import Model
@@ -26,6 +28,7 @@ def a_shop(project: Project, log: FakeLog | None = None) -> Shop:
     return Shop(
         project=project,
         log=log or FakeLog(),
+        places=FakePlaces(FakeLake()),
         engine=None,  # type: ignore[arg-type]  # these use cases have none
         clock=clock,
         fault=inert,

@@ -11,6 +11,7 @@ from fakes.builders import a_project
 from fakes.clock import FixedClock
 from fakes.flaky import FlakyStore
 from fakes.lake import FakeLake
+from fakes.places import FakePlaces
 from fakes.shops import an_intent
 from penstock.app.events import Listener, silent
 from penstock.app.faults import inert
@@ -55,6 +56,7 @@ class Workshop:
         return Shop(
             project=self.project,
             log=self.lake.log,
+            places=FakePlaces(self.lake),
             engine=self.lake.engine,
             clock=self.clock,
             fault=inert,

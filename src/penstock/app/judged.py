@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.app.looking import Looked
+from penstock.core.model import Model
 from penstock.core.ranges import Ranges, difference
-from penstock.plan.cascade import WHOLE, cascaded
+from penstock.plan.cascade import WHOLE, cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.judge import Verdict
 from penstock.plan.values import Reason, State
@@ -27,6 +28,11 @@ class Judged:
         if name in self.verdicts:
             return bool(self.verdicts[name].drifted)
         return name in self.reasons and self.reasons[name].state is not State.CURRENT
+
+    def stale_above(self, model: Model) -> tuple[str, ...]:
+        """Name the models above one that drifted or wait for one that did."""
+        above = parents_of(self.looked.project, model)
+        return tuple(name for name in above if name in self.pending or self.runs(name))
 
     def states(self, name: str) -> frozenset[str]:
         """Give every state that a model or a partition of it is in, and `drifted` if one counts."""

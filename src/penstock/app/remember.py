@@ -15,23 +15,8 @@ from penstock.state.high_time import high_time_after
 def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:
     """Give the record that the store now holds of a model whose step has just ended well."""
     intent, outcome = ended.intent, ended.outcome
-    if intent.kind in (StepKind.CREATE, StepKind.REWRITE):
-        start = before or ModelRecord(intent.model, Status.SUCCESS, intent.step_seq)
-        return replace(
-            start,
-            last_step_seq=intent.step_seq,
-            table_id=outcome.table_id,
-            settled_version=outcome.settled_version,
-        )
-    if intent.kind is StepKind.ALTER and intent.grid.grain is not Grain.WHOLE:
-        return before or ModelRecord(intent.model, Status.SUCCESS, intent.step_seq)
-    if before is not None and intent.kind is StepKind.ALTER:
-        return replace(
-            before,
-            last_step_seq=intent.step_seq,
-            fingerprint=intent.fingerprint,
-            settled_version=outcome.settled_version,
-        )
+    if intent.kind not in (StepKind.BUILD, StepKind.SEED):
+        return _reshaped(before, ended)
     kept = (
         {} if before is None or intent.lowers_watermarks else {m.key: m for m in before.watermarks}
     )
@@ -59,4 +44,25 @@ def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> Mod
         rows_written=outcome.rows.written,
         bytes_written=outcome.bytes_written,
         high_time=high_time_after(intent, outcome, before.high_time if before else None),
+    )
+
+
+def _reshaped(before: ModelRecord | None, ended: Ended) -> ModelRecord:
+    """Give the record after a step that made or changed the table and built no rows."""
+    intent, outcome = ended.intent, ended.outcome
+    start = before or ModelRecord(intent.model, Status.SUCCESS, intent.step_seq)
+    if intent.kind in (StepKind.CREATE, StepKind.REWRITE, StepKind.ROLLBACK):
+        return replace(
+            start,
+            last_step_seq=intent.step_seq,
+            table_id=outcome.table_id,
+            settled_version=outcome.settled_version,
+        )
+    if before is None or intent.grid.grain is not Grain.WHOLE:
+        return start
+    return replace(
+        before,
+        last_step_seq=intent.step_seq,
+        fingerprint=intent.fingerprint,
+        settled_version=outcome.settled_version,
     )

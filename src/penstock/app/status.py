@@ -144,11 +144,7 @@ def _counted(grid: Grid, told: StateCount, ranges: Ranges) -> StateCount:
 
 
 def _pending(judged: Judged, model: Model, verdict: Verdict, pending: Ranges) -> StateCount:
-    after = tuple(
-        name
-        for name in parents_of(judged.looked.project, model)
-        if name in judged.pending or judged.runs(name)
-    )
+    after = judged.stale_above(model)
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
     mark = inside[-1].body.fingerprint if inside else None
     return StateCount(
@@ -171,43 +167,10 @@ def keys_of(grid: Grid, ranges: Ranges) -> Keys:
 def _told_table(
     judged: Judged, model: Model, record: ModelRecord | None, wanted: frozenset[State]
 ) -> ModelStatus:
-    reason = judged.reasons[model.name]
-    mark = model.fingerprint
-    waits = model.name in judged.pending and reason.state is State.CURRENT
-    states = []
-    if waits:
-        above = [
-            name
-            for name in parents_of(judged.looked.project, model)
-            if name in judged.pending or judged.runs(name)
-        ]
-        states = [
-            StateCount(
-                State.UPSTREAM_CHANGED,
-                1,
-                (("*", "*"),),
-                pending=True,
-                drifted=False,
-                version=mark.version,
-                because=tuple(above),
-            )
-        ]
-    elif reason.state is not State.CURRENT:
-        states = [
-            StateCount(
-                reason.state,
-                1,
-                (("*", "*"),),
-                tuple(str(state) for state in reason.also),
-                drifted=reason.drift and reason.state is not State.NOT_EFFECTIVE,
-                version=mark.version,
-                revision=mark.revision or None,
-                because=(reason.detail,) if reason.detail else (),
-            )
-        ]
-    if wanted:
-        states = [s for s in states if wanted & {s.state, *map(State, s.also)}]
-    old = record.fingerprint if record else None
+    state = _state_of_table(judged, model)
+    if state is not None and wanted and not wanted & {state.state, *map(State, state.also)}:
+        state = None
+    old, mark = record.fingerprint if record else None, model.fingerprint
     cosmetic = old is not None and old.sql != mark.sql and old.canonical == mark.canonical
     return ModelStatus(
         model=model.name,
@@ -215,7 +178,34 @@ def _told_table(
         strategy=model.strategy_name,
         grain="*",
         partitions=1,
-        states=tuple(states),
+        states=(state,) if state else (),
         cosmetic=int(cosmetic),
         executed_at=record.executed_at if record else None,
+    )
+
+
+def _state_of_table(judged: Judged, model: Model) -> StateCount | None:
+    """Give the state of a model of one partition; None if it is current."""
+    reason, mark = judged.reasons[model.name], model.fingerprint
+    if reason.state is not State.CURRENT:
+        return StateCount(
+            reason.state,
+            1,
+            (("*", "*"),),
+            tuple(str(state) for state in reason.also),
+            drifted=reason.drift and reason.state is not State.NOT_EFFECTIVE,
+            version=mark.version,
+            revision=mark.revision or None,
+            because=(reason.detail,) if reason.detail else (),
+        )
+    if model.name not in judged.pending:
+        return None
+    return StateCount(
+        State.UPSTREAM_CHANGED,
+        1,
+        (("*", "*"),),
+        pending=True,
+        drifted=False,
+        version=mark.version,
+        because=judged.stale_above(model),
     )

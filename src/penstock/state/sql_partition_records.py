@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, func, null, select, union_all
 
 from penstock.core.model import Fingerprint
 from penstock.core.partition import read_grid
@@ -19,7 +19,7 @@ from penstock.core.records import (
     Status,
 )
 from penstock.core.token import pin_of
-from penstock.state.partition_rules import Neighbour, joined, least_pin
+from penstock.state.partition_rules import Neighbour, ToldPin, joined, least_pin
 from penstock.state.sql_database import Database
 from penstock.state.sql_marks import mark_of
 from penstock.state.sql_models import WHOLE, heads
@@ -37,14 +37,13 @@ class SqlPartitionRecords:
     def partitions(self) -> Mapping[str, PartitionsRecord]:
         """Give what is known of every model that has partitions: groups, never rows."""
         with self._database.read() as connection:
-            groups, pins = _groups(connection), _least_pins(connection)
-            counts = _step_counts(connection)
+            groups, (pins, counts) = _groups(connection), _pinned(connection)
             return {
                 row.name: PartitionsRecord(
                     model=row.name,
                     table_id=row.table_id or "",
                     groups=tuple(groups[row.model_id]),
-                    pins=pins[row.model_id],
+                    pins=pins.get(row.model_id, {}),
                     steps=counts.get(row.model_id, 0),
                     last_step_seq=row.last_step_seq,
                     executed_at=row.ended,
@@ -129,14 +128,16 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
     return groups
 
 
-def _built() -> Select[Any]:
-    return select(STATE.model_id, STATE.step_seq).where(STATE.step_seq.is_not(None)).distinct()
-
-
-def _least_pins(connection: Connection) -> dict[int, dict[str, LeastPin]]:
-    built = _built().subquery()
+def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dict[int, int]]:
+    """Give the least pins and how many steps there are, from one look at the steps."""
     pin = step_inputs.c
-    query = (
+    built = (
+        select(STATE.model_id, STATE.step_seq)
+        .where(STATE.step_seq.is_not(None))
+        .distinct()
+        .cte("built")
+    )
+    pins = (
         select(
             built.c.model_id,
             pin.input,
@@ -149,20 +150,21 @@ def _least_pins(connection: Connection) -> dict[int, dict[str, LeastPin]]:
         .join(step_inputs, pin.step_seq == built.c.step_seq)
         .group_by(built.c.model_id, pin.input, pin.kind, pin.table_id)
     )
-    found: dict[int, dict[str, list[tuple[Any, ...]]]] = defaultdict(lambda: defaultdict(list))
-    for model, name, *told in connection.execute(query):
-        found[model][name].append(tuple(told))
+    nothing = [null()] * 4
+    counts = select(built.c.model_id, *nothing, func.count(), null()).group_by(built.c.model_id)
+    told: dict[int, dict[str, list[ToldPin]]] = defaultdict(lambda: defaultdict(list))
+    steps: dict[int, int] = {}
+    for model, name, *rest in connection.execute(union_all(pins, counts)):
+        if name is None:
+            steps[model] = rest[3]
+        else:
+            kind, table_id, version, count, newest = rest
+            told[model][name].append((kind, table_id, version, count, newest))
     least = {
-        model: {name: least_pin(told) for name, told in sorted(inputs.items())}
-        for model, inputs in found.items()
+        model: {name: least_pin(found) for name, found in sorted(inputs.items())}
+        for model, inputs in told.items()
     }
-    return defaultdict(dict, least)
-
-
-def _step_counts(connection: Connection) -> dict[int, int]:
-    built = _built().subquery()
-    query = select(built.c.model_id, func.count().label("steps")).group_by(built.c.model_id)
-    return {row.model_id: row.steps for row in connection.execute(query)}
+    return least, steps
 
 
 def _neighbours(connection: Connection, query: Select[Any]) -> Iterator[Neighbour]:

@@ -7,6 +7,7 @@ from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.shops import a_shop, built
 from penstock.app.reports import State
+from penstock.app.request import StatusRequest
 from penstock.app.status import status
 from penstock.core.facts import Commit, TableFacts
 from penstock.core.model import Append, Fingerprint, WindowSettings
@@ -20,8 +21,14 @@ def described(name, version):
     return TableFacts(f"id-{name}", version, Schema())
 
 
+def look(shop, *select, **asked):
+    return status(shop, StatusRequest(select=select, **asked))
+
+
 def states(report):
-    return {m.model: (str(m.state), m.drifted, m.pending) for m in report.models}
+    return {
+        m.model: [(str(s.state), s.drifted, s.pending) for s in m.states] for m in report.models
+    }
 
 
 def test_a_built_model_is_current():
@@ -29,7 +36,7 @@ def test_a_built_model_is_current():
     shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
     built(shop, users)
 
-    assert states(status(shop)) == {"users": ("current", False, False)}
+    assert states(look(shop)) == {"users": []}
 
 
 def test_models_above_a_drifted_one_are_pending():
@@ -40,14 +47,14 @@ def test_models_above_a_drifted_one_are_pending():
     built(shop, daily, users=DeltaPin("id-users", 0))
     built(shop, report, daily=DeltaPin("id-daily", 0))
 
-    found = status(shop)
+    found = look(shop)
 
     assert states(found) == {
-        "users": ("sql_changed", True, False),
-        "daily": ("upstream_changed", False, True),
-        "report": ("upstream_changed", False, True),
+        "users": [("sql_changed", True, False)],
+        "daily": [("upstream_changed", False, True)],
+        "report": [("upstream_changed", False, True)],
     }
-    assert [m.detail for m in found.models] == ["", "after users", "after daily"]
+    assert [m.states[0].because for m in found.models] == [(), ("users",), ("daily",)]
     assert (found.drifted, found.pending) == (1, 2)
 
 
@@ -57,7 +64,7 @@ def test_what_is_above_the_selection_is_looked_at_but_not_reported():
     built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
     built(shop, daily, users=DeltaPin("id-users", 0))
 
-    assert states(status(shop, ("daily",))) == {"daily": ("upstream_changed", False, True)}
+    assert states(look(shop, "daily")) == {"daily": [("upstream_changed", False, True)]}
 
 
 def test_a_foreign_change_shows_version_time_and_operation():
@@ -67,11 +74,11 @@ def test_a_foreign_change_shows_version_time_and_operation():
     shop = a_shop(a_project(users), log)
     built(shop, users)
 
-    (found,) = status(shop).models
+    (found,) = look(shop).models[0].states
 
-    assert (found.state, found.detail) == (
+    assert (found.state, found.because) == (
         State.TAMPERED,
-        "version 1 UPDATE by bob at 2024-03-01 13:00:00 UTC",
+        ("version 1 UPDATE by bob at 2024-03-01 13:00:00 UTC",),
     )
 
 
@@ -81,7 +88,7 @@ def test_new_input_of_a_windowed_model_is_no_drift():
     shop = a_shop(a_project(log, a_source("events")), tables)
     built(shop, log, raw__events=DeltaPin("id-events", 3))
 
-    assert states(status(shop)) == {"log": ("source_changed", False, False)}
+    assert states(look(shop)) == {"log": [("source_changed", False, False)]}
 
 
 def test_only_the_states_that_are_asked_for_are_reported():
@@ -90,7 +97,10 @@ def test_only_the_states_that_are_asked_for_are_reported():
     built(shop, users)
     built(shop, gone)
 
-    assert states(status(shop, states=("missing, tampered",))) == {"gone": ("missing", True, False)}
+    assert states(look(shop, states=("missing, tampered",))) == {
+        "users": [],
+        "gone": [("missing", True, False)],
+    }
 
 
 def test_a_cosmetic_change_is_told_and_is_no_drift():
@@ -98,10 +108,10 @@ def test_a_cosmetic_change_is_told_and_is_no_drift():
     shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
     built(shop, replace(users, fingerprint=replace(users.fingerprint, sql="older")))
 
-    (found,) = status(shop).models
+    (found,) = look(shop).models
 
-    assert (found.state, found.cosmetic) == (State.CURRENT, True)
+    assert (found.states, found.cosmetic) == ((), 1)
 
 
 def test_no_models_are_no_drift():
-    assert status(a_shop(a_project())).models == ()
+    assert look(a_shop(a_project())).models == ()

@@ -198,11 +198,7 @@ def test_only_candidates_are_followed():
     project = the_project()
     some = {"weekly": ground(weekly()).segments, "monthly": ()}
 
-    found = cascaded(
-        project,
-        {"daily": ords("2024-12-02"), "monthly": ()},
-        lambda name: some.get(name, ()),
-        lambda _: True,
-    )
+    start = {"daily": ords("2024-12-02"), "monthly": ()}
+    found = cascaded(project, start, lambda name: some.get(name, ()), lambda _: True)
 
     assert found == {"daily": ords("2024-12-02"), "weekly": ords("2024-12-02")}

@@ -201,7 +201,7 @@ def waits(project, steps: list[Step], *parallel: str) -> list[list[str]]:
     """Give for each step the ones it comes after, by their place among all."""
     keys = {step.key: str(place) for place, step in enumerate(steps)}
     found = linked(project, steps, frozenset(parallel))
-    return [[keys.get(key, key) for key in step.upstream] for step in found]
+    return [sorted(keys.get(key, key) for key in step.upstream) for step in found]
 
 
 def test_a_step_waits_for_those_that_make_what_it_reads_and_for_the_one_before_it():

@@ -1,0 +1,195 @@
+"""Verdicts by ranges are those of single partitions, and a cascade leaves nothing (drift.md §14)."""
+
+import datetime as dt
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakes.naive_drift import Above, Code, Row, Rule, Stood, chosen, states_of_one
+from fakes.versioned_models import DAY, HUNDREDS, MONTH, WEEK, a_body, a_commit, a_daily, a_version
+from penstock.core.mapping import (
+    ByGrain,
+    Calendar,
+    Computed,
+    Everything,
+    Lower,
+    Moved,
+    RangeMapping,
+    Same,
+    Trailing,
+    Upper,
+)
+from penstock.core.model import Fingerprint, InputMapping
+from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grain, Grid
+from penstock.core.pin import DeltaPin
+from penstock.core.ranges import merged, numbers, of_numbers
+from penstock.core.records import PartitionRun, Status
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.judge import Evidence, Ground, TargetNow, judge
+from penstock.plan.resolve import Segment, resolve
+
+FROM, DAYS = dt.date(2024, 1, 1), 100
+DATES = st.integers(0, DAYS).map(lambda days: FROM + dt.timedelta(days))
+HOUR, YEAR = Grid(Grain.HOUR), Grid(Grain.YEAR)
+
+
+@st.composite
+def dated_models(draw):
+    """Give a model whose versions and revisions begin within some hundred days."""
+    grid = draw(st.sampled_from([HOUR, DAY, WEEK, MONTH, YEAR, HUNDREDS]))
+    timed = grid.grain is not Grain.RANGE
+    versions = []
+    for number, since in enumerate(draw(st.lists(DATES, min_size=1, max_size=4, unique=True)), 1):
+        revisions = [
+            a_body(
+                f"v{number}.r{revision}",
+                str(draw(DATES)),
+                backfill_since=draw(st.none() | DATES) if timed else None,
+            )
+            for revision in range(1, draw(st.integers(1, 4)))
+        ]
+        versions.append(a_version(a_body(f"v{number}", str(since)), *revisions))
+    return a_daily("m", *versions, grid=grid, start=draw(st.none() | DATES) if timed else None)
+
+
+@st.composite
+def partitions_of(draw, grid: Grid):
+    """Give partitions around those days, with gaps."""
+    if grid.grain is Grain.RANGE:
+        return of_numbers(draw(st.sets(st.integers(0, 2))))
+    first, last = grid.holding(FROM - dt.timedelta(9), FROM + dt.timedelta(DAYS + 9))
+    ends = st.integers(first, last)
+    return merged(draw(st.lists(st.tuples(ends, ends), max_size=3)))
+
+
+@given(dated_models(), DATES, st.data())
+def test_law_1_every_partition_has_the_sql_of_the_definition_once(model, run_date, data):
+    within = data.draw(partitions_of(model.grid))
+
+    segments = resolve(model, run_date, within)
+
+    found = [(n, s.body.fingerprint.label) for s in segments for n in range(s.low, s.high + 1)]
+    defined = [(n, chosen(model, run_date, n)) for n in numbers(within)]
+    assert found == [(number, label) for number, label in defined if label]
+    for one, other in pairwise(segments):
+        assert one.high + 1 < other.low or one.body is not other.body
+
+
+# --- law 4 ---------------------------------------------------------------------------------------
+
+GRIDS = {
+    "time": {"day": DAY, "week": WEEK, "month": MONTH},
+    "numbers": {"tens": Grid(Grain.RANGE, 0, 300, 30), "hundreds": Grid(Grain.RANGE, 0, 300, 100)},
+}
+SPAN = {"time": (dt.date(2024, 2, 20), dt.date(2024, 3, 12)), "numbers": None}
+UNIT = {"time": 86_400_000_000, "numbers": 10}
+RULES = {
+    "time": ["same", "grain", "all", "trailing", "week", "month", "window"],
+    "numbers": ["same", "grain", "all", "trailing", "window"],
+}
+VERSIONS = st.integers(0, 6)
+MARKS = st.builds(
+    lambda version, revision, canonical, schema: Fingerprint(
+        f"sql-{canonical}", canonical, version=version, revision=revision, schema=schema, parser="1"
+    ),
+    st.integers(1, 2),
+    st.integers(0, 1),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["", "x", "y"]),
+)
+"""Equal forms have equal texts here; texts that differ alone are cosmetic, in no state."""
+
+
+def within(domain: str, grid: Grid) -> range:
+    """Give the partitions that a case is about."""
+    if domain == "numbers":
+        return range(grid.last_number + 1)
+    first, last = grid.holding(*SPAN["time"])
+    return range(first, last + 1)
+
+
+def mapping_of(rule: Rule, column: str) -> RangeMapping:
+    match rule.word:
+        case "same":
+            return Same()
+        case "grain":
+            return ByGrain()
+        case "all":
+            return Everything()
+        case "trailing":
+            return Trailing(rule.number)
+        case "window":
+            return Computed(column, ((Moved(Lower(), 0, -rule.number), Upper()),))
+        case unit:
+            return Calendar(unit)
+
+
+@st.composite
+def spans_within(draw, domain: str):
+    """Give a span somewhere among the partitions, or () or None for nobody knows."""
+    grid = GRIDS[domain]["day" if domain == "time" else "tens"]
+    places = within(domain, grid)
+    if draw(st.integers(0, 9)) == 0:
+        return None
+    ends = st.integers(places.start, places.stop - 1)
+    low, high = sorted(draw(st.tuples(ends, ends)))
+    inside = draw(st.integers(0, UNIT[domain] // 2))
+    return ((grid.lower(low) + inside, grid.upper(high) - inside),)
+
+
+@st.composite
+def inputs(draw, domain: str):
+    """Give what may be read: models of every grain, a table of one partition, a source."""
+    found = {}
+    for name, grid in GRIDS[domain].items():
+        some = {n: draw(st.none() | VERSIONS) for n in within(domain, grid) if draw(st.booleans())}
+        found[name] = Above(draw(st.sampled_from(["old", "new"])), grid, some)
+    for name in ("table", "raw.events"):
+        commits = [(n, draw(spans_within(domain))) for n in range(1, draw(st.integers(1, 6)))]
+        table_id = draw(st.sampled_from(["old", "new"]))
+        found[name] = Above(table_id, commits=commits, is_source="." in name)
+    return found
+
+
+@st.composite
+def codes(draw, domain: str):
+    """Give SQL that reads some inputs, each in one way or two."""
+    names = [*GRIDS[domain], "table", "raw.events"]
+    reads = []
+    for name in draw(st.lists(st.sampled_from(names), max_size=3)):
+        word = draw(st.sampled_from(RULES[domain]))
+        step = UNIT[domain] // 2
+        number = draw(st.integers(1, 4)) * (step if word == "window" else 1)
+        reads.append((name, Rule(word, number)))
+    return Code(draw(MARKS), tuple(reads))
+
+
+@st.composite
+def rows(draw, names: tuple[str, ...], marks: list[Fingerprint], steps: list[dict]):
+    """Give the record of a partition, and the numbers of its mark and step; 0 for none."""
+    if draw(st.integers(0, 4)) == 0:
+        return Row(failed=True), 0, 0
+    mark, step = draw(st.integers(1, len(marks))), draw(st.integers(1, len(steps)))
+    settled = draw(st.integers(-1, 5))
+    row = Row(
+        failed=draw(st.integers(0, 5)) == 0,
+        made=marks[mark - 1],
+        pins=steps[step - 1],
+        settled=None if settled < 0 else settled,
+        holds_rows=draw(st.booleans()),
+    )
+    return row, mark, step
+
+
+@st.composite
+def targets(draw, domain: str):
+    foreign = [(n, draw(spans_within(domain))) for n in draw(st.sets(VERSIONS, max_size=2))]
+    lying = draw(spans_within(domain)) if foreign and draw(st.booleans()) else None
+    return Stood(
+        there=draw(st.integers(0, 5)) > 0,
+        is_ours=draw(st.integers(0, 5)) > 0,
+        foreign=foreign,
+        lying=lying,
+    )
