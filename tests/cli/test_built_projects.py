@@ -93,12 +93,12 @@ def test_T7_without_its_state_every_table_is_unrecorded_until_it_is_rebuilt(made
     found = call("status")
 
     assert lost.out == (
-        "one: unrecorded\n"
-        "    its log holds commits of penstock that the state does not know\n"
-        "two: unrecorded\n"
-        "    its log holds commits of penstock that the state does not know\n"
+        "one: unrecorded (1 partition)\n"
+        "    *   unrecorded   its log holds commits of penstock that the state does not know\n"
+        "two: unrecorded (1 partition)\n"
+        "    *   unrecorded   its log holds commits of penstock that the state does not know\n"
         "\n"
-        "2 of 2 models drifted. Next: penstock state rebuild\n"
+        "2 of 2 partitions drifted. Next: penstock state rebuild\n"
     )
     assert plan.code == 1
     assert "hint: restore the records from the tables' logs: penstock state rebuild" in plan.out
@@ -113,12 +113,12 @@ def test_T10_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, cal
 
     assert optimized.out == "All current ✓\n"
     assert call("status").out == (
-        "one: tampered\n"
-        "    version 2 UPDATE at 1970-01-01 00:00:00 UTC\n"
-        "two: upstream_changed (pending)\n"
-        "    after one\n"
+        "one: tampered (1 partition)\n"
+        "    *   tampered           version 2 UPDATE at 1970-01-01 00:00:00 UTC\n"
+        "two: upstream_changed (1 partition, pending)\n"
+        "    *   upstream_changed   after one\n"
         "\n"
-        "1 of 2 models drifted, 1 pending. Next: penstock run\n"
+        "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )
 
 
@@ -126,11 +126,11 @@ def test_T11_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(mad
     shutil.rmtree(made / "warehouse" / "m" / "one")
 
     assert call("status").out == (
-        "one: missing\n"
-        "    the table is gone\n"
-        "two: upstream_changed (pending)\n"
-        "    after one\n"
+        "one: missing (1 partition)\n"
+        "    *   missing            the table is gone\n"
+        "two: upstream_changed (1 partition, pending)\n"
+        "    *   upstream_changed   after one\n"
         "\n"
-        "1 of 2 models drifted, 1 pending. Next: penstock run\n"
+        "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )
     assert "     the table is gone: full rebuild from all inputs" in call("plan").out.splitlines()

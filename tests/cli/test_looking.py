@@ -54,11 +54,11 @@ def test_graph_draws_sources_and_models(shop, call):
     assert call("graph").out == (
         "raw.users\n"
         "    │\n"
-        "    ├── staging.users_clean\n"
+        "    ├── staging.users_clean (v1)\n"
         "    │       │\n"
-        "    │       └── marts.daily\n"
+        "    │       └── marts.daily (v1)\n"
         "    │\n"
-        "    └── staging.log\n"
+        "    └── staging.log (v1)\n"
     )
 
 
@@ -68,7 +68,15 @@ def test_graph_of_a_selection_leaves_the_others_out(shop, call):
     document = json.loads(call("graph", "--select", "daily", "--format", "json").out)
 
     assert document == {
-        "nodes": [{"table": "marts.daily", "name": "daily", "kind": "model", "strategy": "view"}],
+        "nodes": [
+            {
+                "table": "marts.daily",
+                "name": "daily",
+                "kind": "model",
+                "strategy": "view",
+                "version": 1,
+            }
+        ],
         "edges": [],
     }
 
@@ -94,11 +102,14 @@ def test_status_of_a_fresh_project_is_never_run(shop, call):
 
     assert answer.code == 0
     assert answer.out == (
-        "log: never_run\n"
-        "users_clean: never_run\n"
-        "daily: never_run\n"
+        "log: never_run (1 partition)\n"
+        "    *   never_run\n"
+        "users_clean: never_run (1 partition)\n"
+        "    *   never_run\n"
+        "daily: never_run (1 partition)\n"
+        "    *   never_run\n"
         "\n"
-        "3 of 3 models drifted. Next: penstock run\n"
+        "3 of 3 partitions drifted. Next: penstock sync\n"
     )
 
 

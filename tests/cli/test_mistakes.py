@@ -88,7 +88,7 @@ def test_an_error_is_a_document_with_json(shop, call):
         (["query", "drop table x"], "error: not-a-query: one query is expected"),
         (["query", "select 1 from nothing.here"], "error: unknown-table: "),
         (["init", "."], "error: project-exists: "),
-        (["run", "--allow-breaking"], "error: bad-usage: No such option '--allow-breaking'"),
+        (["run", "--break"], "error: bad-usage: No such option '--break'"),
     ],
 )
 def test_a_command_that_makes_no_sense_exits_2(words, said, shop, call):

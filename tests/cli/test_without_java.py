@@ -129,7 +129,7 @@ def test_J19_with_a_warm_cache_plan_loads_no_parser_and_no_spark(generated):
 def test_J19_with_a_warm_cache_status_loads_no_parser_and_no_spark(generated):
     printed, loaded = asked(generated, "status")
 
-    assert printed.splitlines()[-1] == "60 of 60 models drifted. Next: penstock run"
+    assert printed.splitlines()[-1] == "60 of 60 partitions drifted. Next: penstock sync"
     assert loaded & (PARSERS | SPARK) == set()
 
 

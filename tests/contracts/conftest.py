@@ -53,12 +53,12 @@ def place(request, tmp_path):
 
         def url(name, identity):
             if name not in made:
-                made[name] = server.copy(identity)
+                made[name] = server.take(identity)
             return server.url(made[name])
 
         yield url
         for name in made.values():
-            server.drop(name)
+            server.give_back(name)
 
 
 @pytest.fixture

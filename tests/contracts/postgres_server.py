@@ -8,14 +8,11 @@ import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from contracts.store_cases import LEASE, OURS
-from fakes.clock import FixedClock
-from penstock.state.open import open_store
+from penstock.state.tables import metadata
 
 FINDER = Path(__file__).resolve().parents[2] / "scripts" / "ensure-postgres"
 USER = "penstock"
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=")
-TEMPLATE = "migrated"
 
 
 def programs():
@@ -29,29 +26,31 @@ def programs():
 
 
 class Server:
-    """Makes databases: copies of one that the migrations made."""
+    """Hands out databases; one that was given back is emptied and handed out again."""
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
+        self._made = 0
+        self._free = []
 
     def url(self, name: str) -> str:
         return f"postgresql+psycopg://{USER}@/{name}?host={self._socket}"
 
-    def migrate(self):
-        """Make the database that others are copies of."""
-        self.run("postgres", f"CREATE DATABASE {TEMPLATE}")
-        open_store(self.url(TEMPLATE), identity=OURS, clock=FixedClock(), lease=LEASE).close()
-
-    def copy(self, identity) -> str:
-        """Give the name of a new database, a store of its own."""
-        name = f"d{uuid.uuid4().hex}"
-        self.run("postgres", f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-        own = (uuid.uuid4().hex, identity.project, identity.target)
-        self.run(name, "UPDATE project SET store_id = %s, name = %s, target = %s", own)
+    def take(self, identity) -> str:
+        """Give the name of a database: a new one, that a store will migrate, or an empty one."""
+        if not self._free:
+            self._made += 1
+            name = f"store_{self._made}"
+            self.run("postgres", f"CREATE DATABASE {name}")
+            return name
+        name = self._free.pop()
+        self.run(name, f"TRUNCATE {', '.join(metadata.tables)}")
+        birth = (uuid.uuid4().hex, identity.project, identity.target, identity.penstock)
+        self.run(name, "INSERT INTO project VALUES (%s, 1, %s, %s, %s)", birth)
         return name
 
-    def drop(self, name: str):
-        self.run("postgres", f"DROP DATABASE {name} WITH (FORCE)")
+    def give_back(self, name: str) -> None:
+        self._free.append(name)
 
     def run(self, database: str, sql: str, values=()):
         import psycopg
@@ -78,8 +77,9 @@ def started(folder: Path):
             [folder / "postgres", "-D", cluster, "-k", place, *settings], stderr=log, **options
         )
     try:
-        _await(Server(place), server, place / "log")
-        yield Server(place)
+        made = Server(place)
+        _await(made, server, place / "log")
+        yield made
     finally:
         server.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -98,7 +98,7 @@ def _await(made: Server, server: subprocess.Popen, log: Path):
         if server.poll() is not None:
             break
         try:
-            made.migrate()
+            made.run("postgres", "SELECT 1")
         except psycopg.OperationalError:
             time.sleep(0.1)
         else:

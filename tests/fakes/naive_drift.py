@@ -27,7 +27,7 @@ class Rule:
     def range(self, span: Span, grid: Grid) -> Span:
         """Give what is read of an input for the bounds of a partition."""
         low, high = span
-        if self.word == "all" or grid.grain is Grain.WHOLE and self.word != "window":
+        if self.word == "all" or (grid.grain is Grain.WHOLE and self.word != "window"):
             return FIRST, LAST
         if self.word in {"week", "month"}:
             return _unit(low, self.word), _unit_after(high, self.word)
@@ -132,7 +132,7 @@ def _of_code(made: Fingerprint, now: Fingerprint) -> Iterator[State]:
         return
     if made.canonical != now.canonical:
         yield State.SQL_CHANGED
-    if made.schema != "" and now.schema != "" and made.schema != now.schema:
+    if made.schema and now.schema and made.schema != now.schema:
         yield State.SCHEMA_CHANGED
 
 
