@@ -54,6 +54,7 @@ class Judging:
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _meanings: dict[str, str] = field(default_factory=dict)
     _changes: Changes | None = None
+    _columns: Mapping[str, tuple[str, ...]] | None = None
 
     def verdict(self, name: str) -> Verdict:
         """Judge one model with partitions."""
@@ -167,10 +168,8 @@ class Judging:
         head = self.sight.head(uri, str(model.table))
         if head is None:
             return TargetNow()
-        if parts is None:
-            commits = self.shop.log.commits(uri, -1, partial=True)
-            builds = [commit for commit in commits if commit.step]
-            return TargetNow(there=bool(builds) or bool(commits), ever_ours=bool(builds))
+        if parts is None or not parts.table_id:
+            return TargetNow(there=True, ever_ours=self._is_ever_ours(uri))
         partition = model.partition
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
         after = min(settled, default=-1)
@@ -185,7 +184,7 @@ class Judging:
         return TargetNow(
             there=True,
             table_id=table_id,
-            ever_ours=True,
+            ever_ours=table_id == parts.table_id or self._is_ever_ours(uri),
             foreign=foreign,
             lying=lying,
             gap=tail.gap,
@@ -207,7 +206,7 @@ class Judging:
         least = min(
             (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
         )
-        columns = columns_in_use(self.shop).get(name, ())
+        columns = self._columns_in_use().get(name, ())
         if name in self.sources:
             pin = self.sources[name]
             if not isinstance(pin, DeltaPin) or pin.version <= least:
@@ -224,6 +223,15 @@ class Judging:
             return TableNow(now)
         table = model.table if model is not None else self.project.seeds[name].table
         return TableNow(now, self._news(str(table), self.project.uri_of(table), least, columns))
+
+    def _is_ever_ours(self, uri: str) -> bool:
+        """Whether the log of a table holds a commit of penstock."""
+        return any(commit.step for commit in self.shop.log.commits(uri, -1, partial=True))
+
+    def _columns_in_use(self) -> Mapping[str, tuple[str, ...]]:
+        if self._columns is None:
+            self._columns = columns_in_use(self.shop)
+        return self._columns
 
     def _news(
         self, name: str, uri: str, least: int, columns: tuple[str, ...]

@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from penstock.app.looking import Looked, dated_project, look
 from penstock.app.narrow import check_named, narrowed
 from penstock.app.observe import View, observe
+from penstock.app.passed import changed_below
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
 from penstock.app.selecting import divided
 from penstock.app.shop import Shop
+from penstock.app.sight import open_sight
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
+from penstock.core.model import window_settings
 from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import intersection
@@ -139,6 +142,9 @@ def still_needed(shop: Shop, context: Context, step: Step, options: Options) -> 
     now = context.view.now
     if not step.reason.pending:
         return step
+    if step.trigger != "run" and window_settings(model.strategy) is not None:
+        below = changed_below(shop.project, [model.name], context.records, open_sight(shop))
+        return step if below else None  # new rows are for the next run's window
     if drift(shop.project, model, context.records, now).state is not State.CURRENT:
         return step
     made = plan(shop.project, [step.model], context.records, now, options)

@@ -90,7 +90,7 @@ class Reshaping:
         facts = self.create(intent, described)
         moved = self._migration(facts, described)
         options = self.context.options
-        relays = bool(moved.moved) and options.full_refresh
+        relays = options.full_refresh and (bool(moved.moved) or self._is_cut_otherwise())
         drops = bool(moved.droppable) and options.allow_breaking
         if moved.breaking or relays or drops:
             columns = moved.dropped if drops else moved.schema
@@ -135,6 +135,11 @@ class Reshaping:
         """Whether another table took the place of the one on record."""
         record = self.context.records.get(self.model.name)
         return record is not None and record.table_id not in ("", facts.table_id)
+
+    def _is_cut_otherwise(self) -> bool:
+        """Whether the records are of another grid."""
+        known = self.shop.reading.records.partitions().get(self.model.name)
+        return known is not None and known.grid != self.model.grid
 
     def _wanted(self, described: Schema) -> Schema:
         declared = target_schema(self.model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.errors import PenstockError, SchemaError, TableError
@@ -93,6 +93,14 @@ def _clipped(segments: tuple[Segment, ...], within: Ranges) -> tuple[Segment, ..
         for segment in segments
         for low, high in intersection((segment.range,), within)
     )
+
+
+def left_alone(verdict: Verdict, wanted: Wanted) -> Iterator[str]:
+    """Say how many drifted partitions a run passes by, which only a sync repairs."""
+    left = count(difference(verdict.drifted, wanted.partitions))
+    if left:
+        word = "partition" if left == 1 else "partitions"
+        yield f"{verdict.model}: {left:,} other {word} drifted; penstock sync runs them"
 
 
 def refusal(model: Model, wanted: Wanted, scope: Scope, options: Options) -> PenstockError | None:

@@ -139,7 +139,8 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     done = tuple(run for run in evidence.runs if run.step_seq)
     recorded = merged((run.low, run.high) for run in done)
     target = evidence.target
-    if target.there and not (evidence.runs and target.ever_ours):
+    ours = bool(evidence.recorded) and evidence.recorded == target.table_id
+    if target.there and not ours and not (evidence.runs and target.ever_ours):
         whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole)
     effective = intersection(known, merged(segment.range for segment in segments))

@@ -11,7 +11,7 @@ from penstock.core.model import Model, window_settings
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.records import ModelRecord
-from penstock.plan.agenda import Scope, migration_of, refusal, wanted_of
+from penstock.plan.agenda import Scope, left_alone, migration_of, refusal, wanted_of
 from penstock.plan.cascade import WHOLE, reads_itself
 from penstock.plan.code_changes import means_same
 from penstock.plan.drift import drift
@@ -96,6 +96,8 @@ class _Planner:
         name = model.name
         wanted = wanted_of(self.project, model, self.scope, self.todo, self.options)
         verdict = self.scope.verdicts[name]
+        if not self.scope.syncs and name in self.selected:
+            self.notes.extend(left_alone(verdict, wanted))
         if not wanted.partitions and not (verdict.whole and name in self.selected):
             if name in self.selected:
                 self.current.append(name)
