@@ -31,7 +31,7 @@ from penstock.plan.changes import Changes, PartitionsNow, TableNow
 from penstock.plan.judge import Evidence, Ground, TargetNow, judge
 from penstock.plan.resolve import Segment, resolve
 
-FROM, DAYS = dt.date(2024, 1, 1), 100
+FROM, DAYS = dt.date(2024, 1, 20), 30
 DATES = st.integers(0, DAYS).map(lambda days: FROM + dt.timedelta(days))
 HOUR, YEAR = Grid(Grain.HOUR), Grid(Grain.YEAR)
 
@@ -90,7 +90,8 @@ RULES = {
     "time": ["same", "grain", "all", "trailing", "week", "month", "window"],
     "numbers": ["same", "grain", "all", "trailing", "window"],
 }
-VERSIONS = st.integers(0, 6)
+IDS = st.sampled_from(["t", "t", "t", "other"])
+CHANGED = st.sampled_from([1, 2, 3, 4, 5, None])
 MARKS = st.builds(
     lambda version, revision, canonical, schema: Fingerprint(
         f"sql-{canonical}", canonical, version=version, revision=revision, schema=schema, parser="1"
@@ -132,7 +133,7 @@ def spans_within(draw, domain: str):
     """Give a span somewhere among the partitions, or () or None for nobody knows."""
     grid = GRIDS[domain]["day" if domain == "time" else "tens"]
     places = within(domain, grid)
-    if draw(st.integers(0, 9)) == 0:
+    if draw(st.integers(0, 9)) == 9:
         return None
     ends = st.integers(places.start, places.stop - 1)
     low, high = sorted(draw(st.tuples(ends, ends)))
@@ -145,17 +146,16 @@ def inputs(draw, domain: str):
     """Give what may be read: models of every grain, a table of one partition, a source."""
     found = {}
     for name, grid in GRIDS[domain].items():
-        some = {n: draw(st.none() | VERSIONS) for n in within(domain, grid) if draw(st.booleans())}
-        found[name] = Above(draw(st.sampled_from(["old", "new"])), grid, some)
+        some = {n: draw(CHANGED) for n in within(domain, grid) if draw(st.booleans())}
+        found[name] = Above(draw(IDS), grid, some)
     for name in ("table", "raw.events"):
         commits = [(n, draw(spans_within(domain))) for n in range(1, draw(st.integers(1, 6)))]
-        table_id = draw(st.sampled_from(["old", "new"]))
-        found[name] = Above(table_id, commits=commits, is_source="." in name)
+        found[name] = Above(draw(IDS), commits=commits, is_source="." in name)
     return found
 
 
 @st.composite
-def codes(draw, domain: str):
+def codes(draw, domain: str, marks: list[Fingerprint]):
     """Give SQL that reads some inputs, each in one way or two."""
     names = [*GRIDS[domain], "table", "raw.events"]
     reads = []
@@ -166,33 +166,34 @@ def codes(draw, domain: str):
             step if word == "window" else 1
         )
         reads.append((name, Rule(word, number)))
-    return Code(draw(MARKS), tuple(reads))
+    return Code(draw(st.sampled_from(marks) | MARKS), tuple(reads))
 
 
 @st.composite
 def rows(draw, marks: list[Fingerprint], steps: list[dict]):
     """Give the record of a partition, and the numbers of its mark and step; 0 for none."""
-    if draw(st.integers(0, 4)) == 0:
+    if draw(st.integers(0, 9)) == 9:
         return Row(failed=True), 0, 0
     mark, step = draw(st.integers(1, len(marks))), draw(st.integers(1, len(steps)))
-    settled = draw(st.integers(-1, 5))
+    settled = draw(st.sampled_from([2, 3, 4, 5, None]))
     row = Row(
-        failed=draw(st.integers(0, 5)) == 0,
+        failed=draw(st.integers(0, 5)) == 5,
         made=marks[mark - 1],
         pins=steps[step - 1],
-        settled=None if settled < 0 else settled,
-        holds_rows=draw(st.booleans()),
+        settled=settled,
+        holds_rows=not draw(st.booleans()),
     )
     return row, mark, step
 
 
 @st.composite
 def targets(draw, domain: str):
-    foreign = [(n, draw(spans_within(domain))) for n in draw(st.sets(VERSIONS, max_size=2))]
-    lying = draw(spans_within(domain)) if foreign and draw(st.booleans()) else None
+    versions = draw(st.sets(st.integers(2, 6), max_size=2))
+    foreign = [(number, draw(spans_within(domain))) for number in versions]
+    lying = draw(spans_within(domain)) if foreign else None
     return Stood(
-        there=draw(st.integers(0, 5)) > 0,
-        is_ours=draw(st.integers(0, 5)) > 0,
+        there=draw(st.integers(0, 9)) < 9,
+        is_ours=draw(st.integers(0, 9)) < 9,
         foreign=foreign,
         lying=lying,
     )
@@ -204,7 +205,7 @@ def stretches(draw, places: range, value):
     cuts = draw(st.sets(st.integers(places.start + 1, places.stop - 1), max_size=4))
     bounds = [places.start, *sorted(cuts), places.stop]
     return [
-        ((low, after - 1), draw(value) if draw(st.integers(0, 4)) else None)
+        ((low, after - 1), draw(value) if draw(st.integers(0, 9)) < 9 else None)
         for low, after in pairwise(bounds)
     ]
 
@@ -216,11 +217,11 @@ def shops(draw):
     grid = draw(st.sampled_from(list(GRIDS[domain].values())))
     places, above = within(domain, grid), draw(inputs(domain))
     pins = st.dictionaries(
-        st.sampled_from(list(above)), st.tuples(st.sampled_from(["old", "new"]), VERSIONS)
+        st.sampled_from(list(above)), st.tuples(IDS, st.integers(2, 5)), min_size=3
     )
     marks = draw(st.lists(MARKS, min_size=1, max_size=3))
     steps = draw(st.lists(pins, min_size=1, max_size=3))
-    sql = draw(stretches(places, codes(domain)))
+    sql = draw(stretches(places, codes(domain, marks)))
     records = draw(stretches(places, rows(marks, steps)))
     return grid, sql, records, above, draw(targets(domain)), marks, steps
 

@@ -185,6 +185,7 @@ def test_a_deleted_version_leaves_its_rows_without_a_version(synced):
     first, second = text.index("  - version: 1\n"), text.index("  - version: 2\n")
     text = text[:first] + text[second:].replace("${{ versions.1.schema }}", columns)
     synced.write({DAILY: text})
+    (synced.root / DAILY_V1).unlink()
 
     assert synced.states("daily_user_stats") == {
         "daily_user_stats": ["not_effective 2024-11-25..2024-11-28 also has data of v1"]

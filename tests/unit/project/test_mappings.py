@@ -45,7 +45,7 @@ DAILY = InputName(InputKind.MODEL, "daily")
 WEEKLY = InputName(InputKind.MODEL, "weekly")
 USERS = InputName(InputKind.MODEL, "users")
 EVENTS = InputName(InputKind.SOURCE, "raw.events")
-AN_HOUR_OF_UDF = "select 1 from {daily} where my_udf(date) = @partition_date"
+BY_UDF = "select 1 from {daily} where my_udf(date) = @partition_date"
 
 
 def query(sql: str) -> Query:
@@ -205,7 +205,7 @@ def test_a_declared_mapping_of_what_is_read_whole_is_narrower() -> None:
 
 
 def test_a_declared_mapping_is_not_compared_with_a_guess() -> None:
-    assert mapped(AN_HOUR_OF_UDF, declare(Same()))[1] == []
+    assert mapped(BY_UDF, declare(Same()))[1] == []
 
 
 def test_time_and_integers_do_not_compare() -> None:
