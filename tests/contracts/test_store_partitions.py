@@ -61,7 +61,7 @@ def test_every_partition_of_a_success_is_on_record(store, world):
     ended = world.pass_(2)
     store.journal.finish("step-1", wrote(5))
 
-    known = (Status.SUCCESS, 1, 1, 1, 5, 5, True, ended)
+    known = (Status.SUCCESS, 1, 1, 1, 5, 5, False, ended)
     assert store.records.runs("orders") == (PartitionRun(1, 3, *known), PartitionRun(7, 7, *known))
     assert store.records.partitions() == {
         "orders": PartitionsRecord(
@@ -128,7 +128,7 @@ def test_rows_of_a_partition_are_known_as_far_as_the_commit_tells(
     assert [(row.rows_written, row.bytes_written) for row in history(store)] == expected
     assert [
         run.holds_rows for run in store.records.runs("orders") for _ in range(run.low, run.high + 1)
-    ] == [rows != 0 for rows, _ in expected]
+    ] == [bool(rows) for rows, _ in expected]
 
 
 def test_a_step_that_changed_nothing_keeps_the_commits_of_its_partitions(store):
@@ -151,7 +151,7 @@ def test_a_failure_changes_the_status_alone_and_leaves_new_partitions_without_su
     assert store.records.runs("orders") == (
         replace(before, high=2),
         replace(before, low=3, status=Status.FAILED, last_step_seq=2),
-        PartitionRun(4, 4, Status.FAILED, 0, 0, 2, None, None, holds_rows=True),
+        PartitionRun(4, 4, Status.FAILED, 0, 0, 2, None, None, holds_rows=False),
     )
     assert store.records.partitions()["orders"].groups == (
         PartitionGroup(0, Status.FAILED, 1, 4, 4, None, None, 0),

@@ -44,8 +44,8 @@ def test_partitions_get_the_record_of_their_last_success_before_the_step(store, 
 
     same = (Status.SUCCESS, 1, 1)
     assert store.records.runs("orders") == (
-        PartitionRun(1, 2, *same, 1, 1, 1, holds_rows=True, executed_at=NOON),
-        PartitionRun(3, 4, *same, 3, 3, 3, holds_rows=True, executed_at=NOON),
+        PartitionRun(1, 2, *same, 1, 1, 1, holds_rows=False, executed_at=NOON),
+        PartitionRun(3, 4, *same, 3, 3, 3, holds_rows=False, executed_at=NOON),
     )
     assert store.records.models()["orders"].step == "step-1"
     assert store.records.models()["orders"].pins == {"raw.orders": DeltaPin("table-raw", 4)}

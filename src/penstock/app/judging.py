@@ -251,14 +251,17 @@ def _relaid(found: Verdict, how: str) -> Verdict:
 
 def files_lines(judging: Judging, model: Model, parts: PartitionsRecord) -> tuple[str, ...]:
     """Say which inputs of files changed: nobody knows for which partitions."""
-    lines = []
+    files = {
+        name: now
+        for name, now in judging.sources.items()
+        if isinstance(now, FilesPin) and name in parts.pins
+    }
+    if not files:  # most models: their steps need not be looked at
+        return ()
     pins = judging.shop.reading.records.step_pins(model.name)
-    for name, now in judging.sources.items():
-        if not isinstance(now, FilesPin) or name not in parts.pins:
-            continue
-        if any(step.get(name) not in (None, now) for step in pins.values()):
-            lines.append(
-                f"{name}: files changed, partitions unknown; "
-                f"penstock sync --full-refresh or backfill {model.name}"
-            )
-    return tuple(lines)
+    return tuple(
+        f"{name}: files changed, partitions unknown; "
+        f"penstock sync --full-refresh or backfill {model.name}"
+        for name, now in files.items()
+        if any(step.get(name) not in (None, now) for step in pins.values())
+    )

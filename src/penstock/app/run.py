@@ -57,6 +57,8 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         return replace(report, results=_unchanged(shop, planned))
     if planned.plan.steps:
         shop.engine.require()
+    if planned.looked is not None:
+        planned.looked.judging.sight.keep()
     return Runner(shop, request, listener, planned, report).run()
 
 

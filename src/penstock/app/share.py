@@ -34,8 +34,7 @@ def share_of(context: Context, step: Step) -> Share:
     model = context.project.models[step.model]
     version, body = body_of(model, step.version, step.revision)
     here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
-    failed = {name: ranges for name, ranges in context.failed.items() if name != step.model}
-    blocked = intersection(mapped_to(context.project, model, here, failed), step.partitions)
+    blocked = intersection(mapped_to(context.project, model, here, context.failed), step.partitions)
     left = difference(step.partitions, blocked)
     idle: Ranges = ()
     if step.reason.pending:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Generic, TypeVar
 
 from penstock.app.shop import Shop
@@ -45,6 +46,17 @@ class Lazy(Mapping[str, Value], Generic[Value]):
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What anybody asks of the logs, by the names of their notes.
+
+    `floors` are the least versions above which a record may ask, `columns` those asked by.
+    """
+
+    floors: Mapping[str, int]
+    columns: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Tail:
     """The data changes of a table above a version: those noted before and those read now.
 
@@ -55,6 +67,16 @@ class Tail:
     gap: tuple[int, int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What was read of a log above `start`: where its commits changed the columns."""
+
+    start: int
+    columns: frozenset[str]
+    seen: Seen
+    tail: Tail
+
+
 @dataclass(slots=True)
 class Sight:
     """One look at the world, for one command. Logs are read above what was noted before."""
@@ -62,8 +84,9 @@ class Sight:
     shop: Shop
     seen: Mapping[str, Seen]
     store: str
+    needs: Callable[[], Needs]
     _heads: dict[str, Head | None] = field(default_factory=dict)
-    _read: dict[str, tuple[Seen, Tail]] = field(default_factory=dict)
+    _read: dict[str, _Reading] = field(default_factory=dict)
 
     def head(self, uri: str, name: str = "") -> Head | None:
         """Give the newest version of a table; `name` is that of its notes."""
@@ -75,11 +98,11 @@ class Sight:
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
         """Give what changed rows of a table above a version; `name` is that of its notes."""
         known = self.seen.get(name)
-        start = known.version if known else after
-        _, read = self._log(name, uri, start, columns)
-        noted = self.shop.reading.records.touched(name, after) if known else ()
-        commits = (*noted, *(c for c in read.commits if c.version > after))
-        return Tail(commits, read.gap)
+        read = self._log(name, uri, after, columns)
+        same = known is not None and known.table_id in ("", read.seen.table_id)
+        noted = self.shop.reading.records.touched(name, after) if same else ()
+        commits = (*noted, *(c for c in read.tail.commits if c.version > after))
+        return Tail(commits, read.tail.gap)
 
     def foreign(self, commit: Touched) -> bool:
         """Whether somebody else made a commit."""
@@ -87,17 +110,31 @@ class Sight:
 
     def keep(self) -> None:
         """Note what was read of logs, for the next command."""
-        for seen, tail in self._read.values():
-            self.shop.writing.records.note(seen, tail.commits)
+        for read in self._read.values():
+            self.shop.writing.records.note(read.seen, read.tail.commits)
 
-    def _log(self, name: str, uri: str, start: int, columns: tuple[str, ...]) -> tuple[Seen, Tail]:
-        """Read a log above a version, once."""
-        if name in self._read:
-            return self._read[name]
-        facts = self.shop.log.facts(uri)
-        head = self.head(uri)
+    def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
+        """Read a log above what is noted; without notes from where anybody may ask, and for all.
+
+        Notes begin there, and nobody can see that they began too late.
+        """
+        read, known = self._read.get(name), self.seen.get(name)
+        reaches = read is not None and (known is not None or read.start <= after)
+        if read is not None and reaches and read.columns.issuperset(columns):
+            return read
+        needs = self.needs()
+        wanted = needs.columns.get(name, frozenset()).union(columns)
+        wanted = wanted | (read.columns if read is not None else frozenset())
+        start = known.version if known else min(after, needs.floors.get(name, after))
+        found = self._above(name, uri, start, wanted)
+        if found.seen.table_id:
+            self._read[name] = found
+        return found
+
+    def _above(self, name: str, uri: str, start: int, columns: frozenset[str]) -> _Reading:
+        facts, head = self.shop.log.facts(uri), self.head(uri)
         if facts is None or head is None:
-            return Seen(name, "", start), Tail(())
+            return _Reading(start, columns, Seen(name, "", start), Tail(()))
         known = self.seen.get(name)
         if known is not None and known.table_id not in ("", facts.table_id):
             start = -1  # another table: what was noted is not about it
@@ -111,20 +148,51 @@ class Sight:
             commits = self.shop.places.touched(uri, start, kinds, partial=True)
             first = min((c.version for c in commits), default=head.version)
             gap = (start + 1, max(start + 1, first - 1))
-        found = Seen(name, facts.table_id, head.version), Tail(commits, gap)
-        self._read[name] = found
-        return found
+        seen = Seen(name, facts.table_id, head.version)
+        return _Reading(start, columns, seen, Tail(commits, gap))
 
 
-def _kinds(schema: Schema, columns: tuple[str, ...]) -> dict[str, str]:
-    found = {name: schema.find(name) for name in columns}
+def _kinds(schema: Schema, columns: Iterable[str]) -> dict[str, str]:
+    found = {name: schema.find(name) for name in sorted(columns)}
     return {name: column.type for name, column in found.items() if column is not None}
 
 
 def open_sight(shop: Shop) -> Sight:
     """Begin a look: with what was noted of tables, and no table opened yet."""
     records = shop.reading
-    return Sight(shop, records.records.seen(), records.archive.store_id())
+    needs = cache(lambda: _needs(shop))
+    return Sight(shop, records.records.seen(), records.archive.store_id(), needs)
+
+
+def _needs(shop: Shop) -> Needs:
+    """Ask the records once: pins, where partitions were settled, columns that windows go by."""
+    records, project = shop.reading.records, shop.project
+    tables = {name: str(model.table) for name, model in project.models.items()}
+    tables |= {name: str(seed.table) for name, seed in project.seeds.items()}
+    floors: dict[str, int] = {}
+    columns: dict[str, set[str]] = {}
+
+    def ask(name: str, version: int | None, *asked: str) -> None:
+        key = tables.get(name, name)
+        columns.setdefault(key, set()).update(asked)
+        if version is not None:
+            floors[key] = min(version, floors.get(key, version))
+
+    for name, used in columns_in_use(shop).items():
+        ask(name, None, *used)
+    for record in records.models().values():
+        for name, pin in record.pins.items():
+            ask(name, pin.version if isinstance(pin, DeltaPin) else None)
+        for mark in record.watermarks:
+            ask(mark.input, None, mark.column)
+    for parts in records.partitions().values():
+        ask(
+            parts.model,
+            min((g.settled_low for g in parts.groups if g.settled_low is not None), default=None),
+        )
+        for name, least in parts.pins.items():
+            ask(name, least.version if least.kind == "delta" else None)
+    return Needs(floors, {key: frozenset(asked) for key, asked in columns.items()})
 
 
 def columns_in_use(shop: Shop) -> dict[str, tuple[str, ...]]:

@@ -171,8 +171,8 @@ class PartitionRun:
     """Neighbouring partitions of which the same is known, from `low` to `high`.
 
     `fingerprint` and `step_seq` are 0 if they never succeeded. `settled_version` None after a
-    success means that the rows are known to be gone. `holds_rows` is False where the last success
-    left none; True also where nobody knows.
+    success means that the rows are known to be gone. `holds_rows` is True where the last success is
+    known to have left some.
     """
 
     low: int
@@ -215,8 +215,8 @@ class Execution:
     fingerprint: Fingerprint
     executed_at: dt.datetime
     duration_ms: int
-    rows_written: int
-    bytes_written: int
+    rows_written: int | None
+    bytes_written: int | None
     status: Status
     triggered_by: str
     executed_by: str

@@ -105,8 +105,7 @@ class _Planner:
         error = refusal(model, wanted, self.scope, self.options)
         error = error or obstacle(self.project, model, self._built_now(), self.records, self.now)
         if error is not None:
-            self.blocked.append(Blocked(name, error))
-            self.waiting_on[name] = (name,)
+            self._block(name, error)
             return
         moved = migration_of(model, self.scope)
         if moved is not None:
@@ -152,13 +151,11 @@ class _Planner:
         error = obstacle(self.project, model, self._built_now(), self.records, self.now)
         error = error or self._refusal(model, reason) or self._mutated(model)
         if error is not None:
-            self.blocked.append(Blocked(name, error))
-            self.waiting_on[name] = (name,)
+            self._block(name, error)
             return
-        if not drifted:
-            forced = asked and reason.state is State.CURRENT
-            reason = Reason(State.CURRENT, "asked for", drift=False) if forced else reason
-        if not asked and not drifted:
+        if asked and reason.state is State.CURRENT:
+            reason = Reason(State.CURRENT, "asked for", drift=False)
+        elif not asked and not drifted:
             reason = Reason(State.UPSTREAM_CHANGED, f"after {', '.join(waits)}", pending=True)
         afresh = reason.state not in (State.NEVER_RUN, State.FAILED)
         windowed = window_settings(model.strategy) is not None
@@ -168,6 +165,10 @@ class _Planner:
         trigger = self.scope.trigger if asked else "cascade"
         self.steps.append(replace(step, trigger=trigger, notes=notes))
         self.todo[name] = WHOLE
+        self.waiting_on[name] = (name,)
+
+    def _block(self, name: str, error: PenstockError) -> None:
+        self.blocked.append(Blocked(name, error))
         self.waiting_on[name] = (name,)
 
     def _postpone(self, model: Model, reason: Reason) -> None:
@@ -205,8 +206,7 @@ class _Planner:
         error = obstacle(self.project, model, self._built_now(), self.records, self.now)
         error = error or self._refusal(model, reason) or self._mutated(model)
         if error is not None:
-            self.blocked.append(Blocked(name, error))
-            self.waiting_on[name] = (name,)
+            self._block(name, error)
             return
         waits = _waits(model, self.waiting_on)
         if reason.state is State.CURRENT and self.options.full_refresh:

@@ -130,6 +130,6 @@ def _known(row: PartitionRow, mark: int) -> PartitionRun:
         last_step_seq=row.last_step_seq,
         commit_version=row.commit_version,
         settled_version=row.settled_version,
-        holds_rows=row.step_seq == 0 or row.written[0] != 0,
+        holds_rows=bool(row.step_seq and row.written[0]),
         executed_at=row.executed_at,
     )

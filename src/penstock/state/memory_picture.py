@@ -92,8 +92,8 @@ class Picture:
             fingerprint=mark or step.intent.fingerprint,
             executed_at=step.ended,
             duration_ms=step.duration_ms,
-            rows_written=written[0],  # type: ignore[arg-type]  # None where nobody knows
-            bytes_written=written[1],  # type: ignore[arg-type]  # the same
+            rows_written=written[0],
+            bytes_written=written[1],
             status=step.status,
             triggered_by=RECOVER if step.recovered else step.intent.triggered_by,
             executed_by=step.executed_by,

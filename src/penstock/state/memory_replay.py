@@ -149,7 +149,7 @@ def _end_partitions(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_
         _build(picture, step, outcome, is_ours=is_ours)
     elif is_ours and kind is StepKind.CREATE:
         for each, row in list(picture.rows.items()):
-            picture.put(each, step, replace(row, settled_version=None))
+            picture.put(each, step, replace(row, commit_version=None, settled_version=None))
     elif is_ours and kind is StepKind.REWRITE:
         for each, row in list(picture.rows.items()):
             if row.settled_version is not None:

@@ -182,6 +182,6 @@ def _known(row: Row[Any]) -> PartitionRun:
         last_step_seq=row.last_step_seq,
         commit_version=row.commit_version,
         settled_version=row.settled_version,
-        holds_rows=row.step_seq is None or row.rows_written != 0,
+        holds_rows=bool(row.rows_written),
         executed_at=row.executed_at,
     )

@@ -30,7 +30,7 @@ def write_success(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
             return
         case StepKind.CREATE:
             if is_ours:
-                _update(ending, {"settled_version": None})
+                _update(ending, {"commit_version": None, "settled_version": None})
         case StepKind.REWRITE:
             if is_ours:
                 _rewrite(ending, outcome)

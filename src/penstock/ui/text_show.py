@@ -64,7 +64,7 @@ def _executions(executions: tuple[Execution, ...]) -> str:
             moment(one.executed_at),
             one.fingerprint.sql[:6],
             str(one.status),
-            f"{one.rows_written:,}",
+            "" if one.rows_written is None else f"{one.rows_written:,}",
             seconds(one.duration_ms / 1000),
             one.triggered_by,
         ]

@@ -1,4 +1,4 @@
-"""Building partitions of fixture F, and of small kinds of partitions (spec/drift.md §12, DP4-DP8)."""
+"""Fixture F built, and partitions of hours and integers (spec/drift.md §12, DP4 to DP8)."""
 
 import sqlite3
 

@@ -1,8 +1,9 @@
 """What `history` and `audit` tell of fixture F: cases DH1 to DH5."""
 
 import sqlite3
+from hashlib import sha256
 
-from fakes.fixture_f import DAILY, DAILY_V1, DAILY_V3, EDIT_E, FIXTURE_F
+from fakes.fixture_f import DAILY, DAILY_V1, DAILY_V2, DAILY_V3, EDIT_E, FIXTURE_F
 from penstock.core.records import Status
 
 A = FIXTURE_F[DAILY_V3]
@@ -53,7 +54,8 @@ def test_DH1_history_tells_every_execution_and_which_one_was_taken_back(synced):
     ]
     assert [row.sql for row in told.rows] == [A, B, A]
     with sqlite3.connect(synced.root / ".penstock" / "state.db") as store:
-        kept = store.execute("SELECT count(*) FROM contents WHERE body IN (?, ?)", (A, B))
+        hashes = [sha256(text.encode()).hexdigest() for text in (A, B)]
+        kept = store.execute("SELECT count(*) FROM contents WHERE hash IN (?, ?)", hashes)
         assert kept.fetchone() == (2,)
     assert rows(failed)[0] == ("FAILED", "sync", False)
     newest = failed.rows[0].execution
@@ -84,6 +86,7 @@ def test_DH3_audit_tells_cosmetic_never_executed_and_deleted_versions(synced):
     synced.write({"queries/analytics/daily_user_stats.v3.r1.sql": B})
     synced.edit(DAILY, "    sql: daily_user_stats.v3.sql\n", V3_R1)
     synced.edit(DAILY, WITHOUT_V2, "")
+    (synced.root / DAILY_V2).unlink()
 
     assert audited(synced) == [
         ("v1", "cosmetic", 4),

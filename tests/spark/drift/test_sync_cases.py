@@ -90,7 +90,7 @@ def test_DS1_forty_days_go_in_as_few_commits_as_the_sql_allows(fresh):
         }
     )
 
-    report = fresh.sync("one", "many", ask=never)
+    report = fresh.sync("one many", ask=never)
     cut = fresh.sync("tens", batch_size=10, ask=never)
 
     assert [(r.name, r.partitions[0], r.count) for r in (*report.results, *cut.results)] == [

@@ -19,9 +19,10 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.calendar import DAY as A_DAY
+from penstock.core.errors import PenstockError
 from penstock.core.facts import Head, TableFacts
 from penstock.core.mapping import Computed, Lower, Moved, Same
-from penstock.core.model import Fingerprint, Model, Version
+from penstock.core.model import Fingerprint, Layout, Model, Version
 from penstock.core.pin import DeltaPin
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
@@ -238,7 +239,7 @@ def test_DS16_a_backfill_says_so_and_is_one_step():
 
 def refused(
     model: Model, verdict: Verdict, facts: TableFacts | None = None, **options: bool
-) -> object:
+) -> PenstockError | None:
     scope = sync({model.name: verdict}, facts={model.name: facts} if facts else {})
     todo = wanted_of(a_project(model), model, scope, {}, Options(**options))
     return refusal(model, todo, scope, Options(**options))
@@ -323,6 +324,31 @@ def a_dated_table(since: str, **changes: object) -> Model:
     """A table of one partition with a version."""
     body = a_body("v1", since)
     return a_model("table", versions=(Version(1, body),), fingerprint=body.fingerprint, **changes)
+
+
+@pytest.mark.parametrize(
+    ("model", "table", "expected"),
+    [
+        ("stats", "bigint", ["", "1", "1"]),
+        ("stats", "int", ["", "1", "1"]),
+        ("stats", "string", ["", "1", "2"]),
+        ("chain", "bigint", ["", "1", "2"]),
+    ],
+)
+def test_steps_of_one_model_run_at_once_where_nothing_moves_and_it_does_not_read_itself(
+    model, table, expected
+):
+    inputs = chain().versions[0].body.inputs if model == "chain" else ()
+    made = a_daily(model, a_body("v1", "2024-11-25", *inputs), layout=Layout(("date",)))
+    made = with_schema(made, Column("date", "date"), Column("n", "bigint"))
+    facts = TableFacts("t", 3, Schema((Column("date", "date"), Column("n", table))), ("date",))
+    days = ords("2024-12-02", "2024-12-04")
+    scope = sync({model: verdict_of(made, failed=days)}, batch_size=1, facts={model: facts})
+
+    found = planned(a_project(made), scope, allow_breaking=True)
+
+    places = {step.key: str(place) for place, step in enumerate(found.steps, 1)}
+    assert ["".join(places[key] for key in step.upstream) for step in found.steps] == expected
 
 
 @pytest.mark.parametrize("trigger", ["run", "sync", "backfill"])

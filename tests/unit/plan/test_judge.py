@@ -1,7 +1,6 @@
 import datetime as dt
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 
@@ -27,11 +26,10 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.facts import Touched
-from penstock.core.mapping import Everything, Same
+from penstock.core.mapping import Everything
 from penstock.core.model import Fingerprint, Model
-from penstock.core.pin import DeltaPin
 from penstock.core.records import Status
-from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.changes import Changes
 from penstock.plan.judge import (
     Evidence,
     Ground,
@@ -39,8 +37,6 @@ from penstock.plan.judge import (
     Verdict,
     all_current,
     judge,
-    states_of,
-    with_pending,
 )
 from penstock.plan.values import State
 
@@ -357,83 +353,6 @@ def marks() -> dict[int, Fingerprint]:
     return dict(synced(daily()).marks)
 
 
-BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
-ONE = a_daily("one", BOTH)
-THE_DAY = ords("2024-12-16")
-MADE = {
-    State.VERSION_UPGRADED: {"version": 2},
-    State.SQL_CHANGED: {"canonical": "other"},
-    State.SCHEMA_CHANGED: {"schema": "before"},
-}
-CODE_AND_INPUTS = {*MADE, State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
-APART = {
-    frozenset({State.VERSION_UPGRADED, State.SQL_CHANGED}),
-    frozenset({State.VERSION_UPGRADED, State.SCHEMA_CHANGED}),
-    *(frozenset({State.NOT_EFFECTIVE, each}) for each in CODE_AND_INPUTS),
-}
-"""A version hides the others of the code; without SQL there is nothing to compare."""
-TOGETHER = [
-    pair
-    for pair in combinations(list(State)[3:], 2)
-    if frozenset(pair) not in APART and State.NEVER_RUN not in pair
-]
-
-
-def in_states(*states: State) -> Verdict:
-    """Judge one partition of which just these things are wrong."""
-    made = BOTH.fingerprint
-    for state in states:
-        made = replace(made, **MADE.get(state, {}))
-    status = Status.FAILED if State.FAILED in states else Status.SUCCESS
-    run = a_run(THE_DAY, 1, 3, status=status)
-    foreign = (a_commit(9),) if State.TAMPERED in states else ()
-    target = the_table(*foreign, lying=() if State.MISSING in states else None)
-    if State.MISSING in states and not foreign:
-        target = TargetNow()
-    evidence = Evidence(
-        (run,), {3: {"raw.events": pin("e"), "up": pin("u")}}, {1: made}, "t", target
-    )
-    segments = () if State.NOT_EFFECTIVE in states else ground(ONE).segments[-1:]
-    read = 4 if State.SOURCE_CHANGED in states else 3
-    source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
-    above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
-    changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
-    return judge(ONE, Ground(THE_DAY, segments), evidence, changes)
-
-
-def pin(table_id: str, version: int = 3) -> DeltaPin:
-    return DeltaPin(table_id, version)
-
-
-@pytest.mark.parametrize("pair", TOGETHER, ids=" ".join)
-def test_DD16_of_two_states_the_first_counts_and_the_other_stands_beside_it(pair):
-    found = in_states(*pair)
-
-    assert [(piece.range, piece.states) for piece in found.pieces] == [(THE_DAY[0], pair)]
-
-
-def test_DD16_a_version_hides_other_sql_and_schema():
-    found = in_states(State.VERSION_UPGRADED, State.SQL_CHANGED, State.SCHEMA_CHANGED)
-
-    assert [piece.states for piece in found.pieces] == [(State.VERSION_UPGRADED,)]
-
-
-def test_DD16_all_states_at_once_stand_in_their_order():
-    found = in_states(*(set(State) - {State.NOT_EFFECTIVE, State.VERSION_UPGRADED}))
-
-    assert [piece.states for piece in found.pieces] == [
-        (
-            State.FAILED,
-            State.MISSING,
-            State.TAMPERED,
-            State.SQL_CHANGED,
-            State.SCHEMA_CHANGED,
-            State.SOURCE_CHANGED,
-            State.UPSTREAM_CHANGED,
-        )
-    ]
-
-
 def test_DS7_sql_that_changed_under_its_number_is_told_of_immutable_models_with_all_it_made():
     before = synced(daily())
     halves = (*before.runs, a_run(ords("2024-12-17"), 3, 8))
@@ -483,11 +402,3 @@ def test_an_input_that_a_step_did_not_know_changed_for_it():
     found = judged(model, synced(weekly()), changed_since(daily=runs, late=runs))
 
     assert told(model, found) == {"upstream_changed": ["2024-11-25..2024-12-16"]}
-
-
-def test_states_are_found_whether_they_count_first_or_not():
-    found = in_states(State.FAILED, State.SQL_CHANGED)
-
-    assert states_of(found, frozenset({State.SQL_CHANGED})) == THE_DAY
-    assert states_of(found, frozenset({State.TAMPERED})) == ()
-    assert with_pending(found, ords("2024-12-20")) == (*THE_DAY, *ords("2024-12-20"))
