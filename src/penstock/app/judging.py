@@ -21,7 +21,7 @@ from penstock.core.partition import write_grid
 from penstock.core.pin import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, intersection, merged, union
-from penstock.core.records import ModelRecord, PartitionsRecord, Status
+from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
 from penstock.plan.code_changes import differences
 from penstock.plan.judge import (
@@ -55,6 +55,7 @@ class Judging:
     _meanings: dict[str, str] = field(default_factory=dict)
     _changes: Changes | None = None
     _columns: Mapping[str, tuple[str, ...]] | None = None
+    _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
 
     def verdict(self, name: str) -> Verdict:
         """Judge one model with partitions."""
@@ -127,8 +128,10 @@ class Judging:
         seen = self.sight.seen.get(name)
         if head is None or seen is None or head.version != seen.version:
             return False
-        lowest = min((g.settled_low for g in parts.groups if g.settled_low is not None), default=0)
-        return seen.foreign is None or seen.foreign <= lowest
+        settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
+        if seen.table_id != parts.table_id or not settled:
+            return False
+        return seen.foreign is None or seen.foreign <= min(settled)
 
     def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
         """Whether an input changed at all after some step of the model read it."""
@@ -153,7 +156,7 @@ class Judging:
     def _evidence(self, model: Model, parts: PartitionsRecord | None) -> Evidence:
         records = self.shop.reading.records
         same = parts is not None and parts.grid == model.grid
-        runs = records.runs(model.name) if same else ()
+        runs = self._runs_of(model.name) if same else ()
         return Evidence(
             runs=runs,
             pins=records.step_pins(model.name) if runs else {},
@@ -170,6 +173,8 @@ class Judging:
             return TargetNow()
         if parts is None or not parts.table_id:
             return TargetNow(there=True, ever_ours=self._is_ever_ours(uri))
+        if self._untouched(model, parts):
+            return TargetNow(there=True, table_id=parts.table_id, ever_ours=True)
         partition = model.partition
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
         after = min(settled, default=-1)
@@ -199,8 +204,13 @@ class Judging:
 
     def _partitions_now(self, name: str) -> PartitionsNow:
         parts = self.parts[name]
-        runs = self.shop.reading.records.runs(name)
-        return PartitionsNow(parts.table_id, parts.grid, runs)
+        return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
+
+    def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
+        """Read the records of a model once, for its own verdict and for those below it."""
+        if name not in self._runs:
+            self._runs[name] = self.shop.reading.records.runs(name)
+        return self._runs[name]
 
     def _table_now(self, name: str) -> TableNow:
         least = min(

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from penstock.core.facts import Touched
-from penstock.core.mapping import downstream
+from penstock.core.mapping import Computed, RangeMapping, downstream, spans
 from penstock.core.model import Body, Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind
-from penstock.core.partition import Span, overlapping
+from penstock.core.partition import Grain, Grid, Span, overlapping
 from penstock.core.pin import Pin
 from penstock.core.ranges import (
     Range,
@@ -270,9 +270,38 @@ def _of_inputs(
             for mapping in segment.body.inputs:
                 changed = changes.since(mapping, pins.get(mapping.input.name))
                 grid = changes.grid(mapping.input.name)
+                if is_apart(mapping.mapping, model.grid, candidates, changed, grid):
+                    continue
                 hit = downstream(mapping.mapping, model.grid, candidates, changed, grid)
                 if hit:
                     yield _Mark(hit, _state_of(mapping), mapping.input.name)
+
+
+def is_apart(
+    mapping: RangeMapping,
+    grid: Grid,
+    candidates: Ranges,
+    changed: tuple[Span, ...],
+    grid_input: Grid,
+) -> bool:
+    """Whether it is certain that no candidate reads anything that changed, without asking each.
+
+    Bounds rise with the partitions, so all that the candidates read lies between what the first
+    and the last one read. Only months that are added to a time of day may put two hours in
+    another order; and of several ranges one may be empty where another begins.
+    """
+    if not changed:
+        return True
+    simple = not isinstance(mapping, Computed) or len(mapping.ranges) == 1
+    if grid.grain is Grain.HOUR or not simple:
+        return False
+    first, last = candidates[0][0], candidates[-1][1]
+    begin = spans(mapping, (grid.lower(first), grid.upper(first)), grid_input)
+    end = spans(mapping, (grid.lower(last), grid.upper(last)), grid_input)
+    if not begin or not end:
+        return False
+    low, high = begin[0][0], end[-1][1]
+    return not any(since < high and until > low for since, until in changed)
 
 
 def _state_of(mapping: InputMapping) -> State:

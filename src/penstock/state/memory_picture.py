@@ -121,6 +121,14 @@ class Picture:
                 commit = before.commit_version
             self.rows[number] = replace(row, last_step_seq=last, commit_version=commit)
 
+    def forget(self, number: int, step: MemoryStep) -> None:
+        """Write that the rows of a partition are gone, with the table that they were in."""
+        if self.is_open(number, step):
+            row = self.rows[number]
+            last = max(row.last_step_seq, step.intent.step_seq)
+            gone = replace(row, commit_version=None, settled_version=None, last_step_seq=last)
+            self.rows[number] = gone
+
     def undo(self, step: MemoryStep, steps: Iterable[MemoryStep]) -> None:
         """Note what a rollback undoes; what those steps had undone counts again."""
         first, seq = step.intent.restores, step.intent.step_seq

@@ -148,8 +148,8 @@ def _end_partitions(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_
     elif kind not in {StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE}:
         _build(picture, step, outcome, is_ours=is_ours)
     elif is_ours and kind is StepKind.CREATE:
-        for each, row in list(picture.rows.items()):
-            picture.put(each, step, replace(row, commit_version=None, settled_version=None))
+        for each in list(picture.rows):
+            picture.forget(each, step)
     elif is_ours and kind is StepKind.REWRITE:
         for each, row in list(picture.rows.items()):
             if row.settled_version is not None:
