@@ -11,6 +11,7 @@ from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execute import execute
 from penstock.app.heartbeat import beating
+from penstock.app.noting import note_written
 from penstock.app.planning import Planned, make_plan, replan, still_needed
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
@@ -147,6 +148,7 @@ class Runner:
             self._interrupted = True
         finally:
             notes = self._end_run(status)
+        note_written(self._shop, (step.model for step in self._plan.steps))
         report = replace(
             self._report,
             results=self._in_order(results),

@@ -1,0 +1,89 @@
+"""What sync, backfill and run refuse before anything is done: cases DS8 and DS18 on fixture F."""
+
+import pytest
+
+from fakes.drift_place import DriftPlace
+from fakes.stranger import append_all_events
+from penstock.core.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    root = tmp_path_factory.mktemp("f")
+    append_all_events(root)
+    return DriftPlace(root)
+
+
+def refusal(command, *given, **asked):
+    """Give code, sentence and exit code of what a command is refused with."""
+    with pytest.raises(UsageError) as caught:
+        command(*given, **asked)
+    return caught.value.code, caught.value.sentence, caught.value.exit_code
+
+
+def test_DS8_all_and_what_narrows_it_exclude_each_other(place):
+    sentence = "--all means every model and its whole range; nothing may narrow it"
+    told = ("option-conflict", sentence, 2)
+
+    assert refusal(place.sync, everything=True, days=3) == told
+    assert refusal(place.sync, "weekly_summary", everything=True) == told
+    assert refusal(place.sync, everything=True, max_partitions=10) == told
+
+
+def test_DS18_a_run_before_the_first_version_is_refused(place):
+    assert refusal(place.run, first="2020-01-01", last="2020-01-01") == (
+        "no-version-for-partition",
+        "no version of daily_user_stats is for 2020-01-01; the first one is 2024-11-25",
+        2,
+    )
+
+
+def test_DS18_a_run_of_a_day_to_come_is_refused(place):
+    assert refusal(place.run, first="2030-01-01", last="2030-01-01") == (
+        "partition-not-due",
+        "daily_user_stats 2030-01-01 is not due; the newest due partition is 2024-12-16",
+        2,
+    )
+
+
+def test_DS18_a_backfill_is_refused_for_the_same_reasons(place):
+    early = refusal(place.backfill, "daily_user_stats", "2020-01-01", "2020-01-31")
+    late = refusal(place.backfill, "monthly_report", "2030-01", "2030-02")
+
+    assert (early[0], late[0]) == ("no-version-for-partition", "partition-not-due")
+
+
+def test_DS18_inside_a_range_partitions_without_a_version_are_passed_over(place):
+    place.edit(
+        "queries/analytics/daily_user_stats.yaml", "\nversions:", "start: 2024-11-20\n\nversions:"
+    )
+    from penstock.app.request import Range, SyncRequest
+    from penstock.app.syncing import preview_sync
+
+    request = SyncRequest(backfill="daily_user_stats", range=Range("2024-11-20", "2024-11-26"))
+    report = place.with_shop(lambda shop: preview_sync(shop, request))
+
+    assert report.preview.lines == (
+        "daily_user_stats: 5 partitions have no version and are passed over",
+    )
+    assert [step.keys for step in report.plan.steps] == [(("2024-11-25", "2024-11-26"),)]
+
+
+def test_a_range_that_ends_before_it_begins_is_refused(place):
+    assert refusal(place.status, first="2024-12-16", last="2024-12-15") == (
+        "bad-value",
+        "--from 2024-12-16 lies after --to 2024-12-15",
+        2,
+    )
+
+
+def test_an_unknown_model_is_refused_with_the_nearest_name(place):
+    with pytest.raises(UsageError) as caught:
+        place.backfill("weekly_sumary", "2024-12-02", "2024-12-02")
+
+    assert (caught.value.code, caught.value.exit_code) == ("unknown-model", 2)
+    assert "weekly_summary" in caught.value.hint
+
+
+def test_refusals_leave_no_store(place):
+    assert not (place.root / ".penstock" / "state.db").exists()
