@@ -55,12 +55,15 @@ class Backfills:
         """Give a day by its number."""
         return FIRST + dt.timedelta(days=number)
 
-    def backfill(self, name: str, first: dt.date, last: dt.date, **asked: Any) -> RunReport:
-        """Run `penstock backfill NAME --from FIRST --to LAST`."""
+    def backfill(
+        self, name: str, first: dt.date, last: dt.date, batch_size: int | None = None
+    ) -> RunReport:
+        """Run `penstock backfill NAME --from FIRST --to LAST [--batch-size N]`."""
         shop = open_shop(Where(self.place.root), self.place.spark)
         try:
             range_ = Range(first.isoformat(), last.isoformat())
-            report = sync(shop, SyncRequest(backfill=name, range=range_, **asked))
+            request = SyncRequest(backfill=name, range=range_, batch_size=batch_size)
+            report = sync(shop, request)
         finally:
             shop.close()
         assert report.succeeded, [result.error for result in report.results]

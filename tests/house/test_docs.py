@@ -8,8 +8,8 @@ from house.source import ROOT, SRC, files, found, place
 
 DOCS = ROOT / "docs"
 LEAST_EXAMPLES = 50
-WITH_CODE_FIRST = ("StepFailure", "Problem")  # and errors: (code, …)
-WITH_CODE_SECOND = ("Finding", "Rule")  # (where, code, …)
+WITH_CODE_FIRST = ("StepFailure", "Problem", "_early", "_fail")  # and errors: (code, …)
+WITH_CODE_SECOND = ("Finding", "Rule", "_note")  # (where, code, …)
 WITH_CODE_SOMEWHERE = ("report", "warn")  # of a template: (code, …); of a config: (key, code, …)
 KEBAB = re.compile(r"[a-z]+(-[a-z]+)+")
 SPARKS_OWN = "spark-…"  # the conditions of Spark, which penstock does not list
@@ -89,14 +89,39 @@ def codes():
             code = code_of(node, with_code_first)
             if code is not None:
                 result.setdefault(code, place(path, node))
-        for node in found(path, ast.Yield):
-            match node.value:  # yield "code", sentence, hint
-                case ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]) if KEBAB.fullmatch(code):
-                    result.setdefault(code, place(path, node))
+        for node in found(path, ast.expr | ast.stmt):
+            for code in told(node):
+                result.setdefault(code, place(path, node))
         for node in found(path, ast.ClassDef):
             for code in codes_of_super(node, with_code_first):
                 result.setdefault(code, place(path, node))
     return result
+
+
+def told(node):
+    """Find `yield` or `return "code", sentence, hint`, `code = "code"`, and codes with hints."""
+    match node:
+        case (
+            ast.Yield(value=ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]))
+            | ast.Return(value=ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]))
+            | ast.Assign(targets=[ast.Name(id="code")], value=ast.Constant(value=str(code)))
+            | ast.Assign(
+                targets=[ast.Name(id="code")], value=ast.IfExp(body=ast.Constant(value=str(code)))
+            )
+        ):
+            given = [code]
+        case ast.Dict(values=[ast.Tuple(elts=[ast.Constant(), ast.Constant()]), *_] as values):
+            given = [literal_in(value) for value in values]
+        case _:
+            given = []
+    return [code for code in given if KEBAB.fullmatch(code)]
+
+
+def literal_in(value):
+    match value:
+        case ast.Tuple(elts=[ast.Constant(value=str(code)), _]):
+            return code
+    return ""
 
 
 def errors():

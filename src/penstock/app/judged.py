@@ -13,6 +13,8 @@ from penstock.plan.drift import drift
 from penstock.plan.judge import Verdict
 from penstock.plan.values import Reason, State
 
+IDLE = (State.CURRENT, State.NOT_EFFECTIVE)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -27,7 +29,8 @@ class Judged:
         """Whether something of a model drifted by itself."""
         if name in self.verdicts:
             return bool(self.verdicts[name].drifted)
-        return name in self.reasons and self.reasons[name].state is not State.CURRENT
+        reason = self.reasons.get(name)
+        return reason is not None and reason.drift and reason.state not in IDLE
 
     def stale_above(self, model: Model) -> tuple[str, ...]:
         """Name the models above one that drifted or wait for one that did."""
@@ -63,7 +66,7 @@ def judged_all(looked: Looked) -> Judged:
             start[name] = verdicts[name].drifted
             continue
         reasons[name] = drift(project, model, looked.records, looked.view.now)
-        runs = reasons[name].state not in (State.CURRENT, State.NOT_EFFECTIVE)
+        runs = reasons[name].drift and reasons[name].state not in IDLE
         start[name] = WHOLE if runs and not model.is_snapshot else ()
     if not any(start.values()):
         return Judged(looked, reasons, verdicts)

@@ -85,17 +85,30 @@ class Judging:
         wanted = due(model, self.moment)
         run_date = self.moment.date()
         parts = self.parts.get(model.name)
-        if parts is not None and parts.grid == model.grid and self._is_quiet(model, parts, wanted):
+        relaid = self._relaid(model, parts) if parts is not None else ""
+        if parts is not None and not relaid and self._is_quiet(model, parts, wanted):
             return all_current(model.name, wanted, resolve(model, run_date, wanted))
-        evidence = self._evidence(model, parts)
+        evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
         found = judge(model, Ground(known, segments), evidence, self.changes)
-        relaid = parts is not None and parts.grid != model.grid and bool(parts.groups)
-        if parts is not None and relaid:
-            before, now = write_grid(parts.grid), write_grid(model.grid)
-            found = _relaid(found, f"{before} and are {now} now")
-        return found
+        return _relaid(found, relaid) if relaid else found
+
+    def _relaid(self, model: Model, parts: PartitionsRecord) -> str:
+        """Say how the partitions on record are cut, where the code cuts them otherwise."""
+        if not parts.groups or model.partition is None:
+            return ""
+        if parts.grid != model.grid:
+            return f"{write_grid(parts.grid)} and are {write_grid(model.grid)} now"
+        marks = (self.marks.get(group.fingerprint) for group in parts.groups)
+        if all(mark is None or mark.layout == model.fingerprint.layout for mark in marks):
+            return ""
+        facts = self.shop.log.facts(self.project.uri_of(model.table))
+        columns = (*facts.partition_by, *facts.cluster_by) if facts is not None else ()
+        before, now = next(iter(columns), ""), model.partition.field
+        if not before or before.lower() == now.lower():
+            return ""
+        return f"by {before} and are by {now} now"
 
     def _is_quiet(self, model: Model, parts: PartitionsRecord, wanted: Ranges) -> bool:
         """Whether nothing differs, found without looking at single partitions."""
@@ -153,10 +166,9 @@ class Judging:
             return is_newer(pin, parts.steps, now.table_id, now.version)
         return False
 
-    def _evidence(self, model: Model, parts: PartitionsRecord | None) -> Evidence:
+    def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
         records = self.shop.reading.records
-        same = parts is not None and parts.grid == model.grid
-        runs = self._runs_of(model.name) if same else ()
+        runs = self._runs_of(model.name) if parts is not None and same else ()
         return Evidence(
             runs=runs,
             pins=records.step_pins(model.name) if runs else {},

@@ -201,7 +201,7 @@ class Runner:
         self._tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
-        share = share_of(self._context, self._steps[key])
+        share = share_of(self._shop, self._context, self._steps[key])
         results = [_of_step(self._shop, each, "skipped", UPSTREAM_FAILED) for each in share.blocked]
         results += [
             _of_step(self._shop, each, "unchanged", "its upstream made no change")

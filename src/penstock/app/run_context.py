@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.app.observe import View
+from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, union
 from penstock.core.records import ModelRecord
@@ -20,7 +21,7 @@ class Context:
 
     `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
     `changed` are the partitions whose rows steps of this run changed, `failed` those that it could
-    not make, by model.
+    not make, by model. `bases` are the versions that tables of one partition had before.
     """
 
     run: str
@@ -34,6 +35,7 @@ class Context:
     options: Options = Options()
     changed: dict[str, Ranges] = field(default_factory=dict)
     failed: dict[str, Ranges] = field(default_factory=dict)
+    bases: dict[str, int] = field(default_factory=dict)
 
     def contents(self, intent: Intent) -> Mapping[str, str]:
         """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
@@ -54,6 +56,8 @@ class Context:
     def change(self, intent: Intent) -> None:
         """Remember that a step changed its partitions."""
         self.changed[intent.model] = union(self.changed.get(intent.model, ()), intent.ords)
+        if intent.grid.grain is Grain.WHOLE and intent.base_version is not None:
+            self.bases.setdefault(intent.model, intent.base_version)
 
     def fail(self, step: Step) -> None:
         """Remember that a step did not make its partitions."""

@@ -54,6 +54,8 @@ def wanted_of(
     """Give the partitions of a model that the plan runs; `todo` are those of models above it."""
     verdict = scope.verdicts[model.name]
     within = intersection(scope.within.get(model.name, ()), verdict.effective)
+    if verdict.relaid and model.name in scope.within:
+        within = verdict.effective  # the table is written anew: none of its rows stays on record
     forced = within if scope.force or options.full_refresh else ()
     asked = intersection(verdict.drifted, within)
     if scope.states:

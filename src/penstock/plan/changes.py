@@ -73,7 +73,7 @@ class Changes:
             case ViewPin(read), ViewPin(made):
                 return EVERYTHING if made > read else ()
             case DeltaPin(old, read), DeltaPin(new, _):
-                return EVERYTHING if old != new else _touched(table.commits, read, column)
+                return EVERYTHING if old != new else touched_since(table.commits, read, column)
             case _:
                 return EVERYTHING
 
@@ -99,7 +99,8 @@ def _of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span, ...]
     return joined(changed)
 
 
-def _touched(commits: Sequence[Touched], read: int, column: str) -> tuple[Span, ...]:
+def touched_since(commits: Sequence[Touched], read: int, column: str) -> tuple[Span, ...]:
+    """Give where commits above a version changed rows, by a column; everywhere without one."""
     found: list[Span] = []
     for commit in commits:
         if commit.version <= read:

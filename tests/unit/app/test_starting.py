@@ -28,22 +28,25 @@ def test_a_new_project_loads_without_a_finding(template, tmp_path):
     assert load_project(tmp_path / "shop", environ={}).findings == ()
 
 
-def test_the_demo_shows_a_view_an_append_a_merge_a_table_and_a_snapshot(tmp_path):
+def test_the_demo_shows_every_strategy(tmp_path):
     init(tmp_path, "demo")
 
     models = load_project(tmp_path, environ={}).models
 
     assert {name: models[name].strategy_name for name in models} == {
+        "daily_flight_stats": "partition",
         "delays_and_weather": "table",
         "delays_by_day": "table",
         "delays_by_month": "table",
         "flights": "append",
         "flights_clean": "view",
+        "monthly_flight_stats": "partition",
         "planes": "merge",
         "planes_clean": "view",
         "planes_history": "snapshot",
         "seats_by_route": "table",
         "weather_clean": "view",
+        "weekly_flight_stats": "partition",
     }
 
 
