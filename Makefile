@@ -17,13 +17,17 @@ help: ## list the targets
 .PHONY: setup
 setup: $(INSTALLED) $(JAVA) $(JARS) ## install what is missing: .venv, Java 17, the Delta jars
 
+.PHONY: postgres
+postgres: ## find a PostgreSQL server for the contracts of stores, or install one where permitted
+	@scripts/ensure-postgres --install || echo "tests that need PostgreSQL are skipped"
+
 .PHONY: check
 check: lint ## everything that needs no Java: format, lint, types, imports, unit tests, doctests
 	$(PYTEST) -q -m "not spark and not faults"
 
 .PHONY: test
-test: setup lint ## the gate: what check does and every other test, in one run
-	$(WITH_JAVA) $(PYTEST) -q -m "not matrix"
+test: setup postgres lint ## the gate: what check does and every other test, on two processes
+	$(WITH_JAVA) $(PYTEST) -q -m "not matrix" -n 2 --dist loadfile
 
 .PHONY: lint
 lint: $(INSTALLED) ## format, lint, types and imports alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,6 +37,27 @@ class TableNow:
     commits: tuple[Touched, ...] = ()
 
 
+class _Newest:
+    """The newest data change in any range of an upstream's partitions."""
+
+    def __init__(self, upstream: PartitionsNow) -> None:
+        self._grid = upstream.grid
+        first, last = upstream.grid.domain
+        self._least, self._most = upstream.grid.lower(first), upstream.grid.upper(last)
+        self._lows = [run.low for run in upstream.runs]
+        self._highs = [run.high for run in upstream.runs]
+        self._versions = [-1 if (v := run.commit_version) is None else v for run in upstream.runs]
+
+    def within(self, span: Span) -> int:
+        """Give the greatest version that changed rows there, -1 if none did."""
+        low, high = max(span[0], self._least), min(span[1], self._most)
+        if low >= high:
+            return -1
+        begin = bisect_left(self._highs, self._grid.at(low))
+        end = bisect_right(self._lows, self._grid.at(high - 1))
+        return max(self._versions[begin:end], default=-1)
+
+
 @dataclass(slots=True)
 class Changes:
     """Answers for all inputs of all models; each question is worked out once."""
@@ -43,6 +65,7 @@ class Changes:
     partitions: Mapping[str, PartitionsNow]
     tables: Mapping[str, TableNow]
     _known: dict[tuple[str, Pin | None, str], tuple[Span, ...]] = field(default_factory=dict)
+    _newest: dict[str, _Newest] = field(default_factory=dict)
 
     def since(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
         """Give where an input changed after the version of a pin, rising and apart.
@@ -54,6 +77,15 @@ class Changes:
         if key not in self._known:
             self._known[key] = self._since(name, pin, column)
         return self._known[key]
+
+    def is_old(self, name: str, pin: Pin | None, span: Span) -> bool:
+        """Whether an upstream with partitions surely has nothing newer than a pin in a span."""
+        upstream = self.partitions.get(name)
+        if upstream is None or not isinstance(pin, DeltaPin) or pin.table_id != upstream.table_id:
+            return False
+        if name not in self._newest:
+            self._newest[name] = _Newest(upstream)
+        return self._newest[name].within(span) <= pin.version
 
     def grid(self, name: str) -> Grid:
         """Give the grid of an input; `*` for one without partitions."""

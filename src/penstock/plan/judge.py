@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from penstock.core.facts import Touched
-from penstock.core.mapping import Computed, RangeMapping, downstream, spans
+from penstock.core.mapping import Computed, RangeMapping, downstream, reading
 from penstock.core.model import Body, Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind
 from penstock.core.partition import Grain, Grid, Span, overlapping
@@ -268,40 +268,33 @@ def _of_inputs(
             if not candidates:
                 continue
             for mapping in segment.body.inputs:
-                changed = changes.since(mapping, pins.get(mapping.input.name))
-                grid = changes.grid(mapping.input.name)
-                if is_apart(mapping.mapping, model.grid, candidates, changed, grid):
+                name, pin = mapping.input.name, pins.get(mapping.input.name)
+                grid = changes.grid(name)
+                read = hull(mapping.mapping, model.grid, candidates, grid)
+                if read is not None and changes.is_old(name, pin, read):
                     continue
+                changed = changes.since(mapping, pin)
                 hit = downstream(mapping.mapping, model.grid, candidates, changed, grid)
                 if hit:
-                    yield _Mark(hit, _state_of(mapping), mapping.input.name)
+                    yield _Mark(hit, _state_of(mapping), name)
 
 
-def is_apart(
-    mapping: RangeMapping,
-    grid: Grid,
-    candidates: Ranges,
-    changed: tuple[Span, ...],
-    grid_input: Grid,
-) -> bool:
-    """Whether it is certain that no candidate reads anything that changed, without asking each.
+def hull(mapping: RangeMapping, grid: Grid, candidates: Ranges, grid_input: Grid) -> Span | None:
+    """Give what all candidates read together, from the first and the last alone; None if unsure.
 
-    Bounds rise with the partitions, so all that the candidates read lies between what the first
-    and the last one read. Only months that are added to a time of day may put two hours in
-    another order; and of several ranges one may be empty where another begins.
+    Bounds rise with the partitions. Only months that are added to a time of day may put two hours
+    in another order; and of several ranges one may be empty where another begins.
     """
-    if not changed:
-        return True
     simple = not isinstance(mapping, Computed) or len(mapping.ranges) == 1
     if grid.grain is Grain.HOUR or not simple:
-        return False
+        return None
+    read = reading(mapping, grid_input)
     first, last = candidates[0][0], candidates[-1][1]
-    begin = spans(mapping, (grid.lower(first), grid.upper(first)), grid_input)
-    end = spans(mapping, (grid.lower(last), grid.upper(last)), grid_input)
-    if not begin or not end:
-        return False
-    low, high = begin[0][0], end[-1][1]
-    return not any(since < high and until > low for since, until in changed)
+    begin, end = (
+        read((grid.lower(first), grid.upper(first))),
+        read((grid.lower(last), grid.upper(last))),
+    )
+    return (begin[0][0], end[-1][1]) if begin and end else None
 
 
 def _state_of(mapping: InputMapping) -> State:

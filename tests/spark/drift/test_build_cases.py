@@ -66,7 +66,11 @@ def test_DP5_a_partition_whose_source_rows_are_gone_is_emptied(synced):
     ]
     gone = before - set(table_of(synced, DAILY_TABLE).file_uris())
     assert [name.split("/")[-2] for name in gone] == ["date=2024-12-03"]
-    assert synced.states("daily_user_stats") == {"daily_user_stats": []}
+    assert synced.states() == {
+        "daily_user_stats": [],
+        "weekly_summary": ["upstream_changed 2024-12-02"],
+        "monthly_report": ["upstream_changed pending 2024-12"],
+    }
 
 
 HOURS = """\

@@ -12,6 +12,7 @@ from fakes import stranger
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
 from fakes.small_model import FILE, MOMENT, SELECT, SMALL, TABLE, add_version, small_place
+from penstock.app.rebuild import rebuild
 
 BUILT = [
     ("2024-11-30", "1", "1", "1"),
@@ -120,8 +121,10 @@ def test_DP9_DD11_a_table_of_others_is_replaced_by_one_of_the_layout_asked_for(s
 def test_DD9_what_others_updated_is_built_again(small):
     small.sql(f"UPDATE {small.table(TABLE)} SET n = 99 WHERE d = '2024-12-01'")
 
-    assert small.states() == {"m": ["tampered 2024-12-01"]}
+    before = small.states()
     small.sync()
+
+    assert before == {"m": ["tampered 2024-12-01"]}
     assert (small.rows(TABLE), small.states()) == (BUILT, {"m": []})
 
 
@@ -258,3 +261,30 @@ def test_DP15_other_partitions_need_a_full_refresh_which_keeps_rows_and_history(
         "2024-12",
     }
     assert small.states() == {"m": []}
+
+
+def test_DP15_another_partition_field_needs_a_full_refresh_of_everything(small):
+    small.edit(FILE, "{field: d}", "{field: day}")
+    small.edit(FILE, "name: d,", "name: day,")
+    small.edit(FILE, SELECT, "SELECT d AS day, n, s, b")
+
+    (blocked,) = small.preview().plan.blocked
+    (step,) = small.preview(full_refresh=True, first="2024-12-02").plan.steps
+
+    assert (blocked.error.code, blocked.error.sentence) == (
+        "partition-layout-changed",
+        "the partitions of a.m were by d and are by day now",
+    )
+    assert (step.keys, str(step.reason)) == ((("2024-11-30", "2024-12-02"),), "never_run")
+
+
+def test_T7_state_rebuild_gives_the_records_back_as_they_were(small):
+    before = records(small)
+    for name in ("state.db", "state.db.good"):
+        (small.root / ".penstock" / name).unlink()
+
+    lost = small.states()
+    report = small.with_shop(rebuild)
+
+    assert lost == {"m": ["unrecorded *"]}
+    assert (report.steps, records(small), small.states()) == (2, before, {"m": []})

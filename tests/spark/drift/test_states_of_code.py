@@ -46,6 +46,14 @@ def test_DD3_pending_partitions_are_not_counted_as_drifted(synced):
     assert (report.partitions, report.drifted, report.pending) == (46, 15, 4)
 
 
+def test_what_drifted_above_the_selection_makes_it_pending(synced):
+    synced.write(EDIT_E)
+
+    assert synced.states("monthly_report") == {
+        "monthly_report": ["upstream_changed pending 2024-12"]
+    }
+
+
 COSMETIC = """\
 select DATE(created_at)
   AS date, -- the day, in UTC
