@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, insert, make_url, update
 
 from penstock.app.wire import Where, open_shop
-from penstock.core.facts import Seen
+from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.pin import DeltaPin, InputPin
@@ -41,13 +41,11 @@ SCHEMA = json.dumps(
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How much there is, and in which order it was built.
+    """How much there is: models of `days` days, built `batch` days at a time.
 
-    Every model reads three of the layer above it; the first layer reads sources. `grown` is
-    whether all models were built month by month, so that a step read its inputs as they were then;
-    else one model after the other, each after all that it reads. `noted` is whether the logs were
-    noted to their ends, which is what the next writing command does. Of each table there were
-    `before` commits more, of each source `delivered`.
+    Every model reads three of the layer above it; the first layer reads sources. Each was built
+    after all that it reads. Of each table there were `before` commits more, of each source
+    `delivered`.
     """
 
     models: int = 1000
@@ -55,8 +53,6 @@ class Shape:
     layers: int = 10
     sources: int = 20
     batch: int = 31
-    grown: bool = False
-    noted: bool = True
     before: int = 0
     delivered: int = 4
 
@@ -136,9 +132,9 @@ def write_world(root: Path, shape: Shape) -> None:
         engine = sqlite.connect(make_url(shop.project.target.state))
         builder.write(engine)
         engine.dispose()
-        if shape.noted:
-            for model in shop.project.models.values():
-                store.records.note(Seen(str(model.table), f"id-{model.name}", shape.last), ())
+        for model in shop.project.models.values():
+            seen = Seen(str(model.table), f"id-{model.name}", shape.last)
+            store.records.note(seen, builder.commits[model.name])
     finally:
         shop.close()
 
@@ -150,22 +146,16 @@ class _Builder:
     project: Project
     shape: Shape
     store: str
+    commits: dict[str, list[Touched]] = field(default_factory=dict)
     _number: int = 0
 
     def write(self, engine: Engine) -> None:
-        names = sorted(self.project.models)
-        logs = {n: self._log(n) for n in names}
         with engine.begin() as connection:
-            for batch in range(-1, self.shape.batches) if self.shape.grown else [None]:
-                for name in names:
-                    model = self.project.models[name]
-                    wanted = range(-1, self.shape.batches) if batch is None else [batch]
-                    for each in wanted:
-                        self._step(connection, model, each, logs[name])
-
-    def _log(self, name: str) -> Log:
-        uri = self.project.uri_of(self.project.models[name].table)
-        return Log(Path(uri), f"id-{name}")
+            for name in sorted(self.project.models):
+                model = self.project.models[name]
+                log = Log(Path(self.project.uri_of(model.table)), f"id-{name}")
+                for batch in range(-1, self.shape.batches):
+                    self._step(connection, model, batch, log)
 
     def _step(self, connection: Connection, model: Model, batch: int, log: Log) -> None:
         """Write one step as `begin` and `finish` do; batch -1 creates the table."""
@@ -195,6 +185,9 @@ class _Builder:
         if batch < 0:
             connection.execute(update(models).where(models.c.id == number).values(grid="DAY"))
             return
+        spans = {"date": ((DAY.lower(first), DAY.upper(last)),)}
+        touched = Touched(log.version, _MOMENT, "WRITE", intent.step, self.store, spans=spans)
+        self.commits.setdefault(model.name, []).append(touched)
         mark = fingerprint_id(connection, number, intent.fingerprint)
         rows = _rows(first, last, self._number, log.version)
         same = {"model_id": number, "fingerprint_id": mark}
@@ -208,7 +201,7 @@ class _Builder:
     def _intent(self, model: Model, batch: int, first: int, last: int) -> Intent:
         mark = self._mark(model, first)
         inputs = tuple(
-            InputPin(each.name, self._pin(each.name, batch))
+            InputPin(each.name, self._pin(each.name))
             for each in model.inputs
             if each.name in self.project.models or each.name in self.project.sources
         )
@@ -238,11 +231,9 @@ class _Builder:
         fit = [v for v in model.versions if str(v.effective_from) <= day]
         return max(fit, key=lambda each: str(each.effective_from)).body.fingerprint
 
-    def _pin(self, name: str, batch: int) -> DeltaPin:
-        if name in self.project.sources:
-            return DeltaPin(f"id-{name}", self.shape.delivered)
-        read = batch + 1 if self.shape.grown else self.shape.batches
-        return DeltaPin(f"id-{name}", self.shape.before + read)
+    def _pin(self, name: str) -> DeltaPin:
+        is_source = name in self.project.sources
+        return DeltaPin(f"id-{name}", self.shape.delivered if is_source else self.shape.last)
 
 
 def _rows(first: int, last: int, step: int, version: int) -> Iterator[dict[str, Any]]:

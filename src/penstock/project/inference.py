@@ -4,49 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 
-from penstock.core.mapping import RangeMapping
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputName
 from penstock.core.partition import Grid
+from penstock.project.inference_values import Found, Inferred, InputShape, as_input
+
+__all__ = ["RULES", "Found", "Inferred", "InputShape", "as_input", "digest", "infer"]
 
 RULES = 1
 """Rises when the same SQL gives other mappings, so that what was kept is found anew."""
-
-
-class Found(StrEnum):
-    """How a mapping was found: `unread` SQL is read whole, because nothing is known of it."""
-
-    INFERRED = "inferred"
-    BY_GRAIN = "by-grain"
-    WHOLE = "whole"
-    VIEW = "view"
-    UNREAD = "unread"
-
-
-@dataclass(frozen=True, slots=True)
-class InputShape:
-    """What is known of an input without looking at its table.
-
-    `field` and `type` are those of its partitions, "" where it has none; with a `field` the grid
-    may still be `*`: then it is the column that a mapping is asked about. `columns` are None where
-    not all are known. `view` are the texts of its query if it is a view.
-    """
-
-    field: str = ""
-    type: str = ""
-    columns: tuple[str, ...] | None = None
-    grid: Grid = Grid()
-    view: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Inferred:
-    """What one input is read for, and how that was found."""
-
-    mapping: RangeMapping
-    found: Found
 
 
 def infer(
@@ -66,12 +32,3 @@ def digest(texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputS
     """Give the key under which the result of `infer` may be kept."""
     everything = (RULES, texts, grid, sorted(inputs.items()))
     return hashlib.sha256(repr(everything).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def as_input(name: InputName) -> InputName:
-    """Give the name of a model for `this`, any other name as it is.
-
-    >>> as_input(InputName(InputKind.THIS, "daily")).kind
-    <InputKind.MODEL: 'model'>
-    """
-    return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name

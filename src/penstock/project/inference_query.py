@@ -19,12 +19,12 @@ from penstock.project.canonical import (
     parse_query,
     tokens_of,
 )
-from penstock.project.inference import Found, Inferred, InputShape, as_input
 from penstock.project.inference_bounds import has_parameter
 from penstock.project.inference_limits import Limits, Reader
 from penstock.project.inference_scopes import Relation, settle
 from penstock.project.inference_terms import Kind
 from penstock.project.inference_tree import Opened, TooBigError, Tree
+from penstock.project.inference_values import Found, Inferred, InputShape, as_input
 
 _KINDS = {
     "date": Kind.DATE,
