@@ -228,7 +228,7 @@ def test_sql_of_a_version_may_be_used_again_lower_or_higher(load):
 
 
 def test_files_may_lie_outside_of_the_model_folders(load):
-    files = {**daily(SCHEMA, "schema: ${{ file: ../shared/s.yaml }}\n"), "shared/s.yaml": FIELDS}
+    files = {**daily(SCHEMA, "schema: ${{ file: ../parts/s.yaml }}\n"), "parts/s.yaml": FIELDS}
 
     assert load(files).models["daily"].versions[0].schema.columns[2] == Column("c", "string")
 
