@@ -34,7 +34,7 @@ def main(commits: int) -> None:
             "tampered": root / "warehouse/mart" / model_name(0),
             "source_changed": root / "lake/events_00",
         }
-        for table in tables.values():
+        for table in {*tables.values(), *(root / "lake").iterdir()}:
             DeltaTable(str(table), version=commits - 9).create_checkpoint()
         for state, table in tables.items():
             _compare(root, shape, table, state)

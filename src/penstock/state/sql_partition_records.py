@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, null, select, union_all
+from sqlalchemy import Connection, Row, Select, bindparam, func, null, select, union_all
 
 from penstock.core.model import Fingerprint
 from penstock.core.partition import read_grid
@@ -19,7 +19,7 @@ from penstock.core.records import (
     Status,
 )
 from penstock.core.token import pin_of
-from penstock.state.partition_rules import Neighbour, ToldPin, joined, least_pin
+from penstock.state.partition_rules import ToldPin, least_pin
 from penstock.state.sql_database import Database
 from penstock.state.sql_marks import mark_of
 from penstock.state.sql_models import WHOLE, heads
@@ -62,24 +62,8 @@ class SqlPartitionRecords:
 
         None for a model of one partition.
         """
-        query = (
-            select(
-                STATE.ord,
-                STATE.status,
-                STATE.fingerprint_id,
-                STATE.step_seq,
-                STATE.last_step_seq,
-                STATE.commit_version,
-                STATE.settled_version,
-                STATE.rows_written,
-                STATE.executed_at,
-            )
-            .join(models, models.c.id == STATE.model_id)
-            .where(models.c.name == model, ~WHOLE)
-            .order_by(STATE.ord)
-        )
         with self._database.read() as connection:
-            return joined(_neighbours(connection, query))
+            return tuple(_run(row) for row in connection.execute(_ISLANDS, {"model": model}))
 
     def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
         """Give the pins of the steps that built a model's partitions as they are now.
@@ -167,21 +151,43 @@ def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dic
     return least, steps
 
 
-def _neighbours(connection: Connection, query: Select[Any]) -> Iterator[Neighbour]:
-    for row in connection.execute(query):
-        yield row.ord, _known(row)
+def _islands() -> Select[Any]:
+    """Ask for neighbours of which the same is known: where both rise by one, the distance stays."""
+    same = (
+        STATE.status,
+        STATE.fingerprint_id,
+        STATE.step_seq,
+        STATE.last_step_seq,
+        STATE.commit_version,
+        STATE.settled_version,
+        (func.coalesce(STATE.rows_written, 0) > 0).label("holds_rows"),
+        STATE.executed_at,
+    )
+    place = func.row_number().over(partition_by=same, order_by=STATE.ord)
+    each = (
+        select(STATE.ord, *same, (STATE.ord - place).label("island"))
+        .join(models, models.c.id == STATE.model_id)
+        .where(models.c.name == bindparam("model"), ~WHOLE)
+        .subquery()
+    )
+    kept = [each.c[column.name] for column in same]
+    low, high = func.min(each.c.ord).label("low"), func.max(each.c.ord).label("high")
+    return select(low, high, *kept).group_by(*kept, each.c.island).order_by(low)
 
 
-def _known(row: Row[Any]) -> PartitionRun:
+_ISLANDS = _islands()  # built once: a look at a project asks it for every model
+
+
+def _run(row: Row[Any]) -> PartitionRun:
     return PartitionRun(
-        low=0,
-        high=0,
+        low=row.low,
+        high=row.high,
         status=Status(row.status),
         fingerprint=row.fingerprint_id or 0,
         step_seq=row.step_seq or 0,
         last_step_seq=row.last_step_seq,
         commit_version=row.commit_version,
         settled_version=row.settled_version,
-        holds_rows=bool(row.rows_written),
+        holds_rows=bool(row.holds_rows),
         executed_at=row.executed_at,
     )
