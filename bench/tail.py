@@ -16,7 +16,8 @@ import tempfile
 from pathlib import Path
 
 from deltalake import DeltaTable
-from drift_place import Log, Shape, model_name, write_project, write_world
+from drift_log import Log
+from drift_place import Shape, model_name, write_project, write_world
 from status_1m import PENSTOCK, watched
 
 ROUNDS = 5
