@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Location, Severity
 from penstock.project.nearest import nearest
 from penstock.project.parsed import SqlFile, YamlFile
 from penstock.project.versioned.given import SqlText, VersionedDraft
@@ -64,10 +64,27 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gat
             found.findings += each.findings
         else:
             found.drafts.append(read_model(each, files))
+    _leave_out_leftovers(found, yaml, sql)
     for draft in found.drafts:
         found.findings += draft.findings
         _read_sql(found, _texts(draft), files)
     return found
+
+
+def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
+    """Take SQL that is called after a versioned model and that no version names for no model.
+
+    It is what stays of a version that was taken out of the file.
+    """
+    for file in yaml:
+        stem = posixpath.splitext(file.path)[0]
+        for path in sql if file.is_versioned else ():
+            if path.startswith(f"{stem}.") and path not in found.parts:
+                found.parts.add(path)
+                sentence = f"no version in {posixpath.basename(file.path)} names this file"
+                hint = "name it in a version, or delete it"
+                warned = Finding(Location(path), "unused-sql", sentence, hint, Severity.WARNING)
+                found.findings.append(warned)
 
 
 def _read_sql(found: Gathered, texts: Iterable[SqlText], files: SqlFiles) -> None:
