@@ -4,6 +4,7 @@ import pytest
 
 from fakes.place import Place, statuses
 from penstock.app.rebuild import rebuild
+from penstock.app.request import StatusRequest
 from penstock.app.status import status
 
 EVENTS = "{{ source('raw', 'events') }}"
@@ -19,7 +20,8 @@ def events(place: Place) -> Place:
 def states(place: Place) -> dict[str, str]:
     shop = place.shop()
     try:
-        return {each.model: str(each.state) for each in status(shop, (), ()).models}
+        found = status(shop, StatusRequest()).models
+        return {m.model: str(m.states[0].state) if m.states else "current" for m in found}
     finally:
         shop.close()
 

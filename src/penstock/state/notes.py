@@ -18,7 +18,7 @@ def write_spans(spans: Spans) -> Written:
     """
     return {
         column: None if found is None else [list(span) for span in found]
-        for column, found in spans.items()
+        for column, found in sorted(spans.items())
     }
 
 

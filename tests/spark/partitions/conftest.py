@@ -141,7 +141,7 @@ class Lot:
         return statement
 
     def rewrite(self, columns: Schema) -> None:
-        self.commit(rewrite(self.model, self.target, columns, self.facts))
+        self.commit(rewrite(self.model, self.target, columns, self.facts, uri=self.uri))
 
     def alter(self, *statements: str) -> None:
         for sql in statements:

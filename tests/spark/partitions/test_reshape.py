@@ -102,15 +102,14 @@ def test_rows_without_a_value_in_a_new_partition_field_are_in_no_partition(lot) 
     assert table.rows() == [(THIRD, 2, dt.date(2024, 12, 1))]
 
 
-def test_a_clustered_table_does_not_become_a_partitioned_one(lot) -> None:
+def test_a_clustered_table_becomes_a_partitioned_one_in_one_commit(lot) -> None:
     table = lot(PLAIN, layout=CLUSTERED)
     table.build(day("2024-12-02", 1))
     table.layout = Layout(partition_by=("date",))
 
-    with pytest.raises(TableError) as caught:
-        table.rewrite(table.migration.schema)
+    table.rewrite(table.migration.schema)
 
-    assert caught.value.code == "clustered-table"
+    assert (table.facts.partition_by, table.facts.cluster_by) == (("date",), ())
     assert table.rows() == [(SECOND, 1)]
 
 
