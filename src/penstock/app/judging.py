@@ -10,7 +10,6 @@ from penstock.app.shop import Shop
 from penstock.app.sight import (
     Lazy,
     Sight,
-    columns_in_use,
     is_newer,
     newest_change,
     record_pin,
@@ -54,7 +53,6 @@ class Judging:
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _meanings: dict[str, str] = field(default_factory=dict)
     _changes: Changes | None = None
-    _columns: Mapping[str, tuple[str, ...]] | None = None
     _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
 
     def verdict(self, name: str) -> Verdict:
@@ -228,13 +226,12 @@ class Judging:
         least = min(
             (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
         )
-        columns = self._columns_in_use().get(name, ())
         if name in self.sources:
             pin = self.sources[name]
             if not isinstance(pin, DeltaPin) or pin.version <= least:
                 return TableNow(pin)
             uri = self.project.sources[name].path
-            return TableNow(pin, self._news(name, uri, least, columns))
+            return TableNow(pin, self._news(name, uri, least))
         model, record = self.project.models.get(name), self.records.get(name)
         if model is not None and model.is_view:
             return TableNow(ViewPin(record.step_seq if record else 0))
@@ -244,22 +241,15 @@ class Judging:
         if isinstance(now, DeltaPin) and now.version <= least:
             return TableNow(now)
         table = model.table if model is not None else self.project.seeds[name].table
-        return TableNow(now, self._news(str(table), self.project.uri_of(table), least, columns))
+        return TableNow(now, self._news(str(table), self.project.uri_of(table), least))
 
     def _is_ever_ours(self, uri: str) -> bool:
         """Whether the log of a table holds a commit of penstock."""
         return any(commit.step for commit in self.shop.log.commits(uri, -1, partial=True))
 
-    def _columns_in_use(self) -> Mapping[str, tuple[str, ...]]:
-        if self._columns is None:
-            self._columns = columns_in_use(self.shop)
-        return self._columns
-
-    def _news(
-        self, name: str, uri: str, least: int, columns: tuple[str, ...]
-    ) -> tuple[Touched, ...]:
+    def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Give the commits that changed a table; one that nobody can tell of may change all."""
-        tail = self.sight.tail(name, uri, least, columns)
+        tail = self.sight.tail(name, uri, least, ())
         if tail.gap is None:
             return tail.commits
         lost = Touched(tail.gap[1], self.moment, "unknown")

@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, Seen, Touched
-from penstock.core.names import InputKind, InputName
 from penstock.core.pin import DeltaPin, Pin
 from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
 from penstock.core.schema import Schema
@@ -96,7 +95,10 @@ class Sight:
         return self._heads[uri]
 
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
-        """Give what changed rows of a table above a version; `name` is that of its notes."""
+        """Give what changed rows of a table above a version; `name` is that of its notes.
+
+        The commits tell of every column that the project asks by, and of `columns` beside those.
+        """
         known = self.seen.get(name)
         read = self._log(name, uri, after, columns)
         same = known is not None and known.table_id in ("", read.seen.table_id)
@@ -230,8 +232,3 @@ def newest_change(parts: PartitionsRecord) -> int | None:
     """Give the version of the newest data change of any partition of a model."""
     found = [group.commit_high for group in parts.groups if group.commit_high is not None]
     return max(found, default=None)
-
-
-def kind_of(name: InputName) -> InputKind:
-    """Give the kind of an input, that of a model for a model that reads itself."""
-    return InputKind.MODEL if name.kind is InputKind.THIS else name.kind

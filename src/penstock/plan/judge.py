@@ -23,7 +23,6 @@ from penstock.core.ranges import (
     difference,
     intersection,
     merged,
-    union,
 )
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes
@@ -364,8 +363,3 @@ def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Ver
 def states_of(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
     """Give the partitions that are in one of the states, whether it counts first or not."""
     return merged(p.range for p in verdict.pieces if wanted & set(p.states))
-
-
-def with_pending(verdict: Verdict, pending: Ranges) -> Ranges:
-    """Give the partitions that drifted or will have to be run after others."""
-    return union(verdict.drifted, pending)

@@ -16,7 +16,6 @@ from penstock.core.ranges import (
     difference,
     first_numbers,
     intersection,
-    merged,
     numbers,
 )
 from penstock.plan.cascade import grid_of, reads_itself
@@ -188,8 +187,3 @@ def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, 
 def _makes(step: Step, read: tuple[Span, ...]) -> bool:
     made = spans_of(step.grid, step.partitions or ((0, 0),))
     return any(low < end and begin < high for low, high in made for begin, end in read)
-
-
-def union_of(steps: Iterable[Step]) -> Ranges:
-    """Give all partitions of some steps of one model."""
-    return merged(piece for step in steps for piece in step.partitions)

@@ -19,7 +19,7 @@ from fakes.versioned_models import (
 from penstock.core.mapping import Computed, Lower, Same, Trailing
 from penstock.core.model import Model, View
 from penstock.core.ranges import Ranges, union
-from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps, union_of
+from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
 from penstock.plan.values import Reason, State, Step
 
 FORTY = ords("2024-11-07", "2024-12-16")
@@ -256,11 +256,3 @@ def test_partitions_wait_for_a_whole_table_or_a_view_that_they_read():
     steps = [a_step(table), a_step(view), a_step(model, ords("2024-12-02"))]
 
     assert waits(a_project(table, view, model), steps) == [[], [], ["0", "1"]]
-
-
-def test_the_partitions_of_steps_are_united():
-    assert union_of(the_steps_of_DC1()[1:4]) == (
-        *ords("2024-12-02"),
-        *ords("2024-12-09"),
-        *ords("2024-12-16"),
-    )

@@ -25,7 +25,6 @@ from penstock.plan.judge import (
     Verdict,
     judge,
     states_of,
-    with_pending,
 )
 from penstock.plan.values import State
 
@@ -111,4 +110,3 @@ def test_states_are_found_whether_they_count_first_or_not():
 
     assert states_of(found, frozenset({State.SQL_CHANGED})) == THE_DAY
     assert states_of(found, frozenset({State.TAMPERED})) == ()
-    assert with_pending(found, ords("2024-12-20")) == (*THE_DAY, *ords("2024-12-20"))
