@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.app.check_entry import check
+    from penstock.app.checking.reports import CheckReport
     from penstock.app.drift_entry import audit, backfill, diff, history, rollback, sync
     from penstock.app.drift_reports import (
         AuditReport,
@@ -18,9 +20,12 @@ if TYPE_CHECKING:
     from penstock.app.entry import load, run, snapshot_run, snapshot_verify, status
     from penstock.app.reports import ModelResult, RunReport
     from penstock.app.verifying import VerifyReport, Violation
-    from penstock.core.errors import PenstockError, ProjectError
+    from penstock.core.check_results import CheckResult, InvariantReport
+    from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
 
 _HOMES = {
+    "check": "penstock.app.check_entry",
+    "CheckReport": "penstock.app.checking.reports",
     "audit": "penstock.app.drift_entry",
     "backfill": "penstock.app.drift_entry",
     "diff": "penstock.app.drift_entry",
@@ -40,14 +45,21 @@ _HOMES = {
     "RunReport": "penstock.app.reports",
     "VerifyReport": "penstock.app.verifying",
     "Violation": "penstock.app.verifying",
+    "CheckResult": "penstock.core.check_results",
+    "InvariantReport": "penstock.core.check_results",
+    "CheckFailedError": "penstock.core.errors",
     "PenstockError": "penstock.core.errors",
     "ProjectError": "penstock.core.errors",
 }
 
 __all__ = [
     "AuditReport",
+    "CheckFailedError",
+    "CheckReport",
+    "CheckResult",
     "DiffReport",
     "HistoryReport",
+    "InvariantReport",
     "ModelResult",
     "PenstockError",
     "ProjectError",
@@ -57,6 +69,7 @@ __all__ = [
     "Violation",
     "audit",
     "backfill",
+    "check",
     "diff",
     "history",
     "load",

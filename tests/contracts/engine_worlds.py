@@ -15,6 +15,7 @@ from penstock.core.relation import DeltaRead, Relation
 from penstock.core.step import Intent
 from penstock.core.window import Window
 from penstock.engine.delta_log import DeltaLog
+from penstock.engine.folders import DiskFolders
 
 SLOW = "SELECT sum(a.id * b.id % 7) AS n FROM range(10000000) a CROSS JOIN range(10000000) b"
 BAD = "SELECT 1 AS n\nFROM nowhere"
@@ -30,6 +31,8 @@ class LakeWorld:
         self.engine = self.lake.engine
         self.uri = "/w/s/orders"
         self.events = "/landing/events"
+        self.staging = "/w/staging"
+        self.folders = self.lake.folders
         self.lake.gives("2 AS n", "n int")
         self.lake.gives("AS id, 'x' AS name", "id int, name string")
         self.lake.answers("2 AS n", {"n": 2})
@@ -42,6 +45,10 @@ class LakeWorld:
         self.lake.answers("count(*) AS kept FROM `kept`", {"kept": 2})
         self.lake.answers("max(u) AS u FROM `kept`", {"u": "u0"})
         self.lake.answers("range(10000000)", self._wait)
+        self.lake.answers("explode(array(1, 2))", ({"n": 1}, {"n": 2}))
+        self.lake.answers("SELECT 7 AS id", {"_ps_n": 1, "top": 7})
+        self.lake.answers("max(u) AS u FROM `fed`", {"u": "u0"})
+        self.lake.answers("count(*) AS few FROM `new`", {"few": 1})
         self._runs = threading.Event()
 
     def deliver(self) -> None:
@@ -70,6 +77,8 @@ class SparkWorld:
         self.spark = spark
         self.log = DeltaLog()
         self.uri, self.events = f"{folder}/orders", f"{folder}/events"
+        self.staging = f"{folder}/staging"
+        self.folders = DiskFolders()
         self._started = 0
 
         def launch(settings, environ):

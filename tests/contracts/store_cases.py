@@ -6,9 +6,18 @@ import datetime as dt
 from dataclasses import replace
 
 from fakes.clock import NOON
+from penstock.core.check_results import (
+    Checked,
+    CheckResult,
+    CheckStatus,
+    GroupValue,
+    InvariantReport,
+)
+from penstock.core.checks import OnFailure, Phase
+from penstock.core.findings import Severity
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
-from penstock.core.partition import Grain, Grid, write_ranges
+from penstock.core.partition import Grain, Grid, read_ranges, write_ranges
 from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder, Run
@@ -73,6 +82,52 @@ def wrote(version: int | None, rows: int = 3) -> Outcome:
         metrics={"numOutputRows": rows},
         duration_ms=250,
     )
+
+
+GATE = StepFailure("after-check-failed", "orders: min_rows", "models/orders.yml:7", "look")
+
+
+def a_result(name: str, status: CheckStatus, *groups: str, **changes) -> CheckResult:
+    """Give a gate after a step that measured rows of each group; those that failed are named."""
+    failed = groups if status is CheckStatus.FAILED else ()
+    plain = CheckResult(
+        name=name,
+        type="row_count",
+        phase=Phase.AFTER,
+        severity=Severity.ERROR,
+        status=status,
+        message=f"{name} {status}",
+        partitions=failed,
+        values=tuple(GroupValue(group, status, {"rows": "3"}, "rows 3") for group in groups),
+        definition=f"digest-of-{name}",
+    )
+    return replace(plain, **changes)
+
+
+def passed_gate(*groups: str, mode: OnFailure = OnFailure.FLAG) -> Checked:
+    """Give what is recorded of a step whose only gate passed."""
+    passed = a_result("min_rows", CheckStatus.PASSED, *groups)
+    return Checked(mode, InvariantReport(after=(passed,)), version=4)
+
+
+def failed_gate(*groups: str, mode: OnFailure = OnFailure.FLAG) -> Checked:
+    """Give what is recorded of a step whose only gate failed for days, or for `*`."""
+    failed = a_result("min_rows", CheckStatus.FAILED, *groups)
+    numbers = ((0, 0),) if groups == ("*",) else read_ranges(DAY, groups)
+    return Checked(mode, InvariantReport(after=(failed,)), 4, GATE, numbers)
+
+
+def check(store, step: Intent, checked: Checked, version: int | None = 4) -> None:
+    """Begin a step, record its checks, finish it."""
+    store.journal.begin(step, {}, HERE, None)
+    store.journal.record_checks(step.step, checked)
+    store.journal.finish(step.step, wrote(version))
+
+
+def recover(store, step: Intent, version: int = 4) -> None:
+    """Begin a step and finish it as recovery does, without its checks."""
+    store.journal.begin(step, {}, HERE, None)
+    store.journal.finish(step.step, wrote(version), recovered=True)
 
 
 def succeed(store, step, version=0, holder=HERE):

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from fakes.builders import NOON
 from fakes.log import FakeLog
+from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit as LogCommit
-from penstock.core.ports import QueryResult
 from penstock.core.relation import Relation
 from penstock.core.schema import Schema
-from penstock.core.statement import Commit
+from penstock.core.statement import Commit, Row
 from penstock.core.step import Intent
 
 
@@ -39,6 +39,18 @@ class RecordingEngine:
     def define(self, view: str, sql: str) -> Schema:
         self.asked.append(sql)
         return self.schemas[view]
+
+    def describe(self, sql: str) -> Schema:
+        self.asked.append(sql)
+        return next(iter(self.schemas.values()), Schema())
+
+    def rows(self, sql: str) -> tuple[Row, ...]:
+        self.asked.append(sql)
+        names = self.answer.columns
+        return tuple(dict(zip(names, row, strict=True)) for row in self.answer.rows)
+
+    def observed(self, rows: int) -> Row | None:
+        return None
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         if self.refuses:

@@ -2,9 +2,13 @@
 
 import datetime as dt
 
-from penstock.app.faults import POINTS
+from penstock.app import faults
 
-__all__ = ["HISTORIES", "POINTS", "UNDISTURBED", "VERSIONS"]
+__all__ = ["HISTORIES", "OF_CHECKS", "POINTS", "UNDISTURBED", "VERSIONS"]
+
+OF_CHECKS = ("after-evaluating", "after-checks")
+POINTS = tuple(point for point in faults.POINTS if point not in OF_CHECKS)
+"""The points that a step without checks passes."""
 
 
 def _day(number: int) -> dt.datetime:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
-from penstock.app.commit import staged
+from penstock.app.stages import staged
 from penstock.core.history import Snapshot
 from penstock.core.model import Layout
 from penstock.core.names import InputKind, InputName, TableName

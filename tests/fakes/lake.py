@@ -15,20 +15,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fakes.clock import NOON
+from fakes.folders import FakeFolders
 from fakes.lake_session import FakeSession
+from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Source
 from penstock.core.pin import FilesPin
-from penstock.core.ports import QueryResult
 from penstock.core.relation import Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Row
 from penstock.core.token import signed_by
 
 Trouble = BaseException | Callable[[], None]
-Answer = Row | Callable[[], Row]
+Answer = Row | tuple[Row, ...] | Callable[[], Row]
 ID = Schema((Column("id", "int"),))
 
 
@@ -81,6 +82,10 @@ class FakeLake:
         default_factory=lambda: defaultdict(list)
     )
     made: int = 0
+    folders: FakeFolders = field(default_factory=FakeFolders)
+
+    def __post_init__(self) -> None:
+        self.folders.tables = self.tables
 
     @property
     def engine(self) -> FakeEngine:
@@ -95,7 +100,7 @@ class FakeLake:
         self.schemas.insert(0, (part, columns(schema)))
 
     def answers(self, part: str, row: Answer) -> None:
-        """Let looks whose SQL holds the part give this row."""
+        """Let looks whose SQL holds the part give this row; a query of few rows gives several."""
         self.rows.insert(0, (part, row))
 
     def trouble(self, model: str, word: str, *troubles: Trouble) -> None:

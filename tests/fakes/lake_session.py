@@ -11,7 +11,7 @@ from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
 from penstock.core.relation import DeltaRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import ROW_CHANGE, Commit, Row, Stage
+from penstock.core.statement import OBSERVED_ROWS, ROW_CHANGE, Commit, Feed, Kept, Row, Stage
 from penstock.core.step import Intent
 from penstock.core.token import write_token
 
@@ -45,6 +45,7 @@ class FakeSession:
     staged: dict[str, Row] = field(default_factory=dict)
     confs: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
+    watched: Feed | None = None
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         for relation in relations:
@@ -102,20 +103,80 @@ class FakeSession:
     def commit(self, statement: Commit, intent: Intent) -> None:
         self._do("commit", statement.sql)
         word = statement.sql.split()[0]
+        self.watched = None
         if not intent.uri:
             return
-        schema = self.views.get("penstock_query", (None, None))[0]
+        self._fill(statement.feed)
+        written = statement.feed.view if statement.feed else "penstock_query"
+        schema = self.views.get(written, (None, None))[0]
         table = self.lake.tables.get(intent.uri)
         if statement.once and table is not None:
             if intent.step_seq <= table.transactions.get(intent.model, 0):
                 return
             table.transactions[intent.model] = intent.step_seq
+        self.watched = None if word == "CREATE" else statement.feed
         token = write_token(intent, *self.lake.signature(), statement.metrics)
         made = schema if word not in ("ALTER", "COMMENT") else None
         self.lake.write(intent.uri, OPERATIONS[word], made, token, self._highs() if made else None)
         self._keep_word(intent.uri, statement)
         self._describe(intent.uri, statement.sql)
         self.lake.meet(self.model, "committed")
+
+    def _fill(self, feed: Feed | None) -> None:
+        if feed is not None:
+            self.views[feed.view] = self._columns(feed.sql), None
+
+    def observed(self, rows: int) -> Row | None:
+        self._do("observed", self.watched.sql if self.watched else "")
+        seen = self._counted(self.watched) if self.watched and self.watched.counts else None
+        return seen if seen and seen[OBSERVED_ROWS] == rows else None
+
+    def _counted(self, feed: Feed) -> Row:
+        """Give the counts of a feed's rows: what is told of its SQL, else one row and no values."""
+        told = next((row for part, row in self.lake.rows if part in feed.sql), {})
+        found = {OBSERVED_ROWS: 1, **(told() if callable(told) else told)}
+        return {name: found.get(name) for name in feed.counts}
+
+    def rows(self, sql: str) -> tuple[Row, ...]:
+        self._do("rows", sql)
+        self._views_in(sql)
+        told = self._answer(sql)
+        return told if isinstance(told, tuple) else (told,)
+
+    def describe(self, sql: str) -> Schema:
+        self._do("describe", sql)
+        return self._columns(sql)
+
+    def keep(self, feed: Feed, folder: str) -> Kept:
+        self._do("keep", feed.sql)
+        self._fill(feed)
+        self.lake.folders.make(folder)
+        counted = self._counted(Feed(feed.view, feed.sql, {OBSERVED_ROWS: "count(*)"}))
+        return Kept(counted[OBSERVED_ROWS], self._counted(feed) if feed.counts else None)
+
+    def write_table(self, sql: str, uri: str) -> int:
+        self._do("write_table", sql)
+        self.lake.write(uri, OPERATIONS["CREATE"], self._columns(sql), "")
+        return self._counted(Feed("", sql, {OBSERVED_ROWS: "count(*)"}))[OBSERVED_ROWS]
+
+    def clone(self, uri: str, version: int, to: str) -> str:
+        self._do("clone", uri)
+        highs = self.lake.tables[uri].highs[version]
+        self.lake.write(to, "CLONE", self.lake.tables[uri].schema, "", highs)
+        return f"delta.`{to}`"
+
+    def trial(self, statement: Commit) -> None:
+        self._do("trial", statement.sql)
+        self._fill(statement.feed)
+        for uri in re.findall(r"delta\.`([^`]*)`", statement.sql)[:1]:
+            self.lake.write(uri, OPERATIONS[statement.sql.split()[0]], None, "")
+
+    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
+        self._do("added", view)
+        self.lake.tables[uri].entry(version)
+        self.lake.folders.make(folder)
+        self.views[view] = self.lake.tables[uri].schema, None
+        return self.views[view][0]
 
     def _keep_word(self, uri: str, statement: Commit) -> None:
         """Let the commit have done what was expected of it."""

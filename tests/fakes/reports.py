@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fakes.builders import NOON
 from penstock.app.reports import ModelResult, Plan, Reason, RunReport, State, Step
+from penstock.core.check_results import CheckResult, CheckStatus
+from penstock.core.checks import Phase
+from penstock.core.findings import Severity
 from penstock.core.names import TableName
 
 
@@ -45,3 +48,18 @@ def a_report(plan: Plan, *results: ModelResult, **changes: object) -> RunReport:
 def a_plan(*steps: Step, **changes: object) -> Plan:
     """A plan made at noon."""
     return Plan(NOON, steps, **changes)  # type: ignore[arg-type]
+
+
+def a_check_result(
+    name: str, status: CheckStatus = CheckStatus.PASSED, message: str = "", **changes: object
+) -> CheckResult:
+    """What a row count of severity error said after a step."""
+    settings: dict[str, object] = {
+        "name": name,
+        "type": "row_count",
+        "phase": Phase.AFTER,
+        "severity": Severity.ERROR,
+        "status": status,
+        "message": message,
+    }
+    return CheckResult(**(settings | changes))  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fakes.builders import NOON
 from fakes.clock import FixedClock
+from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.log import FakeLog
 from fakes.places import FakePlaces
@@ -29,6 +30,7 @@ def a_shop(project: Project, log: FakeLog | None = None) -> Shop:
         project=project,
         log=log or FakeLog(),
         places=FakePlaces(FakeLake()),
+        folders=FakeFolders(),
         engine=None,  # type: ignore[arg-type]  # these use cases have none
         clock=clock,
         fault=inert,

@@ -10,6 +10,7 @@ from typing import Any
 from fakes.builders import a_project
 from fakes.clock import FixedClock
 from fakes.flaky import FlakyStore
+from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
 from fakes.shops import an_intent
@@ -57,6 +58,7 @@ class Workshop:
             project=self.project,
             log=self.lake.log,
             places=FakePlaces(self.lake),
+            folders=FakeFolders(),
             engine=self.lake.engine,
             clock=self.clock,
             fault=inert,

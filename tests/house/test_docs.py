@@ -9,9 +9,11 @@ from house.source import ROOT, SRC, files, found, place
 DOCS = ROOT / "docs"
 LEAST_EXAMPLES = 50
 WITH_CODE_FIRST = ("StepFailure", "Problem", "_early", "_fail")  # and errors: (code, …)
-WITH_CODE_SECOND = ("Finding", "Rule", "_note")  # (where, code, …)
+WITH_CODE_SECOND = ("Finding", "Rule", "_note", "say")  # (where, code, …)
 WITH_CODE_SOMEWHERE = ("report", "warn")  # of a template: (code, …); of a config: (key, code, …)
 KEBAB = re.compile(r"[a-z]+(-[a-z]+)+")
+IN_A_NOTE = re.compile(r"(?:^|: )([a-z]+(?:-[a-z]+)+): ")
+PHASES = ("before", "after")
 SPARKS_OWN = "spark-…"  # the conditions of Spark, which penstock does not list
 
 
@@ -99,22 +101,37 @@ def codes():
 
 
 def told(node):
-    """Find `yield` or `return "code", sentence, hint`, `code = "code"`, and codes with hints."""
+    """Find codes that are yielded, returned or named, those of notes, and those with hints."""
     match node:
         case (
             ast.Yield(value=ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]))
             | ast.Return(value=ast.Tuple(elts=[ast.Constant(value=str(code)), _, _]))
-            | ast.Assign(targets=[ast.Name(id="code")], value=ast.Constant(value=str(code)))
-            | ast.Assign(
-                targets=[ast.Name(id="code")], value=ast.IfExp(body=ast.Constant(value=str(code)))
-            )
         ):
             given = [code]
+        case ast.Assign(targets=[target], value=value):
+            given = [named_code(target, value)]
         case ast.Dict(values=[ast.Tuple(elts=[ast.Constant(), ast.Constant()]), *_] as values):
             given = [literal_in(value) for value in values]
+        case ast.JoinedStr(values=[ast.FormattedValue(), ast.Constant(value="-check-failed")]):
+            given = [f"{phase}-check-failed" for phase in PHASES]
+        case ast.JoinedStr(values=values):
+            texts = [value.value for value in values if isinstance(value, ast.Constant)]
+            given = [code for text in texts for code in IN_A_NOTE.findall(text)]
         case _:
             given = []
     return [code for code in given if KEBAB.fullmatch(code)]
+
+
+def named_code(target, value):
+    """Give the text of `code = "…"`, `code, warning = "…", …` and `CHECK_ERROR = "…"`."""
+    match target, value:
+        case ast.Tuple(elts=[target, *_]), ast.Tuple(elts=[value, *_]):
+            return named_code(target, value)
+        case ast.Name(id=name), (
+            ast.Constant(value=str(code)) | ast.IfExp(body=ast.Constant(value=str(code)))
+        ) if name.lower().endswith(("code", "error")):
+            return code
+    return ""
 
 
 def literal_in(value):

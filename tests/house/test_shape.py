@@ -12,7 +12,11 @@ FUNCTION_LINES = 40
 PARAMETERS = 6
 PUBLIC_METHODS = 12
 # The Python entry point mirrors the flags of the commands: docs/decisions/0005.
-MIRRORS_FLAGS = ("src/penstock/app/entry.py", "src/penstock/app/drift_entry.py")
+MIRRORS_FLAGS = (
+    "src/penstock/app/check_entry.py",
+    "src/penstock/app/drift_entry.py",
+    "src/penstock/app/entry.py",
+)
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

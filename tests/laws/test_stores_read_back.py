@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.store_cases import ELSEWHERE, HERE, LEASE, OTHER, OURS
+from contracts.store_cases import BROKEN, ELSEWHERE, HERE, LEASE, OTHER, OURS, wrote
+from fakes.check_deeds import CHECKED, REPORT, keyed
 from fakes.clock import NOON, FixedClock
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
@@ -57,7 +58,8 @@ PIN = st.one_of(
     st.just(NoPin()),
 )
 MARK = st.builds(Watermark, st.sampled_from(["a", "b"]), st.sampled_from(["x", "y"]), VALUE)
-MODEL = st.sampled_from(["orders", "lines", "mart.é"])
+MODELS = ("orders", "lines", "mart.é")
+MODEL = st.sampled_from(MODELS)
 FINGERPRINT = st.builds(
     Fingerprint,
     *(TEXT,) * 4,
@@ -93,6 +95,7 @@ WHOLE_INTENT = st.builds(
     lowers_watermarks=st.booleans(),
     base_version=st.none() | COUNT,
     restores=st.integers(0, 9),
+    on_failure=st.sampled_from(["", "", "flag", "block", "rollback"]),
 )
 ORDS = st.sets(st.integers(0, 2), min_size=1).map(of_numbers)  # few, so that steps meet
 
@@ -164,6 +167,14 @@ DEED = st.one_of(
     st.tuples(st.just("finish"), STEP, OUTCOME, st.just(False)),
     st.tuples(st.just("fail"), STEP, FAILURE, st.booleans()),
     st.tuples(st.just("reject"), INTENT, FAILURE, HOLDER),
+    st.tuples(st.just("check"), INTENT, CHECKED, st.sampled_from(["finish", "fail", "reject"])),
+    st.tuples(st.just("check"), CUT_INTENT, CHECKED, st.just("finish")),
+    st.tuples(st.just("record"), STEP, CHECKED),
+    st.tuples(st.just("pend"), INTENT, OUTCOME),
+    st.tuples(st.just("settle"), STEP, CHECKED),
+    st.tuples(st.just("look"), MODEL, REPORT),
+    st.tuples(st.just("close"), st.integers(0, 3)),
+    st.tuples(st.just("forget"), STEP),
     st.tuples(st.just("renew"), st.sampled_from(RUNS)),
     st.tuples(st.just("end_run"), st.sampled_from(RUNS)),
     st.tuples(st.just("unlock"), MODEL),
@@ -248,7 +259,7 @@ def test_whatever_is_done_all_stores_say_the_same(empty, deeds):
     assert memory == sqlite
 
 
-@settings(max_examples=40)  # each makes four stores
+@settings(max_examples=12)  # each makes four stores
 @given(deeds=st.lists(DEED, max_size=10))
 def test_what_is_exported_loads_and_exports_equal(empty, deeds):
     for (store, clock), (fresh, _) in zip(stores(empty), stores(empty), strict=True):
@@ -315,8 +326,39 @@ def do(store, clock, name, deed):
             return journal.end_run(run, Status.FAILED)
         case ("unlock", model):
             return journal.unlock(f"mart.{model}")
+        case ("check" | "record" | "pend" | "settle" | "look" | "close" | "forget", *_):
+            return do_checks(store, name, deed)
         case _:
             return do_beside(store, clock, deed)
+
+
+def do_checks(store, name, deed):
+    journal = store.journal
+    match deed:
+        case ("check", intent, checked, "reject"):
+            step = placed(intent, name, HERE)
+            return journal.reject(step, BROKEN, HERE, keyed(checked, step))
+        case ("check", intent, checked, end):
+            journal.begin(placed(intent, name, HERE), {}, HERE, None)
+            journal.record_checks(name, keyed(checked, intent))
+            return journal.finish(name, wrote(4)) if end == "finish" else journal.fail(name, BROKEN)
+        case ("record", number, checked):
+            return journal.record_checks(f"step-{number}", checked)
+        case ("pend", intent, outcome):
+            promised = replace(intent, kind=StepKind.BUILD, on_failure="rollback")
+            journal.begin(placed(promised, name, HERE), {}, HERE, None)
+            return journal.finish(name, outcome, recovered=True)
+        case ("settle", number, checked):
+            steps = [s.intent for model in MODELS for s in store.records.steps_of(model)]
+            intent = next((i for i in steps if i.step == f"step-{number}"), None)
+            checked = keyed(checked, intent) if intent else checked
+            return journal.settle_checks(f"step-{number}", checked)
+        case ("look", model, report):
+            return journal.note_checks("run-1", model, report, ("0..2",), 5)
+        case ("close", number):
+            return journal.close_flags(store.records.flags()[number : number + 1], "law", "ann")
+        case ("forget", number):
+            return journal.forget_quarantine(f"step-{number}")
 
 
 def do_beside(store, clock, deed):
@@ -337,7 +379,7 @@ def do_beside(store, clock, deed):
 
 def remembered(store):
     """Give all that the ports tell; as text, because INT 1 equals BIGINT 1 otherwise."""
-    known = ("orders", "lines", "mart.é")
+    known = MODELS
     records = {name: replace(r, pins={}) for name, r in store.records.models().items()}
     pins = {name: dict(sorted(r.pins.items())) for name, r in store.records.models().items()}
     return repr(
@@ -365,5 +407,25 @@ def remembered(store):
             store.journal.running(),
             store.journal.leases(),
             [store.journal.holds(s.intent.step) for s in store.journal.running()],
+            checks_remembered(store),
         )
+    )
+
+
+def checks_remembered(store):
+    records = store.records
+    return (
+        records.unsettled(),
+        records.flags(),
+        records.quarantines(),
+        {model: sorted(found) for model, found in records.evaluated().items()},
+        [records.checks_of(model) for model in MODELS],
+        [records.checks_of(model, "rows", 2) for model in MODELS],
+        [
+            records.rows_before(model, ranges, last, step_seq)
+            for model in MODELS
+            for ranges in (((0, 0),), ((1, 1),), ((2, 2),), ())
+            for last in (0, 1, 5)
+            for step_seq in (3, 99)
+        ],
     )

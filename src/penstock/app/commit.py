@@ -8,6 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from penstock.app.checking.undo import foreign_after, kept_by_others, refused_words, undoing
+from penstock.app.outcomes import outcome_of, with_partitions
+from penstock.app.stages import staged
+from penstock.core.check_results import Checked
+from penstock.core.checks import OnFailure
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import (
     ConcurrentWriterError,
     DataError,
@@ -18,13 +24,12 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
-from penstock.core.ports import StepSession
-from penstock.core.statement import ROW_CHANGE, Commit, Row, Scalar, Stage, Work
+from penstock.core.statement import ROW_CHANGE, Commit, Row, Work
 from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
-from penstock.core.token import read_metrics
-from penstock.strategies.history.counts import IdentityError, first_metrics
+from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:
+    from penstock.app.checking.watch import Watch
     from penstock.app.run_context import Context
     from penstock.app.shop import Shop
 
@@ -33,11 +38,25 @@ _FINISH_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A step that is done: what it intended and what came of it."""
+    """A step that is done: what it intended, what came of it, what its checks said.
+
+    `undone` is what came of the step that took it back.
+    """
 
     intent: Intent
     outcome: Outcome
     schema_changes: tuple[str, ...] = ()
+    checked: Checked | None = None
+    undone: Outcome | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def held_back(self) -> bool:
+        """Whether a gate kept all of it from being published: records are as they were."""
+        checked = self.checked
+        if checked is None or checked.failure is None or checked.mode is not OnFailure.BLOCK:
+            return False
+        return self.outcome.version is None
 
 
 class Committer:
@@ -66,10 +85,15 @@ class Committer:
             self._shop.writing.journal.reject(intent, StepFailure.of(error), self._holder)
             raise
 
-    def nothing(self, intent: Intent, late: int | None) -> Ended:
+    def nothing(self, intent: Intent, late: int | None, watch: Watch | None = None) -> Ended:
         """Record a step whose windows are empty: no statement, no commit, new pins."""
-        begun = self._begin(intent)
-        return self._finish(begun, self._unchanged(begun, late))
+        begun = self._begin(watch.promised(intent) if watch else intent)
+        checked = None
+        if watch is not None:
+            with self._failing(begun):
+                checked = watch.unchanged(begun)
+            self._record(begun, checked)
+        return self._finish(begun, self._unchanged(begun, late), checked)
 
     def alter(
         self,
@@ -92,20 +116,115 @@ class Committer:
         self._commit(session, begun, statement)
         return self._finish(begun, self._outcome(begun, None))
 
-    def build(self, session: StepSession, intent: Intent, work: Work, late: int | None) -> Ended:
-        """Run the stages, then the one commit; then write down what that commit did."""
-        begun = self._begin(intent)
+    def build(  # the sides of one step
+        self,
+        session: StepSession,
+        intent: Intent,
+        work: Work,
+        late: int | None,
+        watch: Watch | None = None,
+    ) -> Ended:
+        """Run the stages, then the one commit; then write down what that commit did.
+
+        With a `watch` its rows are checked before the commit or after it. Rows that are held back
+        make no commit, and an end that is told, not raised.
+        """
+        begun = self._begin(watch.promised(intent) if watch else intent)
         self._shop.fault("after-begin")
+        if watch is None:
+            return self._build(session, begun, work, late)
+        try:
+            build = self._build_held if watch.blocks else self._build_watched
+            return build(session, begun, work, late, watch)
+        finally:
+            watch.clean(begun)
+
+    def _build(self, session: StepSession, begun: Intent, work: Work, late: int | None) -> Ended:
         with self._failing(begun):
             seen = staged(session, work, self._where)
             statement = work.decide(seen)
+        return self._finish(begun, self._made(session, begun, (work, statement, seen), late))
+
+    def _build_held(
+        self, session: StepSession, begun: Intent, work: Work, late: int | None, watch: Watch
+    ) -> Ended:
+        """Write, look, publish: nothing of a group that failed ever is in the table."""
+        with self._failing(begun):
+            seen = staged(session, work, self._where)
+            held = watch.hold(begun, work.decide(seen), seen)
+            self._shop.fault("after-evaluating")
+        self._record(begun, held.checked)
+        self._shop.fault("after-checks")
+        if held.statement is None and held.checked.failure is not None:
+            self._shop.writing.journal.fail(begun.step, held.checked.failure)
+            return Ended(begun, self._unchanged(begun, late), checked=held.checked)
+        if held.statement is not None and watch.prepare is not None:
+            with self._failing(begun):
+                begun = replace(begun, base_version=watch.prepare())
+        outcome = self._made(session, begun, (work, held.statement, seen), late)
+        return self._finish(begun, outcome, held.checked)
+
+    def _build_watched(
+        self, session: StepSession, begun: Intent, work: Work, late: int | None, watch: Watch
+    ) -> Ended:
+        """Commit, then look. A look that cannot end leaves the step for the next command."""
+        with self._failing(begun):
+            seen = staged(session, work, self._where)
+            statement = work.decide(seen)
+            if statement is not None:
+                statement = watch.passing(statement)
+        outcome = self._made(session, begun, (work, statement, seen), late)
+        looks = watch.subject.checks.looks_after
+        checked = watch.look(begun, outcome, seen) if looks else watch.unlooked()
+        self._record(begun, checked)
+        self._shop.fault("after-checks")
+        ended = self._finish(begun, outcome, checked)
+        return self.undo(session, ended)
+
+    def undo(self, session: StepSession, ended: Ended) -> Ended:
+        """Take back a step whose failure asks for it, as a step of its own.
+
+        Rows that others wrote after it keep it from being undone: it is flagged then.
+        """
+        checked, version, intent = ended.checked, ended.outcome.version, ended.intent
+        if checked is None or checked.failure is None or version is None:
+            return ended
+        if intent.on_failure != OnFailure.ROLLBACK:
+            return ended
+        own = replace(intent, run=self._context.run)
+        found = undoing(self._shop, own, version, intent.step_seq)
+        foreign = foreign_after(self._shop, intent, version)
+        if foreign is not None:
+            flagged = kept_by_others(self._shop, intent, checked)
+            told = refused_words(intent.model, version, foreign)
+            return replace(ended, checked=flagged, notes=(*ended.notes, told))
+        try:
+            undone = self.alter(session, found.intent, found.statement, StepKind.ROLLBACK)
+        except ConcurrentWriterError as error:  # the next command decides
+            return replace(ended, notes=(*ended.notes, f"not rolled back yet: {error.sentence}"))
+        return replace(ended, undone=undone.outcome)
+
+    def _made(
+        self,
+        session: StepSession,
+        begun: Intent,
+        what: tuple[Work, Commit | None, Row],
+        late: int | None,
+    ) -> Outcome:
+        """Commit, and give what the commit did."""
+        work, statement, seen = what
         if statement is not None:
             self._commit(session, begun, statement, work.again)
         outcome = self._outcome(begun, late)
         outcome = replace(outcome, metrics={**outcome.metrics, **work.told(seen)})
         if statement is not None:
             self._hold_promises(begun, statement)
-        return self._finish(begun, outcome)
+        return outcome
+
+    def _record(self, intent: Intent, checked: Checked) -> None:
+        """Write what checks said; a store that cannot be reached is tried again for a while."""
+        journal = self._shop.writing.journal
+        patiently(lambda: journal.record_checks(intent.step, checked))
 
     def _begin(self, intent: Intent) -> Intent:
         contents = self._context.contents(intent)
@@ -218,92 +337,30 @@ class Committer:
         facts = self._shop.log.facts(intent.uri)
         return facts.table_id if facts else ""
 
-    def _finish(self, intent: Intent, outcome: Outcome) -> Ended:
+    def _finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         journal = self._shop.writing.journal
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
-        for pause in (*_FINISH_PAUSES, None):
-            try:
-                journal.finish(intent.step, outcome)
-                break
-            except StateError as error:
-                if error.code != "state-unreachable":
-                    raise
-                if pause is None:
-                    raise not_recorded(intent, outcome) from error
-                time.sleep(pause)
+        try:
+            patiently(lambda: journal.finish(intent.step, outcome))
+        except StateError as error:
+            if error.code != "state-unreachable":
+                raise
+            raise not_recorded(intent, outcome) from error
         self._shop.fault("after-finish")
-        return Ended(intent, outcome)
+        return Ended(intent, outcome, checked=checked)
 
 
-def staged(session: StepSession, work: Work, where: Location | None) -> Row:
-    """Run the stages of a step and hold their rules; give their looks as one row."""
-    seen: dict[str, Scalar] = {}
-    for stage in work.stages:
-        if stage.when and not seen.get(stage.when):
-            continue
-        look = session.stage(stage)
-        hold(session, stage, look, where)
-        seen |= look
-    return seen
-
-
-def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) -> None:
-    """Hold a stage's rules against its look; every broken one is in the error, with samples."""
-    broken = []
-    for rule in stage.rules:
-        count = int(look.get(rule.count) or 0)
-        if count:
-            samples = ", ".join(session.sample(rule.samples)) if rule.samples else ""
-            count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
-            broken.append((rule, rule.sentence.format(count=count, samples=samples)))
-    if broken:
-        first, sentence = broken[0]
-        others = [f"{rule.code}: {text} ({rule.hint})" for rule, text in broken[1:]]
-        raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
-
-
-def outcome_of(
-    commit: LogCommit, table_id: str, intent: Intent, late: int | None = None
-) -> Outcome:
-    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
-
-    Counts that Delta does not make stand in its token.
-    """
-    told = {**commit.metrics, **read_metrics(commit.token)}
-    if intent.strategy == "snapshot" and "source_rows" not in told:
-        told |= first_metrics(commit.metrics.get("numOutputRows", 0))
-    if commit.operation == "MERGE":
-        rows = RowCounts(
-            told.get("numTargetRowsInserted", 0),
-            told.get("numTargetRowsUpdated", 0),
-            told.get("numTargetRowsDeleted", 0),
-            late,
-        )
-    elif commit.operation == "UPDATE":
-        rows = RowCounts(0, told.get("numUpdatedRows", 0), 0, late)
-    else:
-        written = told.get("numOutputRows", 0) - told.get("numCopiedRows", 0)
-        deleted = told.get("numDeletedRows")
-        if deleted is None:  # Delta leaves it out where a range was only emptied
-            gone = intent.strategy == "partition" and commit.row_change is not None
-            deleted = written - (commit.row_change or 0) if gone else 0
-        rows = RowCounts(written, 0, deleted, late)
-    size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
-    return Outcome(commit.version, table_id, commit.version, rows, size, told)
-
-
-def with_partitions(shop: Shop, intent: Intent, outcome: Outcome) -> Outcome:
-    """Add what a commit wrote to each partition, where its files tell."""
-    model = shop.project.models.get(intent.model)
-    settings = model.partition if model else None
-    if settings is None or outcome.version is None or intent.kind is not StepKind.BUILD:
-        return outcome
-    found = shop.places.written(intent.uri, outcome.version, settings.field, settings.type)
-    if found is None:
-        return outcome
-    rows = tuple(replace(each, ord=intent.grid.at(place)) for place, each in found.items())
-    return replace(outcome, partitions=tuple(sorted(rows, key=lambda each: each.ord)))
+def patiently(write: Callable[[], None]) -> None:
+    """Write to the store; one that cannot be reached is tried again for a while."""
+    for pause in _FINISH_PAUSES:
+        try:
+            return write()
+        except StateError as error:
+            if error.code != "state-unreachable":
+                raise
+            time.sleep(pause)
+    return write()
 
 
 def waiting(begin: Callable[[], Intent], seconds: float) -> Intent:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from penstock.app.drift_reports import AuditReport, DiffReport, HistoryReport
 from penstock.app.reports import RunReport
-from penstock.app.request import Range, RollbackRequest, SyncRequest
+from penstock.app.request import Range, RollbackRequest, SyncRequest, failure_mode
 from penstock.app.shop import parse_moment
 from penstock.app.wire import Where, open_shop
+from penstock.core.checks import OnFailure
 
 if TYPE_CHECKING:
     from penstock.app.rolling_back import RollbackReport
@@ -40,6 +41,8 @@ def sync(  # the flags of the command
     full_refresh: bool = False,
     allow_breaking: bool = False,
     allow_source_mutation: bool = False,
+    skip_checks: bool = False,
+    on_failure: OnFailure | str | None = None,
     as_of: dt.datetime | str | None = None,
     target: str | None = None,
     variables: Mapping[str, str] | None = None,
@@ -61,6 +64,8 @@ def sync(  # the flags of the command
         full_refresh=full_refresh,
         allow_breaking=allow_breaking,
         allow_source_mutation=allow_source_mutation,
+        skip_checks=skip_checks,
+        on_failure=failure_mode(on_failure),
         as_of=parse_moment(str(as_of)) if as_of is not None else None,
     )
     return _synced(Where(Path(project), target, variables or {}), request, spark)
@@ -81,6 +86,8 @@ def backfill(  # the flags of the command
     full_refresh: bool = False,
     allow_breaking: bool = False,
     allow_source_mutation: bool = False,
+    skip_checks: bool = False,
+    on_failure: OnFailure | str | None = None,
     as_of: dt.datetime | str | None = None,
     target: str | None = None,
     variables: Mapping[str, str] | None = None,
@@ -99,6 +106,8 @@ def backfill(  # the flags of the command
         full_refresh=full_refresh,
         allow_breaking=allow_breaking,
         allow_source_mutation=allow_source_mutation,
+        skip_checks=skip_checks,
+        on_failure=failure_mode(on_failure),
         as_of=parse_moment(str(as_of)) if as_of is not None else None,
     )
     return _synced(Where(Path(project), target, variables or {}), request, spark)

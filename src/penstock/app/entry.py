@@ -19,9 +19,11 @@ from penstock.app.request import (
     SnapshotRequest,
     StatusRequest,
     check_snapshot_flags,
+    failure_mode,
 )
 from penstock.app.shop import Shop, parse_moment
 from penstock.app.wire import Where, open_project, open_shop
+from penstock.core.checks import OnFailure
 from penstock.core.project import Project
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ def run(  # the flags of the command
     as_of: dt.datetime | str | None = None,
     threads: int | None = None,
     fail_fast: bool = False,
+    skip_checks: bool = False,
+    on_failure: OnFailure | str | None = None,
     spark: SparkSession | None = None,
 ) -> RunReport:
     """Bring what is selected up to date, as `penstock run`; with `dry_run` as `penstock plan`.
@@ -69,6 +73,8 @@ def run(  # the flags of the command
         fail_fast=fail_fast,
         as_of=_moment(as_of),
         range=Range(date or from_, date or to),
+        skip_checks=skip_checks,
+        on_failure=failure_mode(on_failure),
     )
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
     try:
@@ -119,6 +125,8 @@ def snapshot_run(  # the flags of the command
     allow_empty: bool = False,
     threads: int | None = None,
     fail_fast: bool = False,
+    skip_checks: bool = False,
+    on_failure: OnFailure | str | None = None,
     spark: SparkSession | None = None,
 ) -> RunReport:
     """Bring history tables up to date, as `penstock snapshot run`; nobody is asked.
@@ -136,6 +144,8 @@ def snapshot_run(  # the flags of the command
         fail_fast=fail_fast,
         as_of=_moment(as_of),
         snapshot=asked,
+        skip_checks=skip_checks,
+        on_failure=failure_mode(on_failure),
     )
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
     try:

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
+from penstock.app.checking.ahead import look_ahead
+from penstock.app.checking.watching import subject_of, watched
 from penstock.app.commit import Committer, Ended
-from penstock.app.inputs import marked_histories, pin_inputs
+from penstock.app.inputs import pin_inputs
 from penstock.app.intents import intent_of
 from penstock.app.look import Looked, Looking, table_gone
 from penstock.app.partitions import execute_partitions
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
-from penstock.core.history import Snapshot
-from penstock.core.model import Append, Merge, Model, Partition, Table
-from penstock.core.model import View as ViewStrategy
-from penstock.core.ports import StepSession
-from penstock.core.statement import Commit, Work
+from penstock.core.check_results import CheckResult
+from penstock.core.engine_ports import StepSession
+from penstock.core.model import Table
+from penstock.core.statement import Commit
 from penstock.core.step import Intent
-from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.layout import layout_change
 from penstock.plan.values import Step
 from penstock.strategies.alter import allow_widening, alter_properties
-from penstock.strategies.append import append
-from penstock.strategies.build import Build
-from penstock.strategies.history.engine import history
-from penstock.strategies.history.terms import terms_of
-from penstock.strategies.merge import merge
-from penstock.strategies.table import table
-from penstock.strategies.view import view
 
 
-def execute(shop: Shop, context: Context, step: Step) -> Ended:
+def execute(
+    shop: Shop, context: Context, step: Step, told: tuple[CheckResult, ...] | None = None
+) -> Ended:
     """Do one step: pin, look, begin, commit, finish.
 
     An error before `begin` is recorded without a lease; one after it fails the begun step. What
-    raises is a `PenstockError`, or a bug.
+    raises is a `PenstockError`, `TakenOut`, or a bug. `told` are results of checks ahead of the
+    step that were looked at already.
     """
     if step.partitions:
-        return execute_partitions(shop, context, step)
+        return execute_partitions(shop, context, step, told)
     model = shop.project.models[step.model]
     committer = Committer(shop, context, model.where, step.planned_on)
     intent = intent_of(shop, context, step, model)
@@ -52,10 +49,19 @@ def execute(shop: Shop, context: Context, step: Step) -> Ended:
         intent = _promised(intent, looked, step)
         if context.as_of is not None and looked.opened is not None:
             intent = replace(intent, inputs=())  # cut short: the next plan looks again
+        subject = subject_of(shop, context, session, model, inputs, looked)
+        if told is None:
+            with committer.rejecting(intent):
+                told = look_ahead(subject, intent)
+        watch, work = watched(subject, looked, told)
         if looked.has_nothing_to_read and not step.initial:
-            return committer.nothing(intent, looked.late)
-        intent = _alter(shop, context, committer, session, intent, looked)
-        ended = committer.build(session, intent, work_of(shop, context, model, looked), looked.late)
+            return committer.nothing(intent, looked.late, watch)
+        alter = partial(_alter, shop, context, committer, session, intent, looked)
+        if watch is not None and watch.blocks:
+            watch = replace(watch, prepare=lambda: alter().base_version)
+        else:
+            intent = alter()
+        ended = committer.build(session, intent, work, looked.late, watch)
     return replace(ended, schema_changes=schema_changes(looked))
 
 
@@ -117,40 +123,6 @@ def _alter(  # the sides of one step
         altering = replace(intent, base_version=base, fingerprint=kept)
         base = committer.alter(session, altering, Commit(sql)).outcome.settled_version
     return replace(intent, base_version=base)
-
-
-def work_of(shop: Shop, context: Context, model: Model, looked: Looked) -> Work:
-    """Give what the model's strategy wants to run."""
-    catalog = bool(shop.project.target.catalog)
-    build = Build(
-        model=model,
-        target=shop.project.sql_of(model.table),
-        query=looked.query,
-        table=looked.table,
-        evolves=looked.evolution.changes_table,
-        location=shop.project.uri_of(model.table) if catalog else "",
-    )
-    match model.strategy:
-        case ViewStrategy():
-            name = shop.project.sql_of(model.table) if catalog else ""
-            return view(name, shop.project.view_sql(model, marked_histories(shop, model.query)))
-        case Table() as strategy:
-            return table(build, strategy)
-        case Append():
-            return append(build)
-        case Merge() as strategy:
-            return merge(build, strategy)
-        case Snapshot() as strategy:
-            options = context.options
-            terms = terms_of(
-                strategy,
-                context.run_timestamp,
-                retention_of(model, options),
-                allow_empty=options.allow_empty,
-            )
-            return history(build, terms, {PROPERTY: property_of(model)})
-        case Partition():
-            raise TypeError(f"{model.name} is built by partitions")
 
 
 def schema_changes(looked: Looked) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from penstock.core.ports import Fault
 POINTS = (
     "after-begin",
     "during-staging",
+    "after-evaluating",
+    "after-checks",
     "before-commit",
     "after-commit",
     "during-finish",

@@ -45,7 +45,7 @@ def pin_names(  # the sides of one step
         match name.kind:
             case InputKind.SOURCE:
                 pin = view.now.sources[name.name]
-                reads[name] = _source_read(shop.project, name, pin, view)
+                reads[name] = source_read(shop.project, name, pin, view)
             case InputKind.MODEL:
                 record = records.get(name.name)
                 inner = shop.project.models.get(name.name)
@@ -107,7 +107,8 @@ def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaP
     return facts.pin
 
 
-def _source_read(project: Project, name: InputName, pin: Pin, view: View) -> Read:
+def source_read(project: Project, name: InputName, pin: Pin, view: View) -> Read:
+    """Say how a source is read at its pin."""
     source = project.sources[name.name]
     if isinstance(pin, DeltaPin):
         return DeltaRead(source.path, pin.version)

@@ -9,11 +9,11 @@ from penstock.app.inputs import Inputs
 from penstock.app.measure import Measuring, late_rows, measure, views_of
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Append, Model, WindowSettings, window_settings
 from penstock.core.names import InputKind, InputName
-from penstock.core.ports import StepSession
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW

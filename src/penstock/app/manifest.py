@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from penstock.app.check_nodes import Json, Node, check_nodes, check_parents
+from penstock.app.node_ids import model_id, seed_id, source_id, upstream_ids
 from penstock.core.graph import children
 from penstock.core.history import Snapshot
 from penstock.core.model import (
@@ -23,9 +25,6 @@ from penstock.core.model import (
 from penstock.core.names import InputKind, InputName, TableName, literal
 from penstock.core.project import Project
 
-Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
-Node = dict[str, Json]
-
 # The maps that dbt's readers expect and that penstock has nothing for.
 _EMPTY_MAPS = (
     *("macros", "docs", "exposures", "metrics", "groups", "selectors", "disabled"),
@@ -34,13 +33,15 @@ _EMPTY_MAPS = (
 
 
 def manifest(project: Project, metadata: Node) -> Node:
-    """Give models, seeds and sources, with what reads what."""
+    """Give models, seeds, checks and sources, with what reads what."""
     nodes = {model_id(project, m.name): _model(project, m) for m in project.models.values()}
     nodes |= {seed_id(project, s.name): _seed(project, s) for s in project.seeds.values()}
+    nodes |= check_nodes(project)
     sources = {source_id(project, s): _source(project, s) for s in project.sources.values()}
     parents: dict[str, list[str]] = {key: [] for key in (*nodes, *sources)}
     for model in project.models.values():
         parents[model_id(project, model.name)] = upstream_ids(project, model)
+    parents |= check_parents(project)
     return {
         "metadata": metadata,
         "nodes": {**nodes},
@@ -49,37 +50,6 @@ def manifest(project: Project, metadata: Node) -> Node:
         "parent_map": {key: [*parents[key]] for key in sorted(parents)},
         "child_map": {key: [*ids] for key, ids in sorted(children(parents).items())},
     }
-
-
-def node_id(project: Project, name: str) -> str:
-    """Give the unique id of a model or seed."""
-    return model_id(project, name) if name in project.models else seed_id(project, name)
-
-
-def model_id(project: Project, name: str) -> str:
-    """Give the unique id of a model."""
-    return f"model.{project.name}.{name}"
-
-
-def seed_id(project: Project, name: str) -> str:
-    """Give the unique id of a seed."""
-    return f"seed.{project.name}.{name}"
-
-
-def source_id(project: Project, source: Source) -> str:
-    """Give the unique id of a source."""
-    return f"source.{project.name}.{source.table.schema}.{source.table.table}"
-
-
-def upstream_ids(project: Project, model: Model) -> list[str]:
-    """Give the ids of what a model reads or depends on; tables outside of the project have none."""
-    found = {node_id(project, name) for name in model.depends_on if name != model.name}
-    for name in model.inputs:
-        if name.kind is InputKind.MODEL and name.name != model.name:
-            found.add(node_id(project, name.name))
-        elif name.kind is InputKind.SOURCE:
-            found.add(source_id(project, project.sources[name.name]))
-    return sorted(found)
 
 
 def relation_name(project: Project, table: TableName) -> str:

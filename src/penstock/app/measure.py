@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.app.arrivals import Arrived
+from penstock.core.engine_ports import StepSession
 from penstock.core.model import Model, NullWatermark, WindowSettings
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.ports import StepSession
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark

@@ -6,8 +6,6 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.commit import staged
-from penstock.app.execute import work_of
 from penstock.app.heartbeat import beating
 from penstock.app.inputs import pin_inputs
 from penstock.app.look import Looking
@@ -16,13 +14,15 @@ from penstock.app.recover import recover
 from penstock.app.resettling import Resettling
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.app.stages import staged
 from penstock.app.verifying import Held, claims_on, facts_of, history_model, hold_laws
+from penstock.app.works import build_of, work_of
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.history import HashDiffers, Snapshot
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.ports import StepSession
 from penstock.core.records import Run, Status
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.statement import TARGET_VIEW
@@ -195,7 +195,7 @@ def _counted(work: _Migration, new_hash: HashDiffers | None) -> Counts:
         read = DeltaRead(work.uri, work.facts.version)
         work.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
         work.session.define(TARGET_VIEW, with_hash(new_hash, work.facts.schema, _STORED))
-    run = work_of(shop, context, model, looked)
+    run = work_of(shop, context, build_of(shop, model, looked))
     return Counts.of(staged(work.session, run, model.where))
 
 

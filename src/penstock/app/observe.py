@@ -25,6 +25,11 @@ class View:
     now: Now
     listings: dict[str, Listing] = field(default_factory=dict)
 
+    @classmethod
+    def empty(cls, moment: dt.datetime) -> View:
+        """Give a look at nothing."""
+        return cls(Now(moment, {}, {}))
+
     def renew(self, later: View) -> None:
         """Take over what was seen later.
 
@@ -54,7 +59,7 @@ def observe(
     for name in source_names(shop, wanted):
         source = project.sources[name]
         try:
-            pins[name] = _pin(shop, source, listings)
+            pins[name] = pin_source(shop, source, listings)
         except PenstockError as error:
             broken[name] = error
     return View(Now(moment, targets, pins, broken), listings)
@@ -144,7 +149,8 @@ def _is_build(commit: Commit) -> bool:
         return True
 
 
-def _pin(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
+def pin_source(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
+    """Give the version of a source as it is now; of files their listing too."""
     if not source.path:
         return NoPin()
     if not source.is_delta:

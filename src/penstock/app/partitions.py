@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
+from penstock.app.checking.ahead import look_ahead
+from penstock.app.checking.chosen import checks_of_step
+from penstock.app.checking.output import PartitionOutput
+from penstock.app.checking.parameters import of_range
+from penstock.app.checking.subject import Subject
+from penstock.app.checking.watch import Watch
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import Inputs, pin_names
 from penstock.app.intents import intent_of
-from penstock.app.reshaping import Reshaping
+from penstock.app.reshaping import Reshaping, Shape
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.core.check_results import CheckResult
+from penstock.core.checks import OnFailure
+from penstock.core.engine_ports import StepSession
 from penstock.core.model import Body, Model, Partition, Version
 from penstock.core.names import quoted
-from penstock.core.partition import Grain, literal_at, write_ranges
-from penstock.core.ports import StepSession
+from penstock.core.partition import Span, write_ranges
 from penstock.core.query import with_parameters
+from penstock.core.ranges import numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW
 from penstock.plan.cascade import reads_itself
-from penstock.plan.resolve import body_of, instant
+from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
-from penstock.strategies.partition import PartitionTable, Slice, check_columns
+from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
 from penstock.strategies.relations import bind_query, leaves_of
 
@@ -38,21 +48,20 @@ class Job:
     body: Body
 
     @property
-    def lower(self) -> int:
-        """The first position of the range that is replaced."""
-        return self.model.grid.lower(self.step.partitions[0][0])
-
-    @property
-    def upper(self) -> int:
-        """The position after its last one."""
-        return self.model.grid.upper(self.step.partitions[0][1])
+    def spans(self) -> tuple[Span, ...]:
+        """The positions of the ranges that are replaced."""
+        grid = self.model.grid
+        return tuple((grid.lower(low), grid.upper(high)) for low, high in self.step.partitions)
 
 
-def execute_partitions(shop: Shop, context: Context, step: Step) -> Ended:
-    """Do one step of neighbouring partitions: at most one commit changes rows.
+def execute_partitions(
+    shop: Shop, context: Context, step: Step, told: tuple[CheckResult, ...] | None = None
+) -> Ended:
+    """Do one step of partitions: at most one commit changes rows.
 
-    What must come before it (a table, a wider type) is a step of its own each, safe to stop after.
-    An error before `begin` is recorded for every partition of the step.
+    What must come before it (a table, a wider type) is a step of its own each, safe to stop after;
+    where a gate may hold rows back it comes once they have passed. An error before `begin` is
+    recorded for every partition of the step.
     """
     job = _job(shop, context, step)
     model = job.model
@@ -75,21 +84,48 @@ def execute_partitions(shop: Shop, context: Context, step: Step) -> Ended:
             slices, described = _slices(job, session, inputs)
             check_columns(model.name, job.body.where, job.version.schema, described)
             reshaping.check(described)
-        shape = reshaping.bring(intent, described)
-        table = PartitionTable(
-            target=shop.project.sql_of(model.table),
-            shown=str(model.table),
-            field=job.settings.field,
-            kind=job.settings.type,
-            columns=shape.columns,
-            declared=job.version.schema,
-            described=described,
-            lower=job.lower,
-            upper=job.upper,
-        )
+            subject = _subject(job, session, inputs)
+            told = look_ahead(subject, intent) if told is None else told
+        mode = subject.checks.mode_where(creates=reshaping.creates)
+        blocks = mode is OnFailure.BLOCK and subject.checks.looks_after
+        waits = blocks and not reshaping.rewrites(described)
+        bring = partial(reshaping.bring, intent, described)
+        shape = reshaping.foreseen(described) if waits else bring()
+        table = _table(job, shape, described)
+        watch = None
+        if not subject.checks.is_empty:
+            output = PartitionOutput(subject, table, feed(table, slices), shape.version)
+            watch = Watch(subject, output, mode, told, (lambda: bring().version) if waits else None)
         intent = replace(intent, base_version=shape.version)
-        ended = committer.build(session, intent, replace_range(table, slices), None)
+        ended = committer.build(session, intent, replace_range(table, slices), None, watch)
     return replace(ended, schema_changes=shape.changes)
+
+
+def _table(job: Job, shape: Shape, described: Schema) -> PartitionTable:
+    return PartitionTable(
+        target=job.shop.project.sql_of(job.model.table),
+        shown=str(job.model.table),
+        field=job.settings.field,
+        kind=job.settings.type,
+        columns=shape.columns,
+        declared=job.version.schema,
+        described=described,
+        spans=job.spans,
+    )
+
+
+def _subject(job: Job, session: StepSession, inputs: Inputs) -> Subject:
+    options = job.context.options
+    return Subject(
+        shop=job.shop,
+        context=job.context,
+        session=session,
+        model=job.model,
+        checks=checks_of_step(job.shop.project, job.model, job.version.number, options),
+        inputs=inputs,
+        partitions=job.step.partitions,
+        body=job.body,
+    )
 
 
 def _job(shop: Shop, context: Context, step: Step) -> Job:
@@ -115,43 +151,18 @@ def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[tuple[Slice
     grid = job.model.grid
     bound = bind_query(job.shop.project, job.body.query, inputs.reads, job.context.run_timestamp)
     session.bind(bound.relations)
-    low, high = job.step.partitions[0]
-    if job.step.is_range:
-        pieces = [(low, high)]
-    else:
-        pieces = [(number, number) for number in range(low, high + 1)]
+    pieces = list(job.step.partitions)
+    if not job.step.is_range:
+        pieces = [(number, number) for number in numbers(job.step.partitions)]
+    settings, moment = job.settings, job.context.run_timestamp
     slices: list[Slice] = []
     described: Schema | None = None
     for first, last in pieces:
         lower, upper = grid.lower(first), grid.upper(last)
-        sql = with_parameters(bound.sql, _values(job, lower, upper))
+        sql = with_parameters(bound.sql, of_range(settings, moment, first, last))
         key = grid.key(first) if first == last else f"{grid.key(first)} to {grid.key(last)}"
         view = f"{QUERY_VIEW}_{len(slices)}"
         schema = session.define(view, sql)
         described = described or schema
         slices.append(Slice(f"SELECT * FROM {quoted(view)}", lower, upper, key))
     return tuple(slices), described or Schema()
-
-
-def _values(job: Job, lower: int, upper: int) -> dict[str, str]:
-    """Give every parameter as a typed literal."""
-    kind = _kind(job.settings)
-    day = instant(job.context.run_timestamp)
-    day -= day % 86_400_000_000
-    return {
-        "partition_date": literal_at(lower, kind),
-        "start_date": literal_at(lower, kind),
-        "end_date": literal_at(upper, kind),
-        "run_date": literal_at(day, "date"),
-    }
-
-
-def _kind(settings: Partition) -> str:
-    """Give the type of the parameters: DATE, for HOUR that of the field, for RANGE an integer."""
-    match settings.grid.grain:
-        case Grain.HOUR:
-            return settings.type
-        case Grain.RANGE:
-            return "bigint"
-        case _:
-            return "date"

@@ -13,6 +13,7 @@ from penstock.app.passed import changed_below
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
 from penstock.app.selecting import divided
+from penstock.app.settling import Settled, pending_notes
 from penstock.app.shop import Shop
 from penstock.app.sight import open_sight
 from penstock.core.errors import UsageError
@@ -20,7 +21,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import window_settings
 from penstock.core.partition import Grain
 from penstock.core.project import Project
-from penstock.core.ranges import intersection
+from penstock.core.ranges import Ranges, difference, intersection
 from penstock.core.records import ModelRecord
 from penstock.plan.agenda import Scope
 from penstock.plan.drift import drift
@@ -49,6 +50,26 @@ class Planned:
     not_run: tuple[str, ...] = ()
     looked: Looked | None = None
     scope: Scope = Scope()
+    settled: Settled = Settled()
+
+    def after(self, settled: Settled) -> Planned:
+        """Give the plan without what was settled as failed in the same command.
+
+        An undisturbed run would have failed there too; the next plan makes it anew.
+        """
+        steps = tuple(
+            replace(step, partitions=left)
+            for step in self.plan.steps
+            if (left := _left_of(step, settled)) is not None
+        )
+        return replace(self, plan=replace(self.plan, steps=steps), settled=settled)
+
+
+def _left_of(step: Step, settled: Settled) -> Ranges | None:
+    failed = settled.failed.get(step.model)
+    if failed is None:
+        return step.partitions
+    return difference(step.partitions, failed) or None
 
 
 def make_plan(shop: Shop, request: RunRequest) -> Planned:
@@ -62,7 +83,8 @@ def make_plan(shop: Shop, request: RunRequest) -> Planned:
     scope = _scope(shop, looked, request)
     records = looked.records
     made = plan(looked.project, names, records, looked.view.now, request.options, scope)
-    notes = (*_warnings(shop), *made.notes, *((note,) if note else ()))
+    pending = pending_notes(shop)
+    notes = (*_warnings(shop), *made.notes, *((note,) if note else ()), *pending)
     return Planned(made, names, looked.view, records, notes, not_run, looked, scope)
 
 

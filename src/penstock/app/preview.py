@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from penstock.app.checking.planned import PlannedChecks, planned_checks
 from penstock.app.diffs import SqlChange, executed_sql
 from penstock.app.planning import make_plan
 from penstock.app.reports import ModelResult, Plan, RunReport
@@ -15,10 +17,14 @@ from penstock.plan.planner import upstream_models
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A run's report before the run, and what changed in the SQL of its steps."""
+    """A run's report before the run, and what changed in the SQL of its steps.
+
+    `checks` says of each step, by its key, how its checks are looked at.
+    """
 
     report: RunReport
     changes: tuple[SqlChange, ...] = ()
+    checks: Mapping[str, PlannedChecks] = field(default_factory=dict)
 
 
 def preview(shop: Shop, request: RunRequest) -> Preview:
@@ -36,7 +42,10 @@ def preview(shop: Shop, request: RunRequest) -> Preview:
     changes = [
         executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps
     ]
-    return Preview(report, tuple(change for change in changes if change is not None))
+    checks = {
+        step.key: planned_checks(shop.project, step, request.options) for step in planned.plan.steps
+    }
+    return Preview(report, tuple(change for change in changes if change is not None), checks)
 
 
 def preview_results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from penstock.app.inputs import tombstones_of
 from penstock.app.shop import Shop
+from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError, UsageError
 from penstock.core.model import Source
 from penstock.core.names import InputKind, InputName
-from penstock.core.ports import QueryResult
 from penstock.core.project import Project
 from penstock.core.query import shown_name
 from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, Read

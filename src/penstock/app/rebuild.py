@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.app.commit import outcome_of, with_partitions
+from penstock.app.outcomes import outcome_of, with_partitions
 from penstock.app.shop import Shop
 from penstock.core.facts import Commit
 from penstock.core.model import Model

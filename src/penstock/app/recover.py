@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.app.commit import outcome_of, with_partitions
+from penstock.app.checking.staging import sweep
+from penstock.app.outcomes import outcome_of, with_partitions
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.facts import Commit
@@ -35,18 +37,19 @@ def recover(shop: Shop) -> tuple[Recovered, ...]:
 
     Raises `undecidable-step` for a step whose log is gone and whose rerun could double rows.
     """
+    found = tuple(_settled(shop))
+    sweep(shop)
+    return found
+
+
+def _settled(shop: Shop) -> Iterator[Recovered]:
     journal = shop.writing.journal
     running = journal.running()
-    if not running:
-        return ()
-    leases = {lease.target: lease for lease in journal.leases()}
-    found = []
+    leases = {lease.target: lease for lease in journal.leases()} if running else {}
     for record in running:
         lease = leases.get(str(record.intent.table))
-        if lease is not None and _lives(shop, lease, record):
-            continue
-        found.append(_settle(shop, record))
-    return tuple(found)
+        if lease is None or not _lives(shop, lease, record):
+            yield _settle(shop, record)
 
 
 def _lives(shop: Shop, lease: Lease, record: StepRecord) -> bool:
@@ -64,6 +67,7 @@ def _settle(shop: Shop, record: StepRecord) -> Recovered:
     if commit is None:
         failure = StepFailure("crashed", "the process died before the step committed")
         shop.writing.journal.fail(intent.step, failure, recovered=True)
+        shop.writing.journal.forget_quarantine(intent.step)
         return Recovered(intent.step, intent.model, None)
     outcome = outcome_of(commit, _table_id(shop, intent, commit), intent)
     outcome = with_partitions(shop, intent, outcome)

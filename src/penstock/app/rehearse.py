@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.app.commit import staged
-from penstock.app.execute import schema_changes, work_of
+from penstock.app.execute import schema_changes
 from penstock.app.inputs import pin_inputs
 from penstock.app.look import Looking
 from penstock.app.planning import make_plan
@@ -14,6 +13,8 @@ from penstock.app.reports import ModelResult, RunReport
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.app.stages import staged
+from penstock.app.works import build_of, work_of
 from penstock.core.errors import PenstockError
 from penstock.plan.values import Step
 
@@ -72,7 +73,7 @@ def _classified(shop: Shop, context: Context, step: Step, result: ModelResult) -
     inputs = pin_inputs(shop, model, context.records, context.view)
     with shop.engine.session(model.name, model.where) as session:
         looked = Looking(shop, context, step, model, inputs).look(session)
-        work = work_of(shop, context, model, looked)
+        work = work_of(shop, context, build_of(shop, model, looked))
         work = work.again or work
         seen = staged(session, work, model.where)
         commits = work.decide(seen) is not None

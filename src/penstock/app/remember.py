@@ -29,7 +29,7 @@ def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> Mod
         commit = before.commit_version
     return ModelRecord(
         model=intent.model,
-        status=Status.SUCCESS,
+        status=Status.FAILED if ended.checked and ended.checked.failure else Status.SUCCESS,
         last_step_seq=intent.step_seq,
         step=intent.step,
         step_seq=intent.step_seq,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from penstock.app.drift_reports import SyncPreview
+from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError
 from penstock.core.names import TableName
 from penstock.core.pin import InputPin
@@ -23,7 +24,9 @@ class ModelResult:
 
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
     the target after the step, None without a table. A model with partitions has a result per
-    step; `partitions` are then ranges of keys, `count` how many.
+    step; `partitions` are then ranges of keys, `count` how many. `invariant_report` is what checks
+    said, None where the model has none. `consequence` says what became of rows that failed a gate:
+    `rows written and flagged`.
     """
 
     name: str
@@ -46,6 +49,8 @@ class ModelResult:
     partitions: tuple[tuple[str, str], ...] = (("*", "*"),)
     count: int = 1
     trigger: str = "run"
+    invariant_report: InvariantReport | None = None
+    consequence: str = ""
 
     @property
     def ok(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+from penstock.core.checks import OnFailure
 from penstock.core.errors import UsageError
 from penstock.core.history import Retention
 from penstock.plan.values import Options
@@ -37,6 +38,14 @@ def check_snapshot_flags(asked: SnapshotRequest) -> None:
         raise UsageError("option-conflict", f"--keep-last {asked.keep_last} keeps nothing")
     if asked.prune and asked.no_prune:
         raise UsageError("option-conflict", "--prune and --no-prune exclude each other")
+
+
+def failure_mode(given: OnFailure | str | None) -> OnFailure | None:
+    """Read the word for what a failed gate does; raises `UsageError` `bad-value`."""
+    modes = [str(mode) for mode in OnFailure]
+    if given is not None and given not in modes:
+        raise UsageError("bad-value", f"on_failure is {given!r}", hint=", ".join(modes))
+    return None if given is None else OnFailure(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,8 @@ class RunRequest:
     batch_size: int | None = None
     allow_breaking: bool = False
     allow_source_mutation: bool = False
+    skip_checks: bool = False
+    on_failure: OnFailure | None = None
 
     @property
     def command(self) -> str:
@@ -93,6 +104,8 @@ class RunRequest:
             allow_empty=asked.allow_empty,
             allow_breaking=self.allow_breaking,
             allow_source_mutation=self.allow_source_mutation,
+            skip_checks=self.skip_checks,
+            on_failure=self.on_failure,
         )
 
 
@@ -129,6 +142,8 @@ class SyncRequest:
     full_refresh: bool = False
     allow_breaking: bool = False
     allow_source_mutation: bool = False
+    skip_checks: bool = False
+    on_failure: OnFailure | None = None
     wait_seconds: float = 0.0
     as_of: dt.datetime | None = None
     arguments: str = ""
@@ -145,6 +160,8 @@ class SyncRequest:
             self.full_refresh,
             allow_breaking=self.allow_breaking,
             allow_source_mutation=self.allow_source_mutation,
+            skip_checks=self.skip_checks,
+            on_failure=self.on_failure,
         )
 
 

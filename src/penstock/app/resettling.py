@@ -8,11 +8,11 @@ from penstock.app.commit import Committer, Ended
 from penstock.app.remember import remembered
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.core.engine_ports import StepSession
 from penstock.core.facts import TableFacts
 from penstock.core.history import HashDiffers, Snapshot
 from penstock.core.model import Model
 from penstock.core.pin import InputPin
-from penstock.core.ports import StepSession
 from penstock.core.statement import Commit, Work
 from penstock.core.step import Intent, StepKind
 from penstock.plan.history import PROPERTY, hash_columns, rewriting_property

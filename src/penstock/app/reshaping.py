@@ -8,10 +8,10 @@ from penstock.app.commit import Committer
 from penstock.app.remember import remembered
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
-from penstock.core.ports import StepSession
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit
 from penstock.core.step import Intent, StepKind
@@ -84,6 +84,35 @@ class Reshaping:
         if made is None:
             raise SchemaError("table-gone", f"{self.model.table} disappeared after it was made")
         return made
+
+    @property
+    def creates(self) -> bool:
+        """Whether there is no table yet that rows could be written to."""
+        facts = self._facts()
+        return facts is None or self._is_replaced(facts)
+
+    def rewrites(self, described: Schema) -> bool:
+        """Whether rows that are there must be written anew before rows can come."""
+        facts = self._facts()
+        if facts is None:
+            return False
+        if self._is_replaced(facts):
+            return True
+        moved = self._migration(facts, described)
+        options = self.context.options
+        relays = options.full_refresh and (bool(moved.moved) or self._is_cut_otherwise())
+        return moved.breaking != () or relays or bool(moved.droppable and options.allow_breaking)
+
+    def foreseen(self, described: Schema) -> Shape:
+        """Give the shape that `bring` will leave; write nothing.
+
+        Its version is that of the table as it is, None without one.
+        """
+        facts = self._facts()
+        if facts is None or self._is_replaced(facts):
+            return Shape(self._wanted(described), None)
+        moved = self._migration(facts, described)
+        return Shape(moved.schema, facts.version, (*moved.added, *moved.widened))
 
     def bring(self, intent: Intent, described: Schema) -> Shape:
         """Make the commits that must come before the rows; `check` has passed."""

@@ -6,6 +6,7 @@ import shlex
 
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, SyncRequest
+from penstock.core.errors import CheckFailedError
 
 _NAMED = 20
 
@@ -32,7 +33,7 @@ def resume_sync(report: RunReport, request: SyncRequest) -> str:
     words += ["--allow-breaking"] * request.allow_breaking
     words += ["--allow-source-mutation"] * request.allow_source_mutation
     words += ["--as-of", request.as_of.isoformat()] if request.as_of is not None else []
-    return shlex.join([*words, "--yes"])
+    return shlex.join([*words, *_of_checks(request), "--yes"])
 
 
 def resume_command(report: RunReport, request: RunRequest) -> str:
@@ -48,6 +49,9 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
     left = list(dict.fromkeys(left))
     if not left:
         return ""
+    flagged = _flagged(report)
+    if flagged is not None:
+        return shlex.join(["penstock", "sync", *flagged, *_of_checks(request)])
     words = ["penstock", *report.command.split()]
     if len(left) <= _NAMED:
         words += ["--select", " ".join(left)]
@@ -62,4 +66,21 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
         words += request.snapshot.words() + ["--yes"] * request.full_refresh
     if request.as_of is not None:
         words += ["--as-of", request.as_of.isoformat()]
-    return shlex.join(words)
+    return shlex.join([*words, *_of_checks(request)])
+
+
+def _flagged(report: RunReport) -> list[str] | None:
+    """Give what of one model's partitions failed its checks, if nothing else is left."""
+    left = [result for result in report.results if not result.ok]
+    if not left or any(result.partitions == (("*", "*"),) for result in left):
+        return None
+    checked = all(isinstance(result.error, CheckFailedError) for result in left)
+    if not checked or len({result.name for result in left}) > 1:
+        return None
+    first, last = left[0].partitions[0][0], left[-1].partitions[-1][1]
+    return ["--query", left[0].name, "--from", first, "--to", last]
+
+
+def _of_checks(request: RunRequest | SyncRequest) -> list[str]:
+    mode = ["--on-failure", str(request.on_failure)] if request.on_failure else []
+    return ["--skip-checks"] * request.skip_checks + mode

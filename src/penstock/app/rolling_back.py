@@ -125,7 +125,8 @@ def _way_back(shop: Shop, looked: Looked, request: RollbackRequest) -> _Back:
 
 
 def _built(step: StepRecord) -> bool:
-    return step.status is Status.SUCCESS and step.intent.kind in _MADE
+    """Whether a step made rows that are on record; one that failed its checks did."""
+    return step.outcome is not None and step.intent.kind in _MADE
 
 
 def _before(steps: Sequence[StepRecord], step: StepRecord) -> bool:

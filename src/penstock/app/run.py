@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.app.artifacts import write_artifacts
+from penstock.app.checking.ahead import TakenOut, of_partitions
+from penstock.app.checking.upstream import flagged_above
 from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execute import execute
@@ -20,17 +22,22 @@ from penstock.app.request import RunRequest, SyncRequest
 from penstock.app.resume import resume_command, resume_sync
 from penstock.app.run_context import Context
 from penstock.app.schedule import Node, Schedule, Work
+from penstock.app.settling import settle
 from penstock.app.share import EVERYTHING, UPSTREAM_FAILED, share_of
 from penstock.app.shop import Shop
+from penstock.app.step_results import failed_by, with_checks
+from penstock.core.check_results import CheckResult
 from penstock.core.errors import (
     ConcurrentWriterError,
     PenstockError,
     PlanOutdatedError,
     StateError,
 )
+from penstock.core.ranges import Ranges
 from penstock.core.records import Run, Status
 from penstock.plan.values import Step
 
+Told = tuple[CheckResult, ...] | None
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 
 
@@ -40,10 +47,11 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
     """
-    settled = recover(shop) if shop.has_state() else ()
-    for each in settled:
+    recovered = recover(shop) if shop.has_state() else ()
+    for each in recovered:
         listener(Said(str(each)))
-    planned = make_plan(shop, request)
+    settled = settle(shop)
+    planned = make_plan(shop, request).after(settled)
     report = RunReport(
         run_id=shop.run_id or shop.clock.new_id(),
         run_timestamp=planned.plan.run_timestamp,
@@ -51,11 +59,13 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         results=(),
         command=request.command,
         not_run=planned.not_run,
-        recovered=tuple(str(each) for each in settled),
+        recovered=tuple(str(each) for each in recovered),
         notes=planned.notes,
     )
     if planned.plan.is_empty:
-        return replace(report, results=_unchanged(shop, planned))
+        results = (*settled.results, *_unchanged(shop, planned))
+        report = replace(report, results=results)
+        return replace(report, resume=resume_command(report, request))
     if planned.plan.steps:
         shop.engine.require()
     if planned.looked is not None:
@@ -100,6 +110,15 @@ def _warned(ended: Ended) -> tuple[str, ...]:
     return ()
 
 
+def _left(step: Step, ranges: Ranges) -> tuple[Step, ...]:
+    """Give what is left of a step; SQL that takes a range needs one without gaps."""
+    if not ranges:
+        return ()
+    if step.is_range:
+        return tuple(replace(step, partitions=(piece,)) for piece in ranges)
+    return (replace(step, partitions=ranges),)
+
+
 class Runner:
     """One run of a plan that has steps."""
 
@@ -129,6 +148,7 @@ class Runner:
             wait_seconds=request.wait_seconds,
             options=request.options,
         )
+        self._settled = planned.settled
         self._interrupted = False
 
     def run(self) -> RunReport:
@@ -177,9 +197,15 @@ class Runner:
         for blocked in self._plan.blocked:
             result = _result(self._shop, blocked.model, "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
-        nodes = [Node(s.key, s.upstream, bool(s.partitions)) for s in self._plan.steps]
+        nodes = [
+            Node(s.key, s.upstream, bool(s.partitions), s.later_than) for s in self._plan.steps
+        ]
+        for result in self._settled.results:
+            self._end(results, result)
         bad = {blocked.model for blocked in self._plan.blocked}
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
+        self._context.failed.update(self._settled.failed)
+        bad |= {name for name in self._settled.failed if not self._is_cut(name)}
         work = Work(self._do, self._skip, lambda results: not all(r.ok for r in results))
         threads = self._request.threads or self._shop.project.threads
         schedule = Schedule(nodes, work, threads, bad)
@@ -196,6 +222,9 @@ class Runner:
                     self._end(results, result)
             raise
 
+    def _is_cut(self, model: str) -> bool:
+        return self._shop.project.models[model].partition is not None
+
     def _end(self, results: list[ModelResult], result: ModelResult) -> None:
         results.append(result)
         self._tell(StepEnded(result))
@@ -207,22 +236,38 @@ class Runner:
             _of_step(self._shop, each, "unchanged", "its upstream made no change")
             for each in share.idle
         ]
-        return (*results, *(self._step(each) for each in share.steps))
+        return (*results, *(result for each in share.steps for result in self._step(each)))
 
-    def _step(self, step: Step) -> ModelResult:
+    def _step(self, step: Step, told: Told = None) -> tuple[ModelResult, ...]:
+        """Do a step; of what a gate ahead of it takes out of it, do what is left."""
         started, clock = self._shop.clock.now(), time.monotonic()
         self._tell(StepStarted(step.model, str(step.reason)))
         result = _of_step(self._shop, step, "success", str(step.reason))
+        out: TakenOut | None = None
         try:
-            result = self._attempt(step, result)
+            result = self._attempt(step, result, told)
+        except TakenOut as error:
+            out, result = error, self._taken_out(step, error)
         except PenstockError as error:
             result = replace(result, status="failed", error=error)
             self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
-        notes = (*step.notes, *result.notes)
-        return replace(result, started=started, duration=took, notes=notes)
+        notes = (*step.notes, *flagged_above(self._shop, step), *result.notes)
+        told_one = replace(result, started=started, duration=took, notes=notes)
+        found: tuple[ModelResult, ...] = (told_one,)
+        if out is None or not step.partitions:
+            return found
+        for each in _left(step, out.left):
+            found += self._step(each, of_partitions(out.held, each.grid, each.partitions))
+        return found
 
-    def _attempt(self, step: Step, result: ModelResult) -> ModelResult:
+    def _taken_out(self, step: Step, out: TakenOut) -> ModelResult:
+        lost = replace(step, partitions=out.failed) if step.partitions else step
+        self._context.fail(lost)
+        result = _of_step(self._shop, lost, "skipped", out.error.code)
+        return replace(result, error=out.error, invariant_report=out.report)
+
+    def _attempt(self, step: Step, result: ModelResult, told: Told) -> ModelResult:
         """Do a step; plan it again when another step of its target came between."""
         now: Step | None = step
         for pause in (*_CONFLICT_PAUSES, None):
@@ -236,7 +281,7 @@ class Runner:
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
-                return self._done(result, execute(self._shop, self._context, needed))
+                return self._done(step, result, execute(self._shop, self._context, needed, told))
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 if pause is None:
                     raise _gave_up(error) from None
@@ -245,17 +290,24 @@ class Runner:
                 now = replan(self._shop, self._context, now, self._request.options)
         return result
 
-    def _done(self, result: ModelResult, ended: Ended) -> ModelResult:
+    def _done(self, step: Step, result: ModelResult, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
         before = self._context.records.get(intent.model)
-        self._context.records[intent.model] = remembered(before, ended, self._shop.clock.now())
-        made = outcome.version is not None or not intent.uri
+        if ended.undone is not None:
+            self._context.records.update(self._shop.reading.records.models())
+        elif not ended.held_back:
+            self._context.records[intent.model] = remembered(before, ended, self._shop.clock.now())
+        made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)
-        return replace(
+        failed = failed_by(ended)
+        if failed:
+            self._context.fail(replace(step, partitions=failed) if step.partitions else step)
+        settled = outcome if ended.undone is None else ended.undone
+        result = replace(
             result,
             status="success" if made else "unchanged",
-            version=outcome.settled_version,
+            version=settled.settled_version,
             rows=outcome.rows,
             windows=intent.windows,
             watermarks=intent.watermarks,
@@ -265,6 +317,7 @@ class Runner:
             notes=_warned(ended),
             step=intent.step,
         )
+        return with_checks(result, ended)
 
     def _skip(self, key: str, because: str) -> tuple[ModelResult, ...]:
         step = self._steps[key]
@@ -275,7 +328,9 @@ class Runner:
 
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
         """Give models in the order of the plan, and the steps of each in that of its partitions."""
-        order = dict.fromkeys((*self._order, *(step.model for step in self._plan.steps)))
+        settled = (result.name for result in self._settled.results)
+        planned = (step.model for step in self._plan.steps)
+        order = dict.fromkeys((*self._order, *planned, *settled))
         by_name: dict[str, list[ModelResult]] = {}
         for result in (*results, *self._current):
             by_name.setdefault(result.name, []).append(result)

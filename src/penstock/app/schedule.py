@@ -14,12 +14,14 @@ Result = TypeVar("Result")
 class Node:
     """Something to do after others; `after` may name what is not in the schedule.
 
-    A `tolerant` node is done whatever became of those: it sees for itself what it lacks.
+    A `tolerant` node is done whatever became of those: it sees for itself what it lacks. Any node
+    is done whatever became of those in `later_than`, which it only waits for.
     """
 
     name: str
     after: tuple[str, ...]
     tolerant: bool = False
+    later_than: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class Schedule(Generic[Result]):
 
     def _is_held(self, node: Node) -> bool:
         under_way = set(self._running.values())
-        return any(up in self._waiting or up in under_way for up in node.after)
+        before = (*node.after, *node.later_than)
+        return any(up in self._waiting or up in under_way for up in before)
 
     def _take(self, ended: Iterable[Future[Result]], *, fail_fast: bool) -> Iterator[Result]:
         for future in ended:

@@ -10,10 +10,10 @@ from penstock.app.commit import Committer, Ended
 from penstock.app.observe import observe_target
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Fingerprint, Model, Seed, Table
 from penstock.core.names import quoted
-from penstock.core.ports import StepSession
 from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.core.relation import FilesRead, Relation

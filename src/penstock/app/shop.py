@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.core.ports import Clock, Engine, Fault, Log, Places, Store
+from penstock.core.engine_ports import Engine
+from penstock.core.ports import Clock, Fault, Folders, Log, Places, Store
 from penstock.core.project import Project
 from penstock.core.records import Holder
 
@@ -28,6 +29,7 @@ class Shop:
     project: Project
     log: Log
     places: Places
+    folders: Folders
     engine: Engine
     clock: Clock
     fault: Fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.app.checking.lines import check_lines, with_lines
 from penstock.app.drift_reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.judged import Judged, judged_all
 from penstock.app.looking import look
@@ -36,10 +37,11 @@ def status(shop: Shop, request: StatusRequest) -> StatusReport:
     names = selected_models(shop, request.select, request.exclude, moment)
     looked = look(shop, _involved(shop, names), moment)
     judged = judged_all(looked)
+    lines = check_lines(shop, looked.project)
     return StatusReport(
         moment,
         tuple(
-            _told(judged, name, wanted, request.range)
+            with_lines(_told(judged, name, wanted, request.range), lines)
             for name in ordered(
                 {n: parents_of(looked.project, looked.project.models[n]) for n in names}
             )

@@ -19,6 +19,7 @@ from penstock.app.reports import RunReport
 from penstock.app.request import SyncRequest
 from penstock.app.run import Runner
 from penstock.app.selecting import selected_models
+from penstock.app.settling import pending_notes, settle
 from penstock.app.shop import Shop
 from penstock.app.status import states_named
 from penstock.core.errors import UsageError
@@ -46,14 +47,15 @@ def sync(
     settled = recover(shop) if shop.has_state() else ()
     for each in settled:
         listener(Said(str(each)))
-    planned = plan_sync(shop, request)
+    decided = settle(shop)
+    planned = plan_sync(shop, request).after(decided)
     report = replace(
         _report(shop, request, planned),
         run_id=shop.run_id or shop.clock.new_id(),
         recovered=tuple(str(each) for each in settled),
     )
     if planned.plan.is_empty:
-        return report
+        return replace(report, results=decided.results)
     warnings = overwrites(shop, planned)
     if warnings and not ask(warnings):
         return replace(report, aborted=True)
@@ -83,7 +85,8 @@ def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
     scope = _scope(shop, looked, names, request)
     project, now = looked.project, looked.view.now
     made = plan(project, names, looked.records, now, request.options, scope)
-    notes = (*(finding.render() for finding in project.findings), *made.notes)
+    warnings = (finding.render() for finding in project.findings)
+    notes = (*warnings, *made.notes, *pending_notes(shop))
     return Planned(made, names, looked.view, looked.records, notes, (), looked, scope)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from penstock.app.wire import Where, open_project
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
+from penstock.core.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,12 @@ class ValidationReport:
     @property
     def warnings(self) -> int:
         """How many findings stop only `--strict`."""
-        return len(self.findings) - self.errors
+        return sum(1 for finding in self.findings if finding.is_warning)
 
     @property
     def passed(self) -> bool:
         """Whether nothing was found that counts."""
-        return not (self.findings if self.strict else self.errors)
+        return not self.errors and not (self.strict and self.warnings)
 
 
 def validate(where: Where, *, strict: bool = False) -> ValidationReport:
@@ -41,6 +43,15 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
         project = open_project(where)
     except ProjectError as error:
         return ValidationReport(error.findings, strict=strict)
-    return ValidationReport(
-        project.findings, len(project.models), len(project.sources), len(project.seeds), strict
-    )
+    findings = (*project.findings, *_of_unit_tests(project))
+    counts = (len(project.models), len(project.sources), len(project.seeds))
+    return ValidationReport(findings, *counts, strict=strict)
+
+
+def _of_unit_tests(project: Project) -> tuple[Finding, ...]:
+    """Give what is wrong with unit tests; a project without any imports no parser for them."""
+    if not Path(project.root, "tests").is_dir():
+        return ()
+    from penstock.project.unit_tests.load import load_unit_tests
+
+    return load_unit_tests(project).findings

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from penstock.app.named import named_model
 from penstock.app.shop import Shop
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import Commit, TableFacts
 from penstock.core.history import HardDeletes, Snapshot
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.ports import StepSession
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.statement import TARGET_VIEW, Row
 from penstock.core.token import read_metrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from penstock.core.ports import Clock, Store
 from penstock.core.project import Project
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.delta_places import DeltaPlaces
+from penstock.engine.folders import DiskFolders
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.load import load_project
@@ -58,6 +59,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         project=project,
         log=DeltaLog(),
         places=DeltaPlaces(),
+        folders=DiskFolders(),
         engine=engine,
         clock=clock,
         fault=fault,
@@ -68,6 +70,35 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         environ=environ,
         run_id=run_id,
         log_path=str(log_path),
+    )
+
+
+def elsewhere(shop: Shop, warehouse: str) -> Shop:
+    """Give the same shop with a Spark that starts with another warehouse and is its own to stop."""
+    engine = shop.engine
+    moved = engine.elsewhere(warehouse) if isinstance(engine, SparkEngine) else engine
+    return replace(shop, engine=moved)
+
+
+def apart(shop: Shop, project: Project, clock: Clock) -> Shop:
+    """Wire another project on the same Spark, with a store in memory that nobody else sees."""
+    from penstock.state.memory import MemoryStore
+
+    store = MemoryStore(clock, project.lease)
+    engine = shop.engine
+    if isinstance(engine, SparkEngine):
+        engine = engine.signing(lambda: (version(), store.archive.store_id()))
+    return replace(
+        shop,
+        project=project,
+        clock=clock,
+        engine=engine,
+        open_reading=lambda: store,
+        open_writing=lambda: store,
+        has_state=lambda: True,
+        run_id="",
+        _reading=None,
+        _writing=None,
     )
 
 

@@ -15,6 +15,7 @@
     │   ├── SchemaError              a query does not fit its table
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
+    │   └── CheckFailedError         a gate failed                              exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
     └── InterruptedRunError          Ctrl-C                                     exit 130
 
@@ -128,6 +129,10 @@ class ConcurrentWriterError(TableError):
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+class CheckFailedError(DataError):
+    """A gate failed: `before-check-failed` or `after-check-failed`."""
 
 
 class QueryError(PenstockError):

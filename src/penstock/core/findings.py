@@ -25,10 +25,14 @@ class Location:
 
 
 class Severity(StrEnum):
-    """An error stops every command that needs the project; a warning stops `--strict`."""
+    """An error stops every command that needs the project; a warning stops `--strict`.
+
+    What is said for information stops nothing.
+    """
 
     ERROR = "error"
     WARNING = "warning"
+    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,6 +54,11 @@ class Finding:
     def is_error(self) -> bool:
         """Whether the finding stops a command."""
         return self.severity is Severity.ERROR
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether the finding stops only `--strict`."""
+        return self.severity is Severity.WARNING
 
     def render(self) -> str:
         """Give the one form in which findings are printed (spec/project.md §1)."""

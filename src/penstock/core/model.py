@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.checks import Checks
 from penstock.core.findings import Location
 from penstock.core.history import Snapshot
 from penstock.core.mapping import RangeMapping
@@ -215,6 +216,7 @@ class Version:
     schema: Schema = Schema()
     schema_text: str = ""
     revisions: tuple[Body, ...] = ()
+    checks: Checks = Checks()
 
     @property
     def effective_from(self) -> dt.date | None:
@@ -233,7 +235,8 @@ class Model:
 
     `query` and `fingerprint` are those of its newest version; `versions` is never empty for a
     model of the strategy `partition`, and empty for models that have no versions. `immutable`
-    forbids to change SQL that built something.
+    forbids to change SQL that built something. `checks` are those of its newest version.
+    `order_after` names models that only checks read: they are built first in the same run.
     """
 
     name: str
@@ -251,6 +254,8 @@ class Model:
     config: Mapping[str, str] = field(default_factory=dict)
     versions: tuple[Version, ...] = ()
     immutable: bool = False
+    checks: Checks = Checks()
+    order_after: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> tuple[InputName, ...]:
@@ -260,6 +265,13 @@ class Model:
             for body in version.bodies:
                 found |= dict.fromkeys(body.query.inputs)
         return tuple(found)
+
+    def checks_of(self, version: int) -> Checks:
+        """Give the checks of one version; without versions there is one set."""
+        for each in self.versions:
+            if each.number == version:
+                return each.checks
+        return self.checks
 
     @property
     def partition(self) -> Partition | None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from penstock.core.check_ports import CheckJournal, CheckRecords
+from penstock.core.check_results import (
+    Checked,
+)
 from penstock.core.facts import AddedFile, Commit, Head, Listing, Seen, TableFacts, Touched
-from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partition import Span
 from penstock.core.pin import Pin
@@ -29,10 +31,6 @@ from penstock.core.records import (
     StepRecord,
     WatermarkChange,
 )
-from penstock.core.relation import Relation
-from penstock.core.schema import Schema
-from penstock.core.statement import Commit as CommitStatement
-from penstock.core.statement import Row, Stage
 from penstock.core.step import Intent, Outcome, PartitionRows, StepFailure
 
 Fault = Callable[[str], None]
@@ -47,69 +45,6 @@ class Clock(Protocol):
 
     def new_id(self) -> str:
         """Give a UUIDv7: ids sort by the time they were made."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class QueryResult:
-    """Rows of a query for people: every value as text, None for NULL."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    truncated: bool = False
-
-
-class StepSession(Protocol):
-    """Spark for one step: own settings, own views, shared executors."""
-
-    def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
-        """Make the relations readable under their view names, in order; give their columns."""
-        ...
-
-    def define(self, view: str, sql: str) -> Schema:
-        """Name a query, run nothing, give its columns; `QueryError` if Spark refuses it."""
-        ...
-
-    def look(self, sql: str) -> Row:
-        """Run a query of one row."""
-        ...
-
-    def sample(self, sql: str) -> tuple[str, ...]:
-        """Run a query of few rows with one text column."""
-        ...
-
-    def stage(self, stage: Stage) -> Row:
-        """Compute the stage's rows once, keep them under its view, give the look at them."""
-        ...
-
-    def commit(self, statement: CommitStatement, intent: Intent) -> None:
-        """Run the statement; its commit, if it makes one, carries the intent as its token."""
-        ...
-
-
-class Engine(Protocol):
-    """The only hands on Spark. Nothing starts before the first session is opened."""
-
-    def require(self) -> None:
-        """Raise `EnvironmentMissingError` if Spark could not start here; start nothing."""
-        ...
-
-    def session(
-        self, model: str, where: Location | None = None
-    ) -> AbstractContextManager[StepSession]:
-        """Open a session for one step; leaving it drops views and staged rows."""
-        ...
-
-    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
-        """Run a user's query and give at most `limit` rows."""
-        ...
-
-    def cancel(self) -> None:
-        """Cancel every running job; sessions then raise `InterruptedRunError`."""
-        ...
-
-    def stop(self) -> None:
-        """End what this engine started; a session that was handed in stays."""
         ...
 
 
@@ -184,7 +119,19 @@ class Places(Protocol):
         ...
 
 
-class Journal(Protocol):
+class Folders(Protocol):
+    """Folders that penstock made beside the tables: staged files and quarantines. No JVM."""
+
+    def names(self, uri: str) -> tuple[str, ...]:
+        """Give the names of the folders in a folder, sorted; none where it is not there."""
+        ...
+
+    def drop(self, uri: str) -> None:
+        """Remove a folder and all in it; one that is not there is no error."""
+        ...
+
+
+class Journal(CheckJournal, Protocol):
     """Writing down runs and steps. Every method is one transaction."""
 
     def start_run(self, run: Run) -> None:
@@ -221,8 +168,13 @@ class Journal(Protocol):
         """Write failure: status and history; what the last success left stays."""
         ...
 
-    def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
-        """Write a step that failed before it began, without a lease."""
+    def reject(
+        self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
+    ) -> None:
+        """Write a step that failed before it began, without a lease.
+
+        With `checked` it is SKIPPED, because a gate before it failed; its partitions are FAILED.
+        """
         ...
 
     def running(self) -> tuple[StepRecord, ...]:
@@ -274,7 +226,7 @@ class Notes(Protocol):
         ...
 
 
-class Records(PartitionRecords, Notes, Protocol):
+class Records(PartitionRecords, Notes, CheckRecords, Protocol):
     """Reading what is remembered, and setting watermarks by hand."""
 
     def models(self) -> Mapping[str, ModelRecord]:

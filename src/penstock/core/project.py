@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.checks import CheckSettings
 from penstock.core.findings import Finding
 from penstock.core.model import Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted
@@ -64,6 +65,7 @@ class Project:
     targets: tuple[str, ...] = ()
     vars: Mapping[str, str] = field(default_factory=dict)
     max_partitions: int | None = None
+    checks: CheckSettings = CheckSettings()
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""

@@ -11,6 +11,8 @@ Row = Mapping[str, Scalar]
 QUERY_VIEW = "penstock_query"
 TARGET_VIEW = "penstock_target"
 ROW_CHANGE = "rows after - rows before"
+OBSERVED_ROWS = "_ps_n"
+"""The name of the `count(*)` that is among all counts that are observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,32 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Feed:
+    """The rows that a commit writes, as they are stored, under a view that its SQL reads.
+
+    They are computed by the commit itself, unless they are written to files first and `view`
+    reads those (a gate that blocks). `counts` are aggregates to be observed as they pass.
+    """
+
+    view: str
+    sql: str
+    counts: Mapping[str, str] = field(default_factory=dict)
+    confs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Rows that were written to files: how many, and what was observed of them.
+
+    `counts` is None where nothing was observed or it does not agree with the files: it must then
+    be asked of the rows.
+    """
+
+    rows: int
+    counts: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Overwrite:
     """A whole Delta table, rows, columns and partitioning, replaced by what a query gives.
 
@@ -81,7 +109,8 @@ class Commit:
     `metrics` are counts that the commit carries in its token. `expected` are those of Delta's own
     operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity
     that it must satisfy. With `exclusive` nobody may have written since the table was looked at.
-    With `overwrite` the SQL is a query whose rows become the table.
+    With `overwrite` the SQL is a query whose rows become the table. With a `feed` the SQL reads its
+    view, which is defined, and observed, as the commit runs.
     """
 
     sql: str
@@ -91,6 +120,7 @@ class Commit:
     expected: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     exclusive: bool = False
     overwrite: Overwrite | None = None
+    feed: Feed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +136,8 @@ class Work:
     decide: Callable[[Row], Commit | None]
     told: Callable[[Row], Mapping[str, int]] = lambda _: {}
     again: Work | None = None
+    rows: Callable[[Row], str] | None = None
+    fed_by: str = ""
 
     @classmethod
     def just(cls, commit: Commit | None) -> Work:

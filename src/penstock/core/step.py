@@ -36,7 +36,8 @@ class Intent:
     `base_version` is the target's Delta version before the step, None without a table.
     `step_seq` is given by the store at `begin`; 0 before. `partitions` are keys of `grid`, or
     ranges of them: `2024-01-01..2024-01-31`. `restores` is set by a rollback: the number of the
-    first step that it undoes.
+    first step that it undoes. `on_failure` is the mode in which checks of its rows were promised,
+    "" without any; a rollback of that mode undoes rows that failed, so records stay FAILED.
     """
 
     step: str
@@ -59,6 +60,7 @@ class Intent:
     step_seq: int = 0
     grid: Grid = Grid()
     restores: int = 0
+    on_failure: str = ""
 
     @property
     def ords(self) -> Ranges:
@@ -107,6 +109,11 @@ class Outcome:
     metrics: Mapping[str, int] = field(default_factory=dict)
     duration_ms: int = 0
     partitions: tuple[PartitionRows, ...] = ()
+
+    @property
+    def stands_at(self) -> int | None:
+        """The version at which the step's rows are seen: its commit, or what it left alone."""
+        return self.settled_version if self.version is None else self.version
 
 
 @dataclass(frozen=True, slots=True)

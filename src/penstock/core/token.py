@@ -52,6 +52,8 @@ def write_intent(intent: Intent) -> str:
         document["grid"] = write_grid(intent.grid)
     if intent.restores:
         document["restores"] = intent.restores
+    if intent.on_failure:
+        document["on_failure"] = intent.on_failure
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -121,6 +123,7 @@ def read_intent(text: str) -> Intent:
         base_version=document["base_version"],
         grid=read_grid(document.get("grid", "*")),
         restores=document.get("restores", 0),
+        on_failure=document.get("on_failure", ""),
     )
 
 

@@ -7,15 +7,18 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.core.engine_ports import QueryResult
 from penstock.core.findings import Location
-from penstock.core.ports import Fault, QueryResult
+from penstock.core.ports import Fault
 from penstock.core.relation import Relation
 from penstock.engine.jars import spark_versions
 from penstock.engine.java import require_java
 from penstock.engine.launch import LaunchSettings, launch
-from penstock.engine.session import Signature, SparkStepSession, read, texts
+from penstock.engine.reading import read, texts
+from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explained
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _CANCEL_EVERY_SECONDS = 0.3
+_SMALL = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.snapshotPartitions": "1"}
 
 
 class SparkEngine:
@@ -49,6 +53,27 @@ class SparkEngine:
         self._starting = threading.Lock()
         self._open: list[SparkStepSession] = []
         self._tag = f"penstock-{id(self)}"
+
+    def elsewhere(self, warehouse: str) -> SparkEngine:
+        """Give an engine that starts Spark for tables of a few rows, with another warehouse folder.
+
+        Where a session was handed in, that one is used: no path lies in its warehouse.
+        """
+        spark = self._settings.spark
+        settings = replace(
+            self._settings, warehouse=warehouse, spark=replace(spark, conf={**_SMALL, **spark.conf})
+        )
+        return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
+
+    def signing(self, signature: Signature) -> SparkEngine:
+        """Give an engine on the same Spark, started now, that signs commits otherwise.
+
+        It stops nothing, and cancelling one of both cancels the jobs of both.
+        """
+        started = self._started()
+        twin = SparkEngine(self._settings, self._environ, signature, self._fault, started)
+        twin._open, twin._tag = self._open, self._tag
+        return twin
 
     def require(self) -> None:
         """See `Engine.require`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import (
@@ -49,6 +50,17 @@ _CONFLICTS = (
     "DELTA_METADATA_CHANGED",
     "DELTA_PROTOCOL_CHANGED",
 )
+
+
+@contextmanager
+def explaining(where: Location | None) -> Iterator[None]:
+    """Let what Spark raises become the error that `explained` gives."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise explained(error, where) from error
 
 
 def explained(error: BaseException, where: Location | None = None) -> PenstockError:

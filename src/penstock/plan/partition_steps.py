@@ -135,12 +135,20 @@ def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) ->
 
     A step of partitions waits for the steps above that make what it reads; a step of a whole
     table for all steps of its upstreams. Steps of one model wait for its first one, which makes
-    the table what it must be; for each other where the model is not in `parallel`.
+    the table what it must be; for each other where the model is not in `parallel`. Steps that make
+    what only checks read come before too.
     """
     by_model: dict[str, list[Step]] = {}
     for step in steps:
         by_model.setdefault(step.model, []).append(step)
-    return [replace(step, upstream=_before(project, step, by_model, parallel)) for step in steps]
+    return [
+        replace(
+            step,
+            upstream=_before(project, step, by_model, parallel),
+            later_than=tuple(_keys(by_model, project.models[step.model].order_after)),
+        )
+        for step in steps
+    ]
 
 
 def _before(

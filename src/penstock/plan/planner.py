@@ -264,7 +264,10 @@ def _waits(model: Model, waiting_on: Mapping[str, tuple[str, ...]]) -> tuple[str
 
 
 def _in_order(project: Project, selected: Iterable[str]) -> list[str]:
-    parents = {name: upstream_models(model) for name, model in project.models.items()}
+    parents = {
+        name: (*upstream_models(model), *model.order_after)
+        for name, model in project.models.items()
+    }
     wanted = set(selected)
     return [name for name in ordered(parents) if name in wanted]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit, Head, TableFacts
 from penstock.core.history import Retention
@@ -109,7 +110,8 @@ class Options:
     `prune` looks at every history table; `retention` replaces the models' own, `no_prune` leaves
     it out. `allow_empty` lets an empty source close every key of a history table.
     `allow_breaking` lets a change of types rewrite a table, `allow_source_mutation` lets SQL that
-    built something change in an immutable model.
+    built something change in an immutable model. `skip_checks` evaluates no check; `on_failure`
+    replaces what models and the project say of failed gates.
     """
 
     full_refresh: bool = False
@@ -120,6 +122,8 @@ class Options:
     allow_empty: bool = False
     allow_breaking: bool = False
     allow_source_mutation: bool = False
+    skip_checks: bool = False
+    on_failure: OnFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,8 @@ class Step:
 
     A step of a model with partitions says which: `partitions` of `grid`, all of one version and
     revision. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is whether
-    one run of the SQL makes all of them. `upstream` holds keys of other steps.
+    one run of the SQL makes all of them. `upstream` holds keys of other steps; those in
+    `later_than` make what only checks read: this step waits for them and needs nothing of them.
     """
 
     model: str
@@ -160,6 +165,7 @@ class Step:
     revision: int = 0
     trigger: str = "run"
     is_range: bool = False
+    later_than: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

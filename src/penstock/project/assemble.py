@@ -12,9 +12,11 @@ from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.book import Book
 from penstock.project.cache import ParseCache
+from penstock.project.checking import Checking, Texts
+from penstock.project.checks.subjects import Written, written_of_source
 from penstock.project.drafts import SNAPSHOTS, Draft, draft, entry_draft, without_duplicates
 from penstock.project.mappings import map_inputs
-from penstock.project.models import cycle_findings, model_of
+from penstock.project.models import Built, cycle_findings, model_of
 from penstock.project.nearest import did_you_mean
 from penstock.project.parsed import SqlFile, YamlFile
 from penstock.project.settings import Settings
@@ -41,6 +43,7 @@ class ProjectFiles:
     sql: Mapping[str, SqlFile]
     versioned: Gathered
     cache: ParseCache
+    texts: Texts
 
 
 @dataclass(slots=True)
@@ -48,7 +51,9 @@ class _Parts:
     drafts: list[Draft] = field(default_factory=list)
     versioned: list[VersionedModel] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    source_checks: dict[str, Written] = field(default_factory=dict)
     seeds: list[Seed] = field(default_factory=list)
+    built: dict[str, Built] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -56,18 +61,21 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
     """Link all files; the project is only meant to be used if no finding is an error."""
     parts = _Parts()
     _read_drafts(parts, files.yaml, files.sql, settings)
-    _read_sources(parts, files.yaml, root, settings)
+    _read_sources(parts, files, root, settings)
     prefix = settings.target.schema_prefix
     parts.versioned = versioned_models(files.versioned.drafts, prefix, settings.folders)
     documented = _documented(parts, files.yaml, "seeds")
     parts.seeds, findings = seeds_of(root, files.seeds, documented, settings)
     parts.findings += findings
     _check_names(parts)
-    models = _models(parts, files.versioned, _book(parts, settings), settings)
+    _check_reserved(parts, settings)
+    book = _book(parts, settings)
+    models = _models(parts, files.versioned, book, settings)
     sources = {str(source.table): source for source in parts.sources}
     declared = {item.name: item.declared for item in parts.versioned}
     models, findings = map_inputs(models, sources, declared, files.cache)
     parts.findings += findings
+    models = _checked(parts, models, book, files, settings)
     project = Project(
         name=settings.name,
         root=str(root),
@@ -80,13 +88,15 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
         targets=settings.targets,
         vars={name: text_of(value) for name, value in settings.vars.items()},
         max_partitions=settings.max_partitions,
+        checks=settings.checks,
     )
     return project, parts.findings
 
 
 def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) -> dict[str, Model]:
     """Give the models by name, in the order of their names."""
-    built = {d.name: model_of(d, book) for d in parts.drafts if d.enabled}
+    built = parts.built
+    built |= {d.name: model_of(d, book) for d in parts.drafts if d.enabled}
     for item in parts.versioned:
         built[item.name] = build(item, versioned, book)
     models = {}
@@ -103,6 +113,30 @@ def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) 
     edges = {name: each.parents for name, each in built.items()}
     parts.findings += cycle_findings(edges, paths)
     return models
+
+
+def _checked(
+    parts: _Parts,
+    models: dict[str, Model],
+    book: Book,
+    files: ProjectFiles,
+    settings: Settings,
+) -> dict[str, Model]:
+    """Give every model with its checks."""
+    checking = Checking(
+        drafts=parts.drafts,
+        versioned=parts.versioned,
+        built=parts.built,
+        sources={str(source.table): source for source in parts.sources},
+        seeds={seed.name: seed for seed in parts.seeds},
+        source_checks=parts.source_checks,
+        gathered=files.versioned,
+        texts=files.texts,
+    )
+    sample = settings.checks.sample
+    checked, findings = checking.attached(models, book, files.cache, sample=sample)
+    parts.findings += findings
+    return checked
 
 
 def _read_drafts(
@@ -154,13 +188,16 @@ def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, Ent
     return result
 
 
-def _read_sources(parts: _Parts, yaml_files: YamlFiles, root: Path, settings: Settings) -> None:
+def _read_sources(parts: _Parts, files: ProjectFiles, root: Path, settings: Settings) -> None:
     seen: dict[str, Source] = {}
-    for file, tree in yaml_files:
+    for file, tree in files.yaml:
         for entry in entries(file, tree, "sources"):
-            for source in sources_of(entry, root, settings.target):
+            for at, source in sources_of(entry, root, settings.target):
                 first = seen.setdefault(source.table.folded, source)
-                if first is not source:
+                if first is source:
+                    written = written_of_source(file, at, files.texts.fill)
+                    parts.source_checks |= {str(source.table): written} if written else {}
+                else:
                     sentence = f"source {source.table} is declared here and in {first.where}"
                     parts.findings.append(Finding(source.where, "duplicate-source", sentence))
     parts.sources = list(seen.values())
@@ -186,6 +223,19 @@ def _check_names(parts: _Parts) -> None:
             sentence = f"{owner} and {other[0]} ({other[1]}) are both the table {table}"
             hint = "give one of them another schema or alias"
             parts.findings.append(Finding(where, "duplicate-destination", sentence, hint))
+
+
+def _check_reserved(parts: _Parts, settings: Settings) -> None:
+    """Report tables in the schema of staging files, which is cleared by itself."""
+    owners = [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
+    owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
+    owners += [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
+    reserved = settings.checks.staging_schema
+    for table, owner, where in owners:
+        if table.schema.lower() == reserved.lower():
+            sentence = f"{owner} lies in {reserved}, where staging files are"
+            hint = "give it another schema, or set checks.staging_schema"
+            parts.findings.append(Finding(where, "reserved-name", sentence, hint))
 
 
 def _check_versioned(parts: _Parts) -> None:

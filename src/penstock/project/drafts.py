@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.book import Named
+from penstock.project.checks.extracted import CHECK_KEYS
 from penstock.project.config import Config, merged
 from penstock.project.files import check_name, model_name
 from penstock.project.header_keys import line_of
@@ -26,7 +27,8 @@ _SYSTEM = "system_columns"
 class Draft:
     """One model: its file, its settings, its table with and without the schema prefix.
 
-    `stem` is another name by which ref() may call it: that of its file without .sql.
+    `stem` is another name by which ref() may call it: that of its file without .sql. `entry` is
+    what a YAML file says of it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Draft:
     table: TableName
     written: TableName
     columns: Plain = None
+    entry: Entry | None = None
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -92,6 +95,7 @@ def _drafted(origin: _Origin, entry: Entry | None, settings: Settings) -> Draft:
         TableName(settings.target.schema_prefix + schema, table),
         TableName(schema, table),
         columns if columns is not None else config.settings.get("columns"),
+        entry,
     )
     for what, word in (("model", name), ("schema", schema), ("table", table)):
         bad = check_name(what, word, config.where if word != name else result.where)
@@ -114,7 +118,8 @@ def _config(origin: _Origin, entry: Entry | None, settings: Settings) -> Config:
     layers = defaults_for(settings.defaults, file.path, settings.folders)
     lowest = [lift(layer, lambda _: header_at).values for layer in layers]
     beside = lift(_beside(entry.tree) if entry else {}, beside_place)
-    header = lift(file.config, header_place)
+    said = {key: value for key, value in file.config.items() if key not in CHECK_KEYS}
+    header = lift(said, header_place)
     values = merged([*lowest, beside.values, header.values])
     own = {**beside.places, **header.places}
     if "tags" in own:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import is_secret_key, mask
-from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, versions
+from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, sound, unpacked, versions
 from penstock.project.environment import fill_environment, walk
 from penstock.project.files import Content, decode, read_content
 from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
@@ -58,7 +59,11 @@ class FirstPass:
     def filled(self, path: str) -> Plain:
         """Give whatever a YAML file holds with the environment's values filled in."""
         file = self.yaml_file(path)
-        return fill_environment(file.tree, self.environ).tree if file.reads else file.tree
+        return self.fill(file.tree) if file.reads else file.tree
+
+    def fill(self, tree: Plain) -> Plain:
+        """Fill the environment's values into a tree."""
+        return fill_environment(tree, self.environ).tree
 
     def has(self, path: str) -> bool:
         """Whether there is such a file in the project."""
@@ -162,6 +167,7 @@ class FirstPass:
         if entry is not None and surroundings.agrees(entry.reads):
             try:
                 file = read_yaml(path, entry.reads, entry.result)
+                _ = [sound(text) for text in file.checks.values()]
             except _DAMAGE:
                 pass
             else:
@@ -171,7 +177,7 @@ class FirstPass:
         if text is None:
             return YamlFile(path)
         file = parse_yaml_file(path, text, self.environ)
-        if not any(f.is_error for f in file.findings) and not holds_secret(file.tree):
+        if not any(f.is_error for f in file.findings) and not _is_secret(file):
             self.cache.keep(path, Entry(content.digest, file.reads, write_yaml(file)))
         return file
 
@@ -194,6 +200,15 @@ class FirstPass:
 def open_first_pass(root: Path, environ: Mapping[str, str], *, use_cache: bool) -> FirstPass:
     """Start a load with the cache of the last one."""
     return FirstPass(root, environ, open_cache(root, f"{FORMAT} {versions()}", use=use_cache))
+
+
+def _is_secret(file: YamlFile) -> bool:
+    return any(
+        map(
+            holds_secret,
+            (file.tree, *(json.loads(unpacked(each)) for each in file.checks.values())),
+        )
+    )
 
 
 def holds_secret(tree: Plain) -> bool:

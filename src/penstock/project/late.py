@@ -30,7 +30,7 @@ def parse_sql(path: str, text: str, line: int) -> SqlFile:
 
 def truncations(text: str) -> Mapping[str, str]:
     """Give the output columns that are truncated to a unit of the calendar; imports sqlglot."""
-    from penstock.project.versioned import sparse  # costs 0.2 s that a warm load saves
+    from penstock.project import sparse  # costs 0.2 s that a warm load saves
 
     return sparse.truncations(text)
 

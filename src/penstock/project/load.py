@@ -10,8 +10,10 @@ from penstock.core.errors import ProjectError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.project.assemble import ProjectFiles, assemble
+from penstock.project.checks.subjects import files_in_header
 from penstock.project.files import Discovery, check_name, discover
 from penstock.project.first_pass import FirstPass, open_first_pass
+from penstock.project.parsed import SqlFile
 from penstock.project.settings import Settings, settings_of
 from penstock.project.surroundings import Surroundings, TargetView
 from penstock.project.values import Plain
@@ -97,10 +99,20 @@ def _read(
     described = [file for file in read if file.path not in gathered.parts]
     misfits = [finding for file in described for finding in file.misfits]
     yaml_files = [(file, first.yaml_tree(file.path)) for file in described]
-    contents = first.model_contents([path for path in found.sql if path not in gathered.parts])
+    others = gathered.parts.union(*(file.named for file in described))
+    contents = first.model_contents([path for path in found.sql if path not in others])
     contents += [query for file in described for query in queries_of(file)]
     sql_files = first.sql_files(contents, found.macros, surroundings)
-    files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache)
+    _leave_out_checks(sql_files, first)
+    files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache, first)
     project, findings = assemble(request.root, settings, files)
     strays = [f for f in found.findings if f.where.path not in gathered.parts]
     return project, [*strays, *misfits, *gathered.findings, *findings]
+
+
+def _leave_out_checks(sql_files: dict[str, SqlFile], first: FirstPass) -> None:
+    """Take SQL that the checks of a header name for no model: nobody knew before it was read."""
+    named = {path for file in sql_files.values() for path in files_in_header(file)}
+    for path in named & sql_files.keys():
+        del sql_files[path]
+    first.findings[:] = [each for each in first.findings if each.where.path not in named]

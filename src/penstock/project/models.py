@@ -9,7 +9,7 @@ from itertools import pairwise
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
 from penstock.core.history import Snapshot
-from penstock.core.model import Append, Body, Merge, Model, Partition, Version, View
+from penstock.core.model import Append, Body, Merge, Model, Partition, Strategy, Version, View
 from penstock.core.names import InputKind, InputName
 from penstock.project.bodies import is_range, no_parameter_findings, parameter_findings
 from penstock.project.book import Book, Named
@@ -28,6 +28,7 @@ from penstock.project.surroundings import digest
 class Built:
     """A model (None where its file is broken), the lines of its parents, and findings."""
 
+    strategy: Strategy
     model: Model | None = None
     parents: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -40,7 +41,7 @@ def model_of(item: Draft, book: Book) -> Built:
     strategy = strategy_of(config, said.columns)
     partition = strategy if isinstance(strategy, Partition) else None
     layout = partition_layout(config, partition) if partition else layout_of(config, strategy)
-    built = Built(findings=config.findings)
+    built = Built(strategy, findings=config.findings)
     if not item.file.branches:
         return built
     if isinstance(strategy, Snapshot):

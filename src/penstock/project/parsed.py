@@ -122,7 +122,9 @@ class YamlFile:
     """A YAML document before environment variables are filled in, with the places of its nodes.
 
     `keys` tells where keys stand, `places` where values begin. `misfits` are findings that count
-    unless the file is a versioned model or a part of one.
+    unless the file is a versioned model or a part of one. `checks` are the texts of what stands
+    under `checks:` by the place of its entry (`checks/extracted.py`); `named` the SQL files that
+    they name.
     """
 
     path: str
@@ -132,6 +134,8 @@ class YamlFile:
     findings: tuple[Finding, ...] = ()
     reads: tuple[Read, ...] = ()
     misfits: tuple[Finding, ...] = ()
+    checks: Mapping[str, str] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
 
     @property
     def is_versioned(self) -> bool:
@@ -214,14 +218,24 @@ def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
 def write_yaml(file: YamlFile) -> list[Any]:
     """Give a JSON form that `read_yaml` reads back equal."""
     found = [_write_findings(file.findings), _write_findings(file.misfits)]
-    return [file.tree, _write_places(file.places), _write_places(file.keys), *found]
+    places = [_write_places(file.places), _write_places(file.keys)]
+    return [file.tree, *places, *found, dict(file.checks), file.named]
 
 
 def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFile:
     """Read what `write_yaml` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    tree, places, keys, findings, misfits = entry
-    found = (_read_findings(path, findings), tuple(reads), _read_findings(path, misfits))
-    return YamlFile(path, tree, _read_places(places), _read_places(keys), *found)
+    tree, places, keys, findings, misfits, checks, named = entry
+    return YamlFile(
+        path,
+        tree,
+        _read_places(places),
+        _read_places(keys),
+        _read_findings(path, findings),
+        tuple(reads),
+        _read_findings(path, misfits),
+        dict(checks),
+        tuple(named),
+    )
 
 
 def _write_places(places: Mapping[str, tuple[int, int]]) -> list[Any]:

@@ -43,7 +43,7 @@ def select(
     left = chosen.difference(*(graph.union(value) for value in exclude))
     if chosen and not left:
         raise SelectorError("empty-selection", "everything that was selected is excluded")
-    return tuple(name for name in ordered(graph.parents) if name in left)
+    return tuple(name for name in ordered(graph.before) if name in left)
 
 
 def exact_names(include: Sequence[str]) -> tuple[str, ...]:
@@ -68,6 +68,10 @@ class _Graph:
     def __init__(self, project: Project, known: Known) -> None:
         self._asked = Asked(project, known.states, known.results)
         self.parents = {name: list(m.depends_on) for name, m in project.models.items()}
+        self.before = {
+            name: [*parents, *project.models[name].order_after]
+            for name, parents in self.parents.items()
+        }
         self._children = children(self.parents)
 
     def union(self, value: str) -> set[str]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.core.checks import CheckSettings, OnFailure
 from penstock.core.errors import UsageError
 from penstock.core.project import LeaseSettings, SparkSettings, Target
 from penstock.project.durations import parse_duration
@@ -36,6 +37,7 @@ class Settings:
     lease: LeaseSettings = LeaseSettings()
     immutable: bool = False
     max_partitions: int | None = None
+    checks: CheckSettings = CheckSettings()
 
 
 def settings_of(
@@ -67,6 +69,7 @@ def settings_of(
         lease=_lease(mapping_of(document.get("lease"))),
         immutable=is_true(document.get("immutable")),
         max_partitions=_number(mapping_of(document.get("sync")).get("max_partitions"), 0) or None,
+        checks=_checks(mapping_of(document.get("checks"))),
     )
 
 
@@ -123,6 +126,22 @@ def _lease(tree: Mapping[str, Plain]) -> LeaseSettings:
     return LeaseSettings(
         _duration(tree.get("length"), default.length),
         _duration(tree.get("heartbeat"), default.heartbeat),
+    )
+
+
+def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
+    default = CheckSettings()
+    mode, days = default.on_failure, default.quarantine_days
+    with suppress(ValueError):
+        mode = OnFailure(text_of(tree.get("on_failure")) or mode)
+    with suppress(ValueError):
+        days = max(0, int(text_of(tree.get("quarantine_days")) or days))
+    sample = tree.get("sample")
+    return CheckSettings(
+        on_failure=mode,
+        sample=default.sample if sample is None else is_true(sample),
+        quarantine_days=days,
+        staging_schema=text_of(tree.get("staging_schema")) or default.staging_schema,
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import mask, mask_value
 from penstock.project.nearest import did_you_mean
-from penstock.project.shapes import UNKNOWN_WORD
+from penstock.project.shape_words import UNKNOWN_WORD
 from penstock.project.values import Path, Plain
 
 Places = Callable[[Path, bool], Location]

@@ -6,122 +6,29 @@ where they are used. The JSON Schemas for editors come from here too.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    WithJsonSchema,
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from penstock.project.shape_words import (
+    Checks,
+    Count,
+    Days,
+    Duration,
+    GrainWord,
+    Lookback,
+    Materialized,
+    OnFailureWord,
+    Prefix,
+    Scalar,
+    SchemaName,
+    Tests,
+    Text,
+    Texts,
+    Whole,
+    Words,
+    duration,
 )
-from pydantic_core import PydanticCustomError, core_schema
-
-from penstock.project.durations import parse_duration
-
-if TYPE_CHECKING:
-    from pydantic.json_schema import JsonSchemaValue
-
-# Any: pydantic hands over what the user wrote before it is checked.
-Scalar = str | int | float | bool
-_LATER = {
-    "historic": "entities",
-    "sessions": "session packages",
-}
-SUPPORTED = ("view", "table", "append", "merge", "incremental", "partition", "snapshot")
-UNKNOWN_WORD = "unknown_word"
-
-
-def _listed(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return [value] if isinstance(value, str) else value
-
-
-def _duration(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, str):
-        raise ValueError("a duration such as 90m, 36h or 2 days")  # noqa: TRY004  pydantic's way
-    try:
-        parse_duration(value)
-    except ValueError as error:
-        raise ValueError("a duration such as 90m, 36h or 2 days") from error
-    return value
-
-
-def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return value if isinstance(value, int) and not isinstance(value, bool) else _duration(value)
-
-
-def _supported(value: str) -> str:
-    if value in SUPPORTED:
-        return value
-    later = _LATER.get(value)
-    note = f" ({later} come with a later release)" if later else ""
-    raise ValueError(f"one of {', '.join(SUPPORTED)}{note}")
-
-
-def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """One of several words; the finding lists them in its hint."""
-
-    allowed: tuple[str, ...]
-
-    def __get_pydantic_core_schema__(
-        self, source: object, inner: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, inner(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {**inner(schema), "enum": list(self.allowed)}
-
-    def _checked(self, value: str) -> str:
-        if value not in self.allowed:
-            context = {"allowed": ", ".join(self.allowed)}
-            raise PydanticCustomError(UNKNOWN_WORD, "one of {allowed}", context)
-        return value
-
-
-def _grain(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return value.upper() if isinstance(value, str) else value
-
-
-def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    if isinstance(value, bool):
-        raise ValueError("an integer >= 1")  # noqa: TRY004  pydantic's way
-    return value
-
-
-def _prefix(value: str) -> str:
-    if not re.fullmatch("[A-Za-z0-9_]*", value):
-        raise ValueError("letters, digits and _")
-    return value
-
-
-_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
-Text = Annotated[str, BeforeValidator(_text)]
-Duration = Annotated[str, BeforeValidator(_duration), WithJsonSchema({"type": "string"})]
-Lookback = Annotated[
-    str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
-]
-Materialized = Annotated[str, AfterValidator(_supported), WithJsonSchema({"enum": list(SUPPORTED)})]
-Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
-Whole = Annotated[int, BeforeValidator(_count)]
-GrainWord = Annotated[
-    str, BeforeValidator(_grain), _Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
-]
-Tests = list[str | dict[str, Any]]
 
 
 class Shape(BaseModel):
@@ -146,8 +53,8 @@ class ColumnShape(Shape):
 class SystemColumnsShape(Shape):
     """How columns that penstock adds are named."""
 
-    prefix: Annotated[str, AfterValidator(_prefix)] = "_ps_"
-    case: Annotated[str, _Words(("snake", "pascal"))] = "snake"
+    prefix: Prefix = "_ps_"
+    case: Annotated[str, Words(("snake", "pascal"))] = "snake"
 
 
 class RetentionShape(Shape):
@@ -160,7 +67,7 @@ class RetentionShape(Shape):
 class SnapshotShape(Shape):
     """The settings of a history table; all of them may stand beside the others of a model, too."""
 
-    strategy: Annotated[str, _Words(("timestamp", "check"))] | None = None
+    strategy: Annotated[str, Words(("timestamp", "check"))] | None = None
     unique_key: Texts = []
     primary_key: Texts = []
     updated_at: Texts = []
@@ -168,23 +75,23 @@ class SnapshotShape(Shape):
     updated_at_columns: Texts = []
     check_cols: Texts = []
     check_columns: Texts = []
-    valid_from: Annotated[str, _Words(("run_timestamp", "updated_at"))] = "run_timestamp"
+    valid_from: Annotated[str, Words(("run_timestamp", "updated_at"))] = "run_timestamp"
     compare_rows: bool = False
-    hard_deletes: Annotated[str, _Words(("ignore", "invalidate", "new_record"))] = "ignore"
+    hard_deletes: Annotated[str, Words(("ignore", "invalidate", "new_record"))] = "ignore"
     invalidate_hard_deletes: bool = False
-    null_updated_at: Annotated[str, _Words(("error", "ignore_row"))] = "error"
-    null_keys: Annotated[str, _Words(("error", "match"))] = "error"
+    null_updated_at: Annotated[str, Words(("error", "ignore_row"))] = "error"
+    null_keys: Annotated[str, Words(("error", "match"))] = "error"
     allow_empty: bool = False
     row_hash: bool = False
     retention: RetentionShape | None = None
-    layout: Annotated[str, _Words(("current", "plain"))] = "current"
+    layout: Annotated[str, Words(("current", "plain"))] = "current"
     system_columns: SystemColumnsShape = SystemColumnsShape()
 
 
 class NestedSnapshotShape(SnapshotShape):
     """The settings of a history table under `snapshot`."""
 
-    materialized: Annotated[str, _Words(("snapshot",))] = "snapshot"
+    materialized: Annotated[str, Words(("snapshot",))] = "snapshot"
 
 
 class ModelConfigShape(SnapshotShape):
@@ -204,9 +111,7 @@ class ModelConfigShape(SnapshotShape):
     ready_after: Duration | None = None
     batch_size: Count | None = None
     cluster_by: Texts = []
-    layout: Annotated[str, _Words(("auto", "partitioned", "clustered", "current", "plain"))] = (
-        "auto"
-    )
+    layout: Annotated[str, Words(("auto", "partitioned", "clustered", "current", "plain"))] = "auto"
     table_properties: dict[str, Scalar] = {}
     description: str | None = None
     comment: str | None = None
@@ -226,25 +131,34 @@ class ModelConfigShape(SnapshotShape):
     enabled: bool = True
 
 
+class HeaderShape(ModelConfigShape):
+    """The settings of one model in its header, or in the `config` of its entry."""
+
+    checks: Checks = None
+    invariants: Checks = None
+    on_failure: Annotated[Any, WithJsonSchema({"enum": ["flag", "block", "rollback"]})] = None
+
+
 class DocumentedModelShape(Shape):
     """One entry of `models:`; dbt's shape."""
 
     name: str
     description: str | None = None
     columns: list[ColumnShape] = []
-    config: ModelConfigShape = ModelConfigShape()
+    config: HeaderShape = HeaderShape()
     tags: Texts = []
     meta: dict[str, Any] = {}
     tests: Tests = []
     data_tests: Tests = []
-    checks: list[Any] = []
+    checks: Checks = None
+    invariants: Checks = None
 
 
-class SnapshotConfigShape(ModelConfigShape):
+class SnapshotConfigShape(HeaderShape):
     """The settings of an entry of `snapshots:`."""
 
-    materialized: Annotated[str, _Words(("snapshot",))] = "snapshot"
-    layout: Annotated[str, _Words(("current", "plain"))] = "current"
+    materialized: Annotated[str, Words(("snapshot",))] = "snapshot"
+    layout: Annotated[str, Words(("current", "plain"))] = "current"
 
 
 class SnapshotEntryShape(DocumentedModelShape):
@@ -266,8 +180,8 @@ class FreshnessShape(Shape):
     """How old the newest row of a source may be."""
 
     column: str | None = None
-    warn_after: Annotated[PeriodShape | str | None, BeforeValidator(_duration)] = None
-    error_after: Annotated[PeriodShape | str | None, BeforeValidator(_duration)] = None
+    warn_after: Annotated[PeriodShape | str | None, BeforeValidator(duration)] = None
+    error_after: Annotated[PeriodShape | str | None, BeforeValidator(duration)] = None
 
 
 class SourceTableShape(Shape):
@@ -286,6 +200,8 @@ class SourceTableShape(Shape):
     meta: dict[str, Any] = {}
     tests: Tests = []
     data_tests: Tests = []
+    checks: Checks = None
+    invariants: Checks = None
 
 
 class SourceShape(Shape):
@@ -364,9 +280,12 @@ class SyncShape(Shape):
 
 
 class ChecksShape(Shape):
-    """What a failed check does unless it says so itself."""
+    """What holds for the checks of every model."""
 
-    on_failure: str = "flag"
+    on_failure: OnFailureWord = "flag"
+    sample: bool = True
+    quarantine_days: Days = 7
+    staging_schema: SchemaName = "penstock_staging"
 
 
 class EntitiesShape(Shape):

@@ -18,6 +18,9 @@ from penstock.project.parsed import YamlFile
 from penstock.project.settings import Settings, absolute
 from penstock.project.values import Plain, list_of, mapping_of, pairs_of, text_of
 
+At = tuple[str | int, ...]
+"""The path of a node in the tree of a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -44,10 +47,16 @@ def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[Entry]:
     return [entry for entry in found if entry.name]
 
 
-def sources_of(entry: Entry, root: Path, target: Target) -> list[Source]:
-    """Give the tables of one source entry. A Delta table without a path lies in the warehouse."""
+def sources_of(entry: Entry, root: Path, target: Target) -> list[tuple[At, Source]]:
+    """Give the tables of one source entry, each with its place in the file's tree.
+
+    A Delta table without a path lies in the warehouse.
+    """
     return [
-        _source(entry, index, mapping_of(table), root, target)
+        (
+            (*entry.path, "tables", index),
+            _source(entry, index, mapping_of(table), root, target),
+        )
         for index, table in enumerate(list_of(entry.tree.get("tables")))
         if text_of(mapping_of(table).get("name"))
     ]

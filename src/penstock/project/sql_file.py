@@ -11,7 +11,7 @@ from penstock.project.mentions import NotAQueryError, read_branch
 from penstock.project.parsed import Branch, SqlFile, path_of
 from penstock.project.problems import located
 from penstock.project.shape_findings import shape_findings
-from penstock.project.shapes import ModelConfigShape
+from penstock.project.shapes import HeaderShape
 from penstock.project.surroundings import Surroundings
 from penstock.project.template import ConfigCall, Renderer, Rendering
 from penstock.project.values import Path, Plain
@@ -84,7 +84,7 @@ def _header(rendering: Rendering) -> SqlFile:
             del key
             return Location(rendering.path, line_of(call.lines, path, call.line))
 
-        findings += shape_findings(ModelConfigShape, call.settings, places)
+        findings += shape_findings(HeaderShape, call.settings, places)
         twice = sorted(config.keys() & call.settings.keys())
         if twice:
             sentence = f"{twice[0]!r} is set in two config headers"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.project.checks.extracted import Extracted, extracted, is_kept_mark
 from penstock.project.documents import Document, read_document
 from penstock.project.environment import fill_environment
 from penstock.project.lifted import lift
@@ -24,7 +25,6 @@ _KEPT_DEPTH = 5
 _LATER = {
     "entities": "entities",
     "sessions": "session packages",
-    "unit_tests": "unit tests of models",
 }
 
 
@@ -52,18 +52,27 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         misfits = [f for f in found if not _concerns(f, document, unset)]
     surroundings = Surroundings(environ)
     places, keys = document.places, document.keys
+    taken = Extracted(tree)
+    if is_described and path != PROJECT_FILE:
+        taken = extracted(path, tree, places, keys)
     if is_described:
-        places = {k: v for k, v in places.items() if k.count("\n") < _KEPT_DEPTH}
+        places = {k: v for k, v in places.items() if _is_near(k)}
         keys = {k: v for k, v in keys.items() if _is_setting(k)}
     return YamlFile(
         path,
-        tree,
+        taken.tree,
         places,
         keys,
         tuple(findings),
         tuple(surroundings.read("env", name) for name in sorted(filled.names)),
         tuple(misfits),
+        taken.texts,
+        taken.named,
     )
+
+
+def _is_near(key: str) -> bool:
+    return key.count("\n") < _KEPT_DEPTH and not is_kept_mark(key)
 
 
 def _is_described(tree: Plain) -> bool:
@@ -94,11 +103,15 @@ def _check(document: Document, tree: Plain) -> list[Finding]:
             findings = _check_defaults(document, defaults)
             rest.pop("defaults")
         return _checked(document, ProjectShape, rest, ()) + findings
+    if "unit_tests" in tree:
+        where = _place(document, ("unit_tests",), key=True)
+        hint = "move the file under tests/"
+        return [Finding(where, "unknown-key", "unit tests of models do not stand here", hint)]
     later = [key for key in tree if key in _LATER]
     if later:
         return [_not_yet(document, later)]
     findings = _checked(document, ModelsFileShape, tree, ())
-    return findings + _query_findings(document, tree) + _unrun_checks(document, tree)
+    return findings + _query_findings(document, tree) + _unrun_tests(document, tree)
 
 
 def _is_setting(key: str) -> bool:
@@ -165,15 +178,17 @@ def _query_findings(document: Document, tree: Mapping[str, Plain]) -> list[Findi
     return findings
 
 
-def _unrun_checks(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
+def _unrun_tests(document: Document, tree: Mapping[str, Plain]) -> list[Finding]:
     return [
         Finding(
-            _place(document, (key, index, "checks"), key=True),
-            "not-supported-yet",
-            "checks come with a later release; these do not run",
-            severity=Severity.WARNING,
+            _place(document, (key, index, word), key=True),
+            "option-without-effect",
+            f"{word} of a whole model do not run",
+            "write them under checks:",
+            Severity.WARNING,
         )
         for key in ("models", "snapshots")
         for index, entry in enumerate(list_of(tree.get(key)))
-        if mapping_of(entry).get("checks")
+        for word in ("tests", "data_tests")
+        if mapping_of(entry).get(word)
     ]

@@ -14,13 +14,20 @@ from penstock.core.records import Holder, Lease, Run, Status, WatermarkChange
 from penstock.core.step import Outcome, PartitionRows, RowCounts, StepFailure
 from penstock.core.token import read_intent, write_intent
 from penstock.state.document import Tables, invalid, read_document, write_document
+from penstock.state.memory_check_archive import (
+    read_events,
+    read_quarantines,
+    read_results,
+    write_checks,
+)
 from penstock.state.memory_end import end
 from penstock.state.memory_replay import pictures
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.notes import read_spans
 from penstock.state.parts import Parts
+from penstock.state.verdict import Verdict, read_verdict, write_verdict
 
-SCHEMA = "memory-2"
+SCHEMA = "memory-3"
 Json = Any  # what json gives; it does not leave this file
 T = TypeVar("T")
 
@@ -54,6 +61,7 @@ class MemoryArchive:
                     for name, noted in sorted(tables.commits.items())
                     for _, commit in sorted(noted.items())
                 ],
+                **write_checks(tables),
             }
         plain = json.loads(json.dumps(rows, default=dt.datetime.isoformat))
         return write_document(plain, self._parts.identity, SCHEMA)
@@ -114,6 +122,8 @@ def _write_step(step: MemoryStep) -> Json:
         "by_time": step.by_time,
         "outcome": _optional(step.outcome, asdict),
         "failure": _optional(step.failure, asdict),
+        "verdict": _optional(step.verdict, _write_verdict),
+        "settled": _optional(step.settled, _write_verdict),
     }
 
 
@@ -132,6 +142,9 @@ def _read_tables(tables: Tables) -> MemoryTables:
         tokens={row["target"]: row["token"] for row in rows["tokens"]},
         seen={row["name"]: Seen(**row) for row in rows["seen"]},
         commits=_read_commits(rows["commits"]),
+        results=read_results(rows["results"]),
+        quarantines=read_quarantines(rows["quarantines"]),
+        events=read_events(rows["events"]),
     )
 
 
@@ -156,6 +169,8 @@ def _read_step(row: Json) -> MemoryStep:
         "status": Status(row["status"]),
         "outcome": _optional(row["outcome"], _read_outcome),
         "failure": _optional(row["failure"], lambda found: StepFailure(**found)),
+        "verdict": _optional(row["verdict"], _read_verdict),
+        "settled": _optional(row["settled"], _read_verdict),
     }
     return MemoryStep(**{**row, **read})
 
@@ -163,6 +178,14 @@ def _read_step(row: Json) -> MemoryStep:
 def _read_outcome(row: Json) -> Outcome:
     partitions = tuple(PartitionRows(**each) for each in row["partitions"])
     return Outcome(**{**row, "rows": RowCounts(**row["rows"]), "partitions": partitions})
+
+
+def _write_verdict(verdict: Verdict) -> Json:
+    return json.loads(write_verdict(verdict))
+
+
+def _read_verdict(row: Json) -> Verdict:
+    return read_verdict(json.dumps(row))
 
 
 def _timed(row: Json, *names: str) -> Json:

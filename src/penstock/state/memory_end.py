@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 
-from penstock.core.records import Status, WatermarkChange
+from penstock.core.records import WatermarkChange
 from penstock.core.step import StepKind
 from penstock.state.memory_replay import pictures
 from penstock.state.memory_tables import MemoryStep, MemoryTables
@@ -14,10 +14,11 @@ from penstock.state.watermarks import moves, returns
 
 def end(tables: MemoryTables, step: MemoryStep) -> None:
     """Write a step that ended, and the watermarks that it moves."""
-    ended_as = sum(1 for other in tables.steps.values() if other.ended is not None)
-    step = replace(step, ended_as=ended_as)
+    step = replace(step, ended_as=tables.ended)
     tables.steps[step.intent.step] = step
-    if step.status is Status.SUCCESS and step.settles and step.ended is not None:
+    if step.outcome is None or step.ended is None:
+        return
+    if step.settles and not (step.verdict and step.verdict.blocks):
         tables.watermarks += _moves(tables, step, step.ended)
 
 

@@ -6,21 +6,20 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.core.check_results import Checked
 from penstock.core.errors import PlanOutdatedError
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.state.lease import Request, grant, lease_lost, step_ended
+from penstock.state.memory_check_journal import MemoryCheckJournal
 from penstock.state.memory_end import end
-from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
-from penstock.state.parts import Parts, executed_by
+from penstock.state.memory_tables import MemoryStep, MemoryTables
+from penstock.state.partition_rules import RESHAPES
+from penstock.state.parts import executed_by
 
 
-class MemoryJournal:
+class MemoryJournal(MemoryCheckJournal):
     """Writes runs, steps and what they leave."""
-
-    def __init__(self, transactions: MemoryTransactions, parts: Parts) -> None:
-        self._transactions = transactions
-        self._parts = parts
 
     def start_run(self, run: Run) -> None:
         """Write the run as RUNNING."""
@@ -70,17 +69,22 @@ class MemoryJournal:
         """Write success: step, partitions, watermarks, history, lease."""
         with self._transactions.write() as tables:
             found = tables.step(step)
-            if found.status is Status.SUCCESS:
+            if found.outcome is not None:
                 return
             if recovered and found.status is not Status.RUNNING:
                 raise step_ended(step, found.status)
             if not recovered and not (found.status is Status.RUNNING and tables.owns(found)):
                 raise lease_lost(step, found.target)
             ended = self._ended(tables, found, recovered=recovered)
-            duration = outcome.duration_ms
-            end(
-                tables, replace(ended, status=Status.SUCCESS, outcome=outcome, duration_ms=duration)
+            failure = found.verdict.failure if found.verdict else None
+            done = replace(
+                ended,
+                status=Status.FAILED if failure else Status.SUCCESS,
+                outcome=outcome,
+                failure=failure,
+                duration_ms=outcome.duration_ms,
             )
+            end(tables, done)
             tables.release_after(found)
             self._parts.fault("during-finish")
 
@@ -94,14 +98,19 @@ class MemoryJournal:
             end(tables, replace(ended, status=Status.FAILED, failure=failure))
             tables.release_after(found)
 
-    def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
+    def reject(
+        self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
+    ) -> None:
         """Write a step that failed before it began, without a lease."""
         with self._transactions.write() as tables:
             given = replace(intent, step_seq=tables.next_step_seq())
             step = MemoryStep(given, self._parts.clock.now(), executed_by(holder))
             tables.steps[intent.step] = step
+            if checked is not None:
+                step = replace(step, verdict=self._record(tables, step, checked))
             ended = self._ended(tables, step, recovered=False)
-            end(tables, replace(ended, status=Status.FAILED, failure=failure))
+            status = Status.FAILED if checked is None else Status.SKIPPED
+            end(tables, replace(ended, status=status, failure=failure))
 
     def running(self) -> tuple[StepRecord, ...]:
         """Give the steps that are written as RUNNING, in the order they began."""
@@ -133,7 +142,15 @@ class MemoryJournal:
     def _ended(self, tables: MemoryTables, step: MemoryStep, *, recovered: bool) -> MemoryStep:
         now = self._parts.clock.now()
         others = tables.of_model(step.intent.model)
-        last = max((o.intent.step_seq for o in others if o.ended is not None), default=0)
+        last = max(
+            (
+                other.intent.step_seq
+                for other in others
+                if other.ended is not None
+                and not (other.intent.run == step.intent.run and other.intent.kind in RESHAPES)
+            ),
+            default=0,
+        )
         return replace(
             step,
             ended=now,

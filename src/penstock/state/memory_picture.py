@@ -6,13 +6,15 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from penstock.core.check_results import Flag
 from penstock.core.model import Fingerprint
 from penstock.core.partition import Grid
 from penstock.core.ranges import Ranges, numbers, of_numbers, union
 from penstock.core.records import Execution, ModelRecord, Status
-from penstock.core.step import Outcome, StepKind
+from penstock.core.step import Intent, Outcome, StepFailure, StepKind
+from penstock.state.check_rules import undoes_failure
 from penstock.state.memory_tables import MemoryStep
-from penstock.state.partition_rules import BUILDS, Written, settled_at
+from penstock.state.partition_rules import BUILDS, Written
 from penstock.state.parts import RECOVER
 
 REMAKES = (StepKind.CREATE, StepKind.REWRITE)
@@ -46,7 +48,8 @@ class Past:
 class Picture:
     """Records, history, and what was rolled back: by a step's number that of the rollback.
 
-    `whole` is the record of a model of one partition, `rows` are those of the others.
+    `whole` is the record of a model of one partition, `rows` are those of the others. `flags` are
+    open, `flagged` those that ever were, `pending` the partitions of steps that are to be checked.
     """
 
     grid: Grid = Grid()
@@ -55,6 +58,9 @@ class Picture:
     past: list[Past] = field(default_factory=list)
     steps: list[MemoryStep] = field(default_factory=list)
     undone: dict[int, int] = field(default_factory=dict)
+    flags: dict[tuple[int, int], Flag] = field(default_factory=dict)
+    flagged: set[tuple[int, int]] = field(default_factory=set)
+    pending: dict[int, Ranges] = field(default_factory=dict)
 
     @property
     def has_rows(self) -> bool:
@@ -80,6 +86,7 @@ class Picture:
         written: Written,
         partition: str,
         mark: Fingerprint | None = None,
+        failure: StepFailure | None = None,
     ) -> None:
         """Append to the history; `mark` stands for another fingerprint than the step's."""
         if step.ended is None:
@@ -94,10 +101,10 @@ class Picture:
             duration_ms=step.duration_ms,
             rows_written=written[0],
             bytes_written=written[1],
-            status=step.status,
+            status=Status.FAILED if failure else Status.SUCCESS,
             triggered_by=RECOVER if step.recovered else step.intent.triggered_by,
             executed_by=step.executed_by,
-            failure=step.failure,
+            failure=failure,
         )
         self.past.append(Past(step, number, execution))
 
@@ -140,14 +147,20 @@ class Picture:
             elif first <= number < seq and by < seq:
                 self.undone[number] = seq
 
+    def succeeded(self, past: Past) -> bool:
+        """Whether it is a success that no check and no rollback took back later."""
+        number = past.execution.step_seq
+        if past.execution.status is not Status.SUCCESS or number in self.undone:
+            return False
+        return (number, past.ord) not in self.flagged
+
     def restored(self, step: MemoryStep) -> dict[int, Past]:
         """Give each partition's last success before `restores`."""
         found = [
             past
             for past in self.past
             if past.execution.step_seq < step.intent.restores
-            and past.step.outcome is not None
-            and past.execution.step_seq not in self.undone
+            and self.succeeded(past)
             and past.step.intent.kind in BUILDS
             and past.step.intent.grid == step.intent.grid
         ]
@@ -172,16 +185,21 @@ class Picture:
         return union(of_numbers(found), step.intent.ords)
 
 
-def row_again(past: Past, seq: int, outcome: Outcome) -> PartitionRow:
+def status_after(intent: Intent) -> Status:
+    """Give the status of what a rollback brings back."""
+    return Status.FAILED if undoes_failure(intent) else Status.SUCCESS
+
+
+def row_again(past: Past, step: MemoryStep, outcome: Outcome) -> PartitionRow:
     """Give the record that a rollback leaves of a success before it."""
     execution = past.execution
     return PartitionRow(
-        status=Status.SUCCESS,
-        last_step_seq=seq,
+        status=status_after(step.intent),
+        last_step_seq=step.intent.step_seq,
         mark=execution.fingerprint,
         step_seq=execution.step_seq,
         commit_version=outcome.version,
-        settled_version=settled_at(outcome),
+        settled_version=outcome.stands_at,
         executed_at=execution.executed_at,
         duration_ms=execution.duration_ms,
         written=(execution.rows_written, execution.bytes_written),
@@ -191,3 +209,13 @@ def row_again(past: Past, seq: int, outcome: Outcome) -> PartitionRow:
 def keys_of(step: MemoryStep, ords: Ranges) -> dict[int, str]:
     """Give the keys of partitions by their numbers."""
     return {number: step.intent.grid.key(number) for number in numbers(ords)}
+
+
+def blocks(step: MemoryStep) -> bool:
+    """Whether the partitions that failed a gate were not written."""
+    return step.verdict is not None and step.verdict.blocks
+
+
+def unwritten(step: MemoryStep) -> Written:
+    """Give rows and bytes that the history tells of a step without a commit."""
+    return (None, None) if step.status is Status.SKIPPED else (0, 0)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from penstock.core.records import Execution, ModelRecord, Status, StepRecord, WatermarkChange
+from penstock.state.memory_check_records import MemoryCheckRecords, step_record
 from penstock.state.memory_notes import MemoryNotes
 from penstock.state.memory_partition_records import MemoryPartitionRecords
 from penstock.state.memory_picture import Picture
 from penstock.state.memory_replay import pictures
 from penstock.state.memory_sums import model_records
-from penstock.state.memory_tables import MemoryStep, MemoryTransactions
+from penstock.state.memory_tables import MemoryTransactions
 
 
-class MemoryRecords(MemoryPartitionRecords, MemoryNotes):
+class MemoryRecords(MemoryPartitionRecords, MemoryNotes, MemoryCheckRecords):
     """Reads what is remembered, and sets watermarks by hand."""
 
     def __init__(self, transactions: MemoryTransactions) -> None:
@@ -45,7 +45,7 @@ class MemoryRecords(MemoryPartitionRecords, MemoryNotes):
         """Give every step of a model that ended, oldest first; without what each partition got."""
         with self._transactions.read() as tables:
             steps = tables.of_model(model)
-        return tuple(_record(step) for step in steps if step.ended is not None)
+        return tuple(step_record(step) for step in steps if step.ended is not None)
 
     def last_results(self) -> Mapping[str, Status]:
         """Give what became of each model in the last run that had steps."""
@@ -63,19 +63,3 @@ class MemoryRecords(MemoryPartitionRecords, MemoryNotes):
         """Append a change that a person made; the value may go down."""
         with self._transactions.write() as tables:
             tables.watermarks.append(change)
-
-
-def _record(step: MemoryStep) -> StepRecord:
-    outcome = step.outcome
-    if outcome is not None:
-        metrics = dict(sorted(outcome.metrics.items()))
-        outcome = replace(outcome, partitions=(), metrics=metrics)
-    return StepRecord(
-        intent=step.intent,
-        status=step.status,
-        started=step.started,
-        lease_token=step.lease_token,
-        ended=step.ended,
-        outcome=outcome,
-        failure=step.failure,
-    )

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.core.ranges import difference, holds
 from penstock.core.records import ModelRecord, Status
-from penstock.core.step import Outcome, StepKind
-from penstock.state.memory_picture import PartitionRow, Picture, keys_of, row_again
-from penstock.state.memory_tables import MemoryStep, MemoryTables
+from penstock.core.step import Outcome, StepFailure, StepKind
+from penstock.state import memory_flags
+from penstock.state.check_rules import fails, undoes_failure
+from penstock.state.memory_picture import (
+    PartitionRow,
+    Picture,
+    blocks,
+    keys_of,
+    row_again,
+    status_after,
+    unwritten,
+)
+from penstock.state.memory_tables import MemoryEvent, MemoryStep, MemoryTables
 from penstock.state.partition_rules import (
     RowsByPartition,
     is_whole,
     leaves_history,
-    settled_at,
     takes_grid,
 )
 
@@ -21,11 +31,24 @@ def pictures(tables: MemoryTables) -> dict[str, Picture]:
     """Give what is on record of every model that ended a step."""
     found: dict[str, Picture] = {}
     ended = [step for step in tables.steps.values() if step.ended is not None]
+    events = list(reversed(tables.events))
     for step in sorted(ended, key=lambda step: step.ended_as):
+        while events and events[-1].after <= step.ended_as:
+            _happen(found, tables, events.pop())
         picture = found.setdefault(step.intent.model, Picture())
         _replay(picture, step, tables)
         picture.steps.append(step)
+    while events:
+        _happen(found, tables, events.pop())
     return found
+
+
+def _happen(found: dict[str, Picture], tables: MemoryTables, event: MemoryEvent) -> None:
+    if event.settles:
+        step = tables.steps[event.settles]
+        memory_flags.settle(found[step.intent.model], step, event)
+    for picture in found.values():
+        memory_flags.close(picture, event)
 
 
 def _replay(picture: Picture, step: MemoryStep, tables: MemoryTables) -> None:
@@ -38,6 +61,8 @@ def _replay(picture: Picture, step: MemoryStep, tables: MemoryTables) -> None:
         _fail_partitions(picture, step, is_ours=is_ours)
     else:
         _end_partitions(picture, step, step.outcome, is_ours=is_ours)
+    if step.outcome is not None:
+        memory_flags.change(picture, step, is_ours=is_ours)
 
 
 def _take_grid(picture: Picture, step: MemoryStep) -> bool:
@@ -52,28 +77,31 @@ def _take_grid(picture: Picture, step: MemoryStep) -> bool:
         last = max(picture.whole.last_step_seq, step.intent.step_seq)
         picture.whole = replace(picture.whole, last_step_seq=last)
         if settles and not succeeded:
-            picture.whole = replace(picture.whole, status=step.status, failure=step.failure)
+            picture.whole = replace(picture.whole, status=Status.FAILED)
     return False
 
 
 def _end_whole(picture: Picture, step: MemoryStep, *, is_ours: bool) -> None:
-    outcome = step.outcome
+    outcome, failure = step.outcome, _failure_of(step, 0)
     if leaves_history(step.intent, succeeded=outcome is not None):
-        rows = (outcome.rows.written, outcome.bytes_written) if outcome else (0, 0)
+        rows = unwritten(step)
+        if outcome is not None and not (failure and blocks(step)):
+            rows = (outcome.rows.written, outcome.bytes_written)
         mark = None
         if outcome is not None and step.intent.kind is StepKind.ROLLBACK:
             back = picture.restored(step).get(0)
             mark = back.execution.fingerprint if back else None
-        picture.tell(step, 0, rows, ",".join(step.intent.partitions), mark)
+        picture.tell(step, 0, rows, ",".join(step.intent.partitions), mark, failure)
     if not is_ours:
         return
     number = step.intent.step_seq
-    before = picture.whole or ModelRecord(step.intent.model, step.status, 0)
+    status = Status.FAILED if outcome is None else Status.SUCCESS
+    before = picture.whole or ModelRecord(step.intent.model, status, 0)
     after = replace(before, last_step_seq=max(before.last_step_seq, number))
     if step.settles and outcome is not None:
         after = _succeed(picture, after, step, outcome)
     elif step.settles:
-        after = replace(after, status=step.status, failure=step.failure)
+        after = replace(after, status=status)
     picture.whole = after
 
 
@@ -90,12 +118,15 @@ def _succeed(
         case StepKind.REWRITE:
             if before.settled_version is None:
                 return before
-            settled = settled_at(outcome)
+            settled = outcome.stands_at
             return replace(before, commit_version=version, settled_version=settled)
         case StepKind.ROLLBACK:
             return _whole_again(picture, before, step, outcome)
         case StepKind.BUILD | StepKind.SEED:
-            return _built(before, step, outcome, version)
+            if _failure_of(step, 0) and blocks(step):
+                return replace(before, status=Status.FAILED)
+            built = _built(before, step, outcome, version)
+            return replace(built, status=Status.FAILED) if _failure_of(step, 0) else built
 
 
 def _built(
@@ -103,7 +134,7 @@ def _built(
 ) -> ModelRecord:
     return replace(
         before,
-        status=step.status,
+        status=Status.SUCCESS,
         step=step.intent.step,
         step_seq=step.intent.step_seq,
         fingerprint=step.intent.fingerprint,
@@ -115,7 +146,6 @@ def _built(
         duration_ms=step.duration_ms,
         rows_written=outcome.rows.written,
         bytes_written=outcome.bytes_written,
-        failure=None,
     )
 
 
@@ -124,10 +154,10 @@ def _whole_again(
 ) -> ModelRecord:
     past = picture.restored(step).get(0)
     if past is None or past.step.outcome is None:
-        return ModelRecord(before.model, Status.SUCCESS, before.last_step_seq)
+        return ModelRecord(before.model, status_after(step.intent), before.last_step_seq)
     version = outcome.version if outcome.version is not None else before.commit_version
     again = _built(before, past.step, past.step.outcome, version)
-    return replace(again, settled_version=settled_at(outcome))
+    return replace(again, status=status_after(step.intent), settled_version=outcome.stands_at)
 
 
 def _fail_partitions(picture: Picture, step: MemoryStep, *, is_ours: bool) -> None:
@@ -135,10 +165,10 @@ def _fail_partitions(picture: Picture, step: MemoryStep, *, is_ours: bool) -> No
         return
     number = step.intent.step_seq
     for each, key in keys_of(step, step.intent.ords).items():
-        picture.tell(step, each, (0, 0), key)
+        picture.tell(step, each, unwritten(step), key, failure=step.failure)
         if is_ours:
-            before = picture.rows.get(each, PartitionRow(step.status, number))
-            picture.put(each, step, replace(before, status=step.status))
+            before = picture.rows.get(each, PartitionRow(Status.FAILED, number))
+            picture.put(each, step, replace(before, status=Status.FAILED))
 
 
 def _end_partitions(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
@@ -153,23 +183,31 @@ def _end_partitions(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_
     elif is_ours and kind is StepKind.REWRITE:
         for each, row in list(picture.rows.items()):
             if row.settled_version is not None:
-                settled = settled_at(outcome)
+                settled = outcome.stands_at
                 after = replace(row, commit_version=outcome.version, settled_version=settled)
                 picture.put(each, step, after)
 
 
 def _build(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
     ords = step.intent.ords
-    written = RowsByPartition(outcome, ords)
+    held = fails(step.intent, step.verdict) if blocks(step) else ()
+    written = RowsByPartition(outcome, difference(ords, held))
     for each, key in keys_of(step, ords).items():
-        picture.tell(step, each, written.of(each), key)
+        failure = _failure_of(step, each)
+        if holds(held, each):
+            picture.tell(step, each, (0, 0), key, failure=failure)
+            if is_ours:
+                before = picture.rows.get(each, PartitionRow(Status.FAILED, 0))
+                picture.put(each, step, replace(before, status=Status.FAILED))
+            continue
+        picture.tell(step, each, written.of(each), key, failure=failure)
         row = PartitionRow(
-            status=step.status,
+            status=Status.FAILED if failure else Status.SUCCESS,
             last_step_seq=step.intent.step_seq,
             mark=step.intent.fingerprint,
             step_seq=step.intent.step_seq,
             commit_version=outcome.version,
-            settled_version=settled_at(outcome),
+            settled_version=outcome.stands_at,
             executed_at=step.ended,
             duration_ms=step.duration_ms,
             written=written.of(each),
@@ -187,6 +225,16 @@ def _roll_back(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours:
             step, each, written.of(each), key, past.execution.fingerprint if past else None
         )
         if is_ours and past is not None:
-            picture.put(each, step, row_again(past, step.intent.step_seq, outcome))
+            picture.put(each, step, row_again(past, step, outcome))
         elif is_ours and picture.is_open(each, step):
             picture.rows.pop(each, None)
+            if undoes_failure(step.intent):
+                picture.put(each, step, PartitionRow(Status.FAILED, step.intent.step_seq))
+
+
+def _failure_of(step: MemoryStep, number: int) -> StepFailure | None:
+    """Give why a step did not succeed for one of its partitions."""
+    if step.outcome is None:
+        return step.failure
+    failing = fails(step.intent, step.verdict)
+    return step.verdict.failure if step.verdict and holds(failing, number) else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.records import ModelRecord, Status
+from penstock.core.step import StepFailure
 from penstock.core.window import Watermark
 from penstock.state.high_time import high_time_after
 from penstock.state.memory_picture import Picture
@@ -21,6 +22,8 @@ def model_records(tables: MemoryTables) -> dict[str, ModelRecord]:
     records = {}
     for name, picture in sorted(pictures(tables).items()):
         record = picture.whole or _sum(name, picture, table_ids)
+        if picture.whole and record.status is Status.FAILED:
+            record = replace(record, failure=_newest_failure(tables, name))
         records[name] = _marked(tables, record, high)
     return records
 
@@ -57,11 +60,17 @@ def _sum(name: str, picture: Picture, table_ids: Mapping[str, str]) -> ModelReco
     )
 
 
+def _newest_failure(tables: MemoryTables, model: str) -> StepFailure | None:
+    """Give why the newest step failed that did."""
+    failed = (Status.FAILED, Status.SKIPPED)
+    return [step.failure for step in tables.of_model(model) if step.status in failed][-1]
+
+
 def _newest_build(picture: Picture) -> MemoryStep | None:
     counts = [
         step
         for step in picture.steps
-        if step.status is Status.SUCCESS
+        if step.outcome is not None
         and step.intent.kind in BUILDS
         and step.intent.step_seq not in picture.undone
         and step.intent.grid == picture.grid

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from penstock.core.check_results import CheckRecord, Quarantine
 from penstock.core.facts import Seen, Touched
 from penstock.core.records import Lease, Run, Status, WatermarkChange
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.core.typed import TypedValue, read_typed
 from penstock.state.lease import unknown_step
+from penstock.state.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class MemoryStep:
     """A step; `ended_as` counts the steps that ended before it.
 
     `settles` is False for a step that is older than what the records already said; with `by_time`
-    that is told by the time and not by the number.
+    that is told by the time and not by the number. `verdict` was recorded before the step ended,
+    `settled` after.
     """
 
     intent: Intent
@@ -36,6 +39,8 @@ class MemoryStep:
     by_time: bool = False
     outcome: Outcome | None = None
     failure: StepFailure | None = None
+    verdict: Verdict | None = None
+    settled: Verdict | None = None
 
     @property
     def target(self) -> str:
@@ -43,9 +48,35 @@ class MemoryStep:
         return str(self.intent.table)
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryEvent:
+    """What changed records without a step that ended; `after` counts those that had ended.
+
+    `settles` is the id of a step, `closes` are flags: the number of a step and of a partition.
+    """
+
+    after: int
+    at: dt.datetime
+    settles: str = ""
+    closes: tuple[tuple[int, int], ...] = ()
+    why: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuarantine:
+    """Rows that were kept, and when they were dropped."""
+
+    kept: Quarantine
+    dropped: dt.datetime | None = None
+
+
 @dataclass(slots=True)
 class MemoryTables:
-    """Steps by id, leases by target; a free target has a token and no lease."""
+    """Steps by id, leases by target; a free target has a token and no lease.
+
+    `results` are records of checks as they were recorded together, oldest first.
+    """
 
     store_id: str
     runs: dict[str, Run] = field(default_factory=dict)
@@ -56,6 +87,9 @@ class MemoryTables:
     tokens: dict[str, int] = field(default_factory=dict)
     seen: dict[str, Seen] = field(default_factory=dict)
     commits: dict[str, dict[int, Touched]] = field(default_factory=dict)
+    results: list[tuple[CheckRecord, ...]] = field(default_factory=list)
+    quarantines: dict[str, MemoryQuarantine] = field(default_factory=dict)
+    events: list[MemoryEvent] = field(default_factory=list)
 
     def copy(self) -> MemoryTables:
         """Give tables that change alone; the values in them never change."""
@@ -69,7 +103,19 @@ class MemoryTables:
             dict(self.tokens),
             dict(self.seen),
             dict(self.commits),
+            list(self.results),
+            dict(self.quarantines),
+            list(self.events),
         )
+
+    @property
+    def ended(self) -> int:
+        """How many steps have ended."""
+        return sum(1 for step in self.steps.values() if step.ended is not None)
+
+    def remember(self, records: tuple[CheckRecord, ...]) -> None:
+        """Append what checks said together."""
+        self.results += [records] if records else []
 
     def step(self, step: str) -> MemoryStep:
         """Give a step; `unknown-step` if it never began."""

@@ -13,6 +13,10 @@ from penstock.core.step import Intent, Outcome, StepKind
 BUILDS = (StepKind.BUILD, StepKind.SEED)
 """The kinds of steps that make rows from inputs."""
 
+RESHAPES = (StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE)
+"""The kinds that make a table ready. Where rows were held back they come inside of a build: begun
+after it and ended before it, they make it no older."""
+
 Written = tuple[int | None, int | None]
 """Rows and bytes of one partition; None where nobody knows."""
 
@@ -40,11 +44,6 @@ def takes_grid(intent: Intent, *, succeeded: bool, settles: bool, has_rows: bool
     """
     rebuilds = succeeded and intent.kind is not StepKind.ALTER
     return settles and (rebuilds or not has_rows)
-
-
-def settled_at(outcome: Outcome) -> int | None:
-    """Give the version up to which commits on the step's partitions are the step's doing."""
-    return outcome.settled_version if outcome.version is None else outcome.version
 
 
 class RowsByPartition:

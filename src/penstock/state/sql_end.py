@@ -10,11 +10,11 @@ from penstock.core.partition import write_grid
 from penstock.core.records import Status
 from penstock.core.step import Outcome, StepFailure, StepKind
 from penstock.core.typed import TypedValue, read_typed
-from penstock.state import sql_partitions, sql_rollback, sql_whole
+from penstock.state import sql_flags, sql_partitions, sql_rollback, sql_whole
 from penstock.state.high_time import high_time_after
 from penstock.state.partition_rules import is_whole, takes_grid
 from penstock.state.sql_ending import End, Ending
-from penstock.state.sql_rows import fingerprint_id, insert_watermark, model_id
+from penstock.state.sql_rows import failure_cells, fingerprint_id, insert_watermark, model_id
 from penstock.state.tables import models, partition_state, steps, target_state, watermarks
 from penstock.state.watermarks import moves
 
@@ -25,17 +25,19 @@ def write_success(connection: Connection, end: End, outcome: Outcome) -> None:
     """Write the step, its partitions, its target, its watermarks and its history.
 
     A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
+    If a gate failed the step is FAILED, and so are the partitions that failed it.
     """
-    ending = _ending(connection, end)
+    ending, failure = _ending(connection, end), end.failure
     connection.execute(
         update(steps)
         .where(steps.c.step_seq == ending.seq)
         .values(
-            status=str(Status.SUCCESS),
+            status=str(Status.FAILED if failure else Status.SUCCESS),
             recovered=end.recovered,
             ended=end.at,
             duration_ms=end.duration_ms,
             **_outcome_cells(outcome),
+            **(failure_cells(failure) if failure else {}),
         )
     )
     _see_target(ending, outcome)
@@ -44,7 +46,8 @@ def write_success(connection: Connection, end: End, outcome: Outcome) -> None:
     if end.intent.kind is StepKind.ROLLBACK:
         sql_rollback.undo(ending)
     part.write_success(ending, outcome, is_ours=is_ours)
-    if end.settles:
+    sql_flags.change(ending, is_ours=is_ours)
+    if end.settles and not end.blocked:
         _move_watermarks(ending)
 
 
@@ -55,14 +58,11 @@ def write_failure(connection: Connection, end: End, failure: StepFailure) -> Non
         update(steps)
         .where(steps.c.step_seq == ending.seq)
         .values(
-            status=str(Status.FAILED),
+            status=str(Status.SKIPPED if end.skipped else Status.FAILED),
             recovered=end.recovered,
             ended=end.at,
             duration_ms=end.duration_ms,
-            error_code=failure.code,
-            error_message=failure.message,
-            error_where=failure.where,
-            error_hint=failure.hint,
+            **failure_cells(failure),
         )
     )
     is_ours = _take_grid(ending, succeeded=False)

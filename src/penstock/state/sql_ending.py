@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, insert
 
+from penstock.core.ranges import Ranges
 from penstock.core.records import Status
 from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.state.check_rules import fails
+from penstock.state.partition_rules import Written
 from penstock.state.parts import RECOVER
 from penstock.state.tables import execution_history, partition_state
+from penstock.state.verdict import Verdict
 
 Cells = dict[str, object]
 
@@ -22,6 +26,8 @@ class End:
 
     `settles` is False for a step that is older than what the records already say. With `by_time`,
     for steps that the logs tell of, what is older is told by the time and not by the number.
+    `skipped` is set for a step that never began because of a check, `undone` for one that a
+    rollback took back before it ended.
     """
 
     intent: Intent
@@ -32,6 +38,19 @@ class End:
     recovered: bool = False
     settles: bool = True
     by_time: bool = False
+    verdict: Verdict | None = None
+    skipped: bool = False
+    undone: bool = False
+
+    @property
+    def failure(self) -> StepFailure | None:
+        """Why its checks make a step fail that has made its commit."""
+        return self.verdict.failure if self.verdict else None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the partitions that failed were not written."""
+        return self.verdict is not None and self.verdict.blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,16 @@ class Ending:
     def seq(self) -> int:
         """The step's number."""
         return self.end.intent.step_seq
+
+    @property
+    def failing(self) -> Ranges:
+        """The partitions that failed a gate after the step's commit."""
+        return fails(self.intent, self.end.verdict)
+
+    @property
+    def unwritten(self) -> Written:
+        """Rows and bytes that the history tells of a step without a commit."""
+        return (None, None) if self.end.skipped else (0, 0)
 
     def is_open(self) -> ColumnElement[bool]:
         """Say of which records of partitions the step is not older."""

@@ -6,18 +6,22 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sqlalchemy import Connection, Row, exists, select, update
+from sqlalchemy import Connection, Row, and_, exists, select, update
 
+from penstock.core.check_results import Checked
 from penstock.core.errors import PlanOutdatedError
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.core.token import read_intent
 from penstock.state import sql_lease
-from penstock.state.lease import Request, lease_lost, step_ended, unknown_step
+from penstock.state.lease import Request, lease_lost, step_ended
+from penstock.state.partition_rules import RESHAPES
 from penstock.state.parts import Parts, executed_by
+from penstock.state.sql_check_journal import SqlCheckJournal
 from penstock.state.sql_database import Database
 from penstock.state.sql_end import End, write_failure, write_success
 from penstock.state.sql_rows import (
+    find_step,
     insert_run,
     insert_step,
     keep_text,
@@ -27,16 +31,16 @@ from penstock.state.sql_rows import (
     taken_lease,
 )
 from penstock.state.tables import leases, project, runs, steps
+from penstock.state.verdict import read_verdict
 
 StepRow = Row[tuple[object, ...]]
 
 
-class SqlJournal:
+class SqlJournal(SqlCheckJournal):
     """Writes runs, steps and what they leave; `keep_copy` is called after a run that had steps."""
 
     def __init__(self, database: Database, parts: Parts, keep_copy: Callable[[], None]) -> None:
-        self._database = database
-        self._parts = parts
+        super().__init__(database, parts)
         self._keep_copy = keep_copy
 
     def start_run(self, run: Run) -> None:
@@ -84,7 +88,7 @@ class SqlJournal:
         A lease that expired and that nobody took still is the run's.
         """
         with self._database.read() as connection:
-            row = _find(connection, step)
+            row = find_step(connection, step)
             return sql_lease.owns(connection, row.target, row.run, row.lease_token)
 
     def renew(self, run: str) -> None:
@@ -100,13 +104,14 @@ class SqlJournal:
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
         """Write success: step, partitions, watermarks, history, lease.
 
-        A step that succeeded already stays as it is. Raises `LeaseLostError` when the lease is
+        A failure that `record_checks` wrote makes the step FAILED, with its data on record. A step
+        that was finished already stays as it is. Raises `LeaseLostError` when the lease is
         not the step's; `recovered` does not ask for the lease and raises `step-ended` for a
         step that failed.
         """
         with self._database.write() as connection:
-            row = _find(connection, step)
-            if row.status == Status.SUCCESS:
+            row = find_step(connection, step)
+            if row.table_id is not None:
                 return
             if recovered and row.status != Status.RUNNING:
                 raise step_ended(step, row.status)
@@ -124,21 +129,29 @@ class SqlJournal:
         A step that ended already stays as it ended.
         """
         with self._database.write() as connection:
-            row = _find(connection, step)
+            row = find_step(connection, step)
             if row.status != Status.RUNNING:
                 return
             end = self._end(connection, row, recovered=recovered)
             write_failure(connection, end, failure)
             sql_lease.release_after(connection, row.target, row.run, row.lease_token)
 
-    def reject(self, intent: Intent, failure: StepFailure, holder: Holder) -> None:
-        """Write a step that failed before it began, without a lease."""
+    def reject(
+        self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
+    ) -> None:
+        """Write a step that failed before it began, without a lease.
+
+        With `checked` it is SKIPPED, because a gate before it failed; its partitions are FAILED.
+        """
         with self._database.write() as connection:
             now = self._parts.clock.now()
             given = replace(intent, step_seq=next_number(connection, steps.c.step_seq))
             insert_step(connection, StepRecord(given, Status.RUNNING, now), executed_by(holder))
-            end = self._end(connection, _find(connection, intent.step), recovered=False)
-            write_failure(connection, end, failure)
+            row = find_step(connection, intent.step)
+            if checked is not None:
+                self._record(connection, row, checked)
+            end = self._end(connection, row, recovered=False)
+            write_failure(connection, replace(end, skipped=checked is not None), failure)
 
     def running(self) -> tuple[StepRecord, ...]:
         """Give the steps that are written as RUNNING, in the order they began."""
@@ -169,6 +182,7 @@ class SqlJournal:
         last = connection.scalar(
             select(steps.c.step_seq)
             .where(steps.c.model_id == row.model_id, steps.c.status != str(Status.RUNNING))
+            .where(~and_(steps.c.run == row.run, steps.c.kind.in_([str(k) for k in RESHAPES])))
             .order_by(steps.c.step_seq.desc())
             .limit(1)
         )
@@ -180,14 +194,9 @@ class SqlJournal:
             new_id=self._parts.clock.new_id,
             recovered=recovered,
             settles=last is None or last <= intent.step_seq,
+            verdict=read_verdict(row.checked) if row.checked else None,
+            undone=row.undone_by is not None,
         )
-
-
-def _find(connection: Connection, step: str) -> StepRow:
-    row = connection.execute(select(steps).where(steps.c.id == step)).first()
-    if row is None:
-        raise unknown_step(step)
-    return row
 
 
 def _owned(connection: Connection, row: StepRow) -> bool:

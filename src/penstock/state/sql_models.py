@@ -38,6 +38,7 @@ from penstock.state.tables import (
 
 Found = Row[tuple[object, ...]]
 FAILURE_COLUMNS = ("error_code", "error_message", "error_where", "error_hint")
+FAILURES = (str(Status.FAILED), str(Status.SKIPPED))
 WHOLE = models.c.grid == "*"
 _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
@@ -64,7 +65,7 @@ def _whole() -> Select[Any]:
     latest = steps.alias("latest")  # names the table that the model writes now
     newest = (  # not always the last step: a change of properties may come after it
         select(func.max(tried.c.step_seq))
-        .where(tried.c.model_id == state.model_id, tried.c.status == str(Status.FAILED))
+        .where(tried.c.model_id == state.model_id, tried.c.status.in_(FAILURES))
         .correlate(partition_state)
         .scalar_subquery()
     )
@@ -97,7 +98,7 @@ def heads() -> Select[Any]:
     last, done = steps.alias("last"), steps.alias("done")
     tried, built = steps.alias("tried"), steps.alias("built")
     counts = and_(
-        built.c.status == str(Status.SUCCESS),
+        built.c.table_id.is_not(None),  # a step that failed by its checks made a commit too
         built.c.kind.in_([str(kind) for kind in BUILDS]),
         built.c.undone_by.is_(None),
         built.c.grid == models.c.grid,
@@ -202,7 +203,7 @@ def _record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, ...]) -
 
 def _sum(row: Found, versions: Found | None, marks: tuple[Watermark, ...]) -> ModelRecord:
     built = read_intent(row.intent) if row.intent else None
-    failed = row.status == Status.FAILED
+    failed = row.status in FAILURES
     return ModelRecord(
         model=row.name,
         status=Status(row.status),

@@ -7,10 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, case, delete, func, true, update
 
-from penstock.core.ranges import Ranges, numbers
+from penstock.core.ranges import Ranges, difference, holds, numbers
 from penstock.core.records import Status
 from penstock.core.step import Outcome, StepFailure, StepKind
-from penstock.state.partition_rules import RowsByPartition, leaves_history, settled_at
+from penstock.state.check_rules import undoes_failure
+from penstock.state.partition_rules import RowsByPartition, leaves_history
 from penstock.state.sql_database import upsert
 from penstock.state.sql_ending import Cells, Ending, Told, append_history
 from penstock.state.sql_rollback import number_in, restored, written_since
@@ -46,32 +47,45 @@ def write_failure(ending: Ending, failure: StepFailure, *, is_ours: bool) -> Non
         return
     ords = ending.intent.ords
     keys = _keys(ending, ords)
-    append_history(ending, [Told(each, keys[each], 0, 0) for each in keys], failure)
+    append_history(ending, [Told(each, keys[each], *ending.unwritten) for each in keys], failure)
     if is_ours:
         values: Cells = {"status": str(Status.FAILED)}
         _upsert(ending, [{**values, "ord": each, "partition": keys[each]} for each in keys])
 
 
 def _build(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
-    ords = ending.intent.ords
-    keys, written = _keys(ending, ords), RowsByPartition(outcome, ords)
-    told = [Told(each, keys[each], *written.of(each)) for each in keys]
-    append_history(ending, told, outcome)
+    failing, failure = ending.failing, ending.end.failure
+    built = difference(ending.intent.ords, failing) if ending.end.blocked else ending.intent.ords
+    keys, written = _keys(ending, ending.intent.ords), RowsByPartition(outcome, built)
+    told = [
+        Told(each, keys[each], *(written.of(each) if holds(built, each) else (0, 0)))
+        for each in keys
+    ]
+    good = [each for each in told if not holds(failing, each.ord)]
+    bad = [each for each in told if holds(failing, each.ord)]
+    append_history(ending, good, outcome)
+    append_history(ending, bad, failure or outcome)
+    if not is_ours:
+        return
+    failed: Cells = {"status": str(Status.FAILED)}
     same: Cells = {
         "status": str(Status.SUCCESS),
         "fingerprint_id": ending.mark,
         "step_seq": ending.seq,
         "commit_version": outcome.version,
-        "settled_version": settled_at(outcome),
+        "settled_version": outcome.stands_at,
         "executed_at": ending.end.at,
         "execution_time_ms": ending.end.duration_ms,
     }
-    if is_ours:
-        _upsert(ending, [{**same, **_cells(each)} for each in told])
+    _upsert(ending, [{**same, **_cells(each)} for each in good])
+    if ending.end.blocked:
+        _upsert(ending, [{**failed, "ord": e.ord, "partition": e.partition} for e in bad])
+    else:
+        _upsert(ending, [{**same, **_cells(each), **failed} for each in bad])
 
 
 def _rewrite(ending: Ending, outcome: Outcome) -> None:
-    values: Cells = {"settled_version": settled_at(outcome)}
+    values: Cells = {"settled_version": outcome.stands_at}
     if outcome.version is not None:
         values["commit_version"] = outcome.version
     _update(ending, values, STATE.settled_version.is_not(None))
@@ -85,14 +99,19 @@ def _roll_back(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
     append_history(ending, told, outcome)
     if not is_ours:
         return
+    failed = undoes_failure(ending.intent)
+    status: Cells = {"status": str(Status.FAILED if failed else Status.SUCCESS)}
     same: Cells = {
-        "status": str(Status.SUCCESS),
+        **status,
         "commit_version": outcome.version,
-        "settled_version": settled_at(outcome),
+        "settled_version": outcome.stands_at,
     }
     back = [{**same, **before[n], "ord": n, "partition": keys[n]} for n in keys if n in before]
     _upsert(ending, back)
-    _forget(ending, [each for each in keys if each not in before])
+    gone = [each for each in keys if each not in before]
+    _forget(ending, gone)
+    if failed:
+        _upsert(ending, [{**status, "ord": each, "partition": keys[each]} for each in gone])
 
 
 def _keys(ending: Ending, ords: Ranges) -> dict[int, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import Row, select
 
 from penstock.core.records import Execution, ModelRecord, Status, StepRecord, WatermarkChange
+from penstock.state.sql_check_records import SqlCheckRecords
 from penstock.state.sql_database import Database
 from penstock.state.sql_marks import MARK_COLUMNS, mark_of
 from penstock.state.sql_models import model_records
@@ -25,7 +26,7 @@ from penstock.state.tables import (
 Found = Row[tuple[object, ...]]
 
 
-class SqlRecords(SqlPartitionRecords, SqlNotes):
+class SqlRecords(SqlPartitionRecords, SqlNotes, SqlCheckRecords):
     """Reads what is remembered, and sets watermarks by hand."""
 
     def __init__(self, database: Database) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import exists, literal, or_, select, update
+from sqlalchemy import ColumnElement, exists, literal, or_, select, update
 
 from penstock.core.partition import write_grid
 from penstock.core.ranges import Ranges, of_numbers, union
@@ -11,7 +11,7 @@ from penstock.core.step import StepKind
 from penstock.core.typed import TypedValue
 from penstock.state.partition_rules import BUILDS
 from penstock.state.sql_ending import Cells, Ending
-from penstock.state.tables import execution_history, partition_state, steps, watermarks
+from penstock.state.tables import execution_history, flags, partition_state, steps, watermarks
 from penstock.state.watermarks import returns
 
 REMAKES = (StepKind.CREATE, StepKind.REWRITE)
@@ -50,7 +50,7 @@ def restored(ending: Ending) -> dict[int, Cells]:
         .where(
             history.model_id == ending.model,
             history.step_seq < ending.intent.restores,
-            history.status == str(Status.SUCCESS),
+            *counts_as_success(),
             steps.c.undone_by.is_(None),
             steps.c.kind.in_([str(kind) for kind in BUILDS]),
             steps.c.grid == write_grid(ending.intent.grid),
@@ -59,6 +59,13 @@ def restored(ending: Ending) -> dict[int, Cells]:
     )
     rows = ending.connection.execute(query)
     return {row.ord: {name: getattr(row, name) for name in RECORD} for row in rows}
+
+
+def counts_as_success() -> tuple[ColumnElement[bool], ...]:
+    """Say which rows of the history are of successes that no check took back later."""
+    history = execution_history.c
+    flagged = exists().where(flags.c.step_seq == history.step_seq, flags.c.ord == history.ord)
+    return history.status == str(Status.SUCCESS), ~flagged
 
 
 def number_in(cells: Cells, name: str) -> int | None:
@@ -78,7 +85,7 @@ def written_since(ending: Ending, *, is_ours: bool) -> Ranges:
         steps.c.model_id == ending.model,
         steps.c.step_seq >= ending.intent.restores,
         steps.c.step_seq < ending.seq,
-        steps.c.status == str(Status.SUCCESS),
+        steps.c.table_id.is_not(None),
     )
     remakes = steps.c.kind.in_([str(kind) for kind in REMAKES])
     remade = ending.connection.scalar(select(exists().where(*undone, remakes)))

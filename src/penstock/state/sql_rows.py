@@ -11,6 +11,7 @@ from penstock.core.partition import write_grid
 from penstock.core.records import Lease, Run, Status, StepRecord, WatermarkChange
 from penstock.core.step import Outcome, RowCounts, StepFailure
 from penstock.core.token import pin_parts, read_intent, write_intent
+from penstock.state.lease import unknown_step
 from penstock.state.sql_marks import find_mark, insert_mark
 from penstock.state.tables import (
     contents,
@@ -131,6 +132,14 @@ def insert_watermark(connection: Connection, change: WatermarkChange) -> None:
     )
 
 
+def find_step(connection: Connection, step: str) -> Row[tuple[object, ...]]:
+    """Give the row of a step; `unknown-step` if it never began."""
+    row = connection.execute(select(steps).where(steps.c.id == step)).first()
+    if row is None:
+        raise unknown_step(step)
+    return row
+
+
 def running_step(row: Row[tuple[object, ...]]) -> StepRecord:
     """Read a step that has not ended."""
     return StepRecord(
@@ -142,7 +151,7 @@ def running_step(row: Row[tuple[object, ...]]) -> StepRecord:
 
 
 def ended_step(row: Row[tuple[object, ...]]) -> StepRecord:
-    """Read a step that has ended."""
+    """Read a step that has ended; one that failed by its checks has an outcome too."""
     succeeded = row.status == Status.SUCCESS
     return StepRecord(
         intent=read_intent(row.intent),
@@ -150,7 +159,7 @@ def ended_step(row: Row[tuple[object, ...]]) -> StepRecord:
         started=row.started,
         lease_token=row.lease_token,
         ended=row.ended,
-        outcome=_outcome(row) if succeeded else None,
+        outcome=None if row.table_id is None else _outcome(row),
         failure=None if succeeded else failure_of(row),
     )
 
@@ -158,6 +167,16 @@ def ended_step(row: Row[tuple[object, ...]]) -> StepRecord:
 def failure_of(row: Row[tuple[object, ...]]) -> StepFailure:
     """Read why a step failed."""
     return StepFailure(row.error_code, row.error_message, row.error_where, row.error_hint)
+
+
+def failure_cells(failure: StepFailure) -> dict[str, object]:
+    """Give why a step failed as cells of its row."""
+    return {
+        "error_code": failure.code,
+        "error_message": failure.message,
+        "error_where": failure.where,
+        "error_hint": failure.hint,
+    }
 
 
 def _outcome(row: Row[tuple[object, ...]]) -> Outcome:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import insert, select, update
 
+from penstock.core.ranges import holds
 from penstock.core.records import Status
 from penstock.core.step import Outcome, StepFailure, StepKind
-from penstock.state.partition_rules import leaves_history, settled_at
+from penstock.state.check_rules import undoes_failure
+from penstock.state.partition_rules import leaves_history
 from penstock.state.sql_ending import Cells, Ending, Told, append_history
 from penstock.state.sql_rollback import number_in, restored
 from penstock.state.tables import partition_state
@@ -29,16 +31,18 @@ EMPTY: Cells = {
 def write_success(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
     """Write the history and, where the step is not older than the record, the record."""
     if leaves_history(ending.intent, succeeded=True):
-        rows, size = outcome.rows.written, outcome.bytes_written
+        blocked = ending.end.blocked and _fails(ending)
+        rows, size = (0, 0) if blocked else (outcome.rows.written, outcome.bytes_written)
         told = Told(ORD, _partition(ending), rows, size, mark=_restored_mark(ending))
-        append_history(ending, [told], outcome)
+        failure = ending.end.failure if _fails(ending) else None
+        append_history(ending, [told], failure or outcome)
     if is_ours:
         _upsert(ending, _after(ending, outcome) if ending.end.settles else {})
 
 
 def write_failure(ending: Ending, failure: StepFailure, *, is_ours: bool) -> None:
     """Write the history and that the last execution failed."""
-    append_history(ending, [Told(ORD, _partition(ending), 0, 0)], failure)
+    append_history(ending, [Told(ORD, _partition(ending), *ending.unwritten)], failure)
     if is_ours and ending.end.settles:
         _upsert(ending, {"status": str(Status.FAILED)})
 
@@ -68,8 +72,11 @@ def _after(ending: Ending, outcome: Outcome) -> Cells:
 
 
 def _built(ending: Ending, outcome: Outcome) -> Cells:
+    status: Cells = {"status": str(Status.FAILED if _fails(ending) else Status.SUCCESS)}
+    if ending.end.blocked and _fails(ending):
+        return status
     values: Cells = {
-        "status": str(Status.SUCCESS),
+        **status,
         "fingerprint_id": ending.mark,
         "step_seq": ending.seq,
         "settled_version": outcome.settled_version,
@@ -88,17 +95,19 @@ def _rewritten(ending: Ending, outcome: Outcome) -> Cells:
     )
     if ending.connection.scalar(holds) is None:
         return {}
-    return {"settled_version": settled_at(outcome), **_committed(outcome)}
+    return {"settled_version": outcome.stands_at, **_committed(outcome)}
 
 
 def _rolled_back(ending: Ending, outcome: Outcome) -> Cells:
     before = restored(ending).get(ORD)
+    failed = undoes_failure(ending.intent)
+    status: Cells = {"status": str(Status.FAILED if failed else Status.SUCCESS)}
     if before is None:
-        return dict(EMPTY)
+        return {**EMPTY, **status}
     return {
         **before,
-        "status": str(Status.SUCCESS),
-        "settled_version": settled_at(outcome),
+        **status,
+        "settled_version": outcome.stands_at,
         **_committed(outcome),
     }
 
@@ -107,6 +116,10 @@ def _restored_mark(ending: Ending) -> int | None:
     if ending.intent.kind is not StepKind.ROLLBACK:
         return None
     return number_in(restored(ending).get(ORD, {}), "fingerprint_id")
+
+
+def _fails(ending: Ending) -> bool:
+    return holds(ending.failing, ORD)
 
 
 def _committed(outcome: Outcome) -> Cells:

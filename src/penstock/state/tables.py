@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from penstock.state.columns import Moment, PackedText
 
-REVISION = "0003"  # the newest file under migrations/versions; a test compares
+REVISION = "0004"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
 
 metadata = MetaData(
@@ -113,6 +113,8 @@ steps = Table(
     Column("commit_version", BigInteger),
     Column("settled_version", BigInteger),
     Column("undone_by", BigInteger),  # the rollback after which it is as if it never ran
+    Column("checked", Text, info={"json": True}),  # what its checks decided; NULL: none recorded
+    Column("pending", Text, info={"json": True}),  # partitions whose checks are still to be made
     _count("rows_written"),
     _count("rows_inserted"),
     _count("rows_updated"),
@@ -129,6 +131,8 @@ steps = Table(
     Index(None, "model_id", "step_seq"),
     Index(None, "run"),
     Index(None, "status"),
+    Index(None, "pending"),
+    Index(None, "model_id", "pending"),
 )
 
 step_inputs = Table(
@@ -214,6 +218,67 @@ execution_history = Table(
     Column("triggered_by", Text, nullable=False),
     Column("executed_by", Text, nullable=False),
     Index(None, "model_id", "step_seq"),
+    Index(None, "model_id", "ord", "step_seq"),
+)
+
+check_results = Table(
+    "check_results",
+    metadata,
+    _key("batch"),  # what was recorded together
+    _key("number"),
+    Column("run", Text, nullable=False),
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),  # NULL: `penstock check`
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("partitions", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("details", Text),
+    Column("values", Text, nullable=False, info={"json": True}),
+    Column("failures", BigInteger),
+    Column("sample", Text, info={"json": True}),
+    Column("error", Text),
+    Column("scope", Text, nullable=False),
+    Column("version", BigInteger),
+    Column("definition", Text, nullable=False),
+    Column("started", Moment, nullable=False),
+    _count("duration_us"),
+    Column("where", Text, info={"json": True}),
+    Index(None, "model_id", "batch", "number"),
+    Index(None, "model_id", "name", "batch", "number"),
+    Index(None, "model_id", "definition", "status"),
+)
+
+flags = Table(
+    "flags",
+    metadata,
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
+    _key("ord"),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("partition", Text, nullable=False),
+    Column("checks", Text, nullable=False, info={"json": True}),
+    Column("version", BigInteger),
+    Column("opened", Moment, nullable=False),
+    Column("closed", Moment),
+    _text("why"),
+    _text("who"),
+    Index(None, "closed", "model_id"),
+)
+
+quarantines = Table(
+    "quarantines",
+    metadata,
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("uri", Text, nullable=False),
+    Column("table", Text, nullable=False),
+    Column("failed", Text, nullable=False, info={"json": True}),
+    _count("rows"),
+    Column("expires", Moment, nullable=False),
+    Column("dropped", Moment),
 )
 
 target_state = Table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.names import quoted
-from penstock.core.statement import QUERY_VIEW, Commit, Work
+from penstock.core.statement import Commit, Work
 from penstock.strategies.build import Build, create_from, listed
 
 
@@ -19,7 +19,7 @@ def append(build: Build) -> Work:
     return Work.just(
         Commit(
             f"INSERT {evolution}INTO {build.target} BY NAME "
-            f"SELECT {listed(build.query.names)} FROM {quoted(QUERY_VIEW)}",
+            f"SELECT {listed(build.query.names)} FROM {quoted(build.source)}",
             once=True,
         )
     )

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.model import Layout, Model
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
-from penstock.core.statement import QUERY_VIEW, Commit
+from penstock.core.statement import QUERY_VIEW, Commit, Feed
+from penstock.core.types import parse_type
+from penstock.strategies.casting import cast
 
+ROWS_VIEW = "penstock_rows"
+"""The view of a feed: the rows of a step as they are stored."""
 CLUSTER_PROPERTY = "penstock.clusterBy"
+ANSI = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+}
 # One side is small beside the other: hashing it spares sorting the large one (decision 6).
 HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
@@ -21,7 +29,8 @@ class Build:
 
     `target` is SQL for the table, `location` its folder where a catalog must be told. `table` is
     its schema, None when the build creates or replaces it whole. `evolves` is whether the query
-    adds columns or widens types.
+    adds columns or widens types. Rows are taken from the view `source`; `staged` asks for rows
+    that are known before the commit.
     """
 
     model: Model
@@ -30,11 +39,43 @@ class Build:
     table: Schema | None
     evolves: bool = False
     location: str = ""
+    source: str = QUERY_VIEW
+    staged: bool = False
 
 
-def create_from(build: Build, source: str = QUERY_VIEW) -> Commit:
+def create_from(build: Build, source: str = "") -> Commit:
     """Replace the table by the rows of a view."""
-    return create(build, f"SELECT {listed(build.query.names)} FROM {quoted(source)}")
+    return create(
+        build, f"SELECT {listed(build.query.names)} FROM {quoted(source or build.source)}"
+    )
+
+
+def fed(build: Build) -> Build:
+    """Give the build whose rows pass through the view of a feed."""
+    return replace(build, source=ROWS_VIEW)
+
+
+def feed_of(build: Build) -> Feed:
+    """Give the rows of the query with the columns and types under which the table stores them."""
+    columns = []
+    for column in build.query.columns:
+        known = build.table.find(column.name) if build.table else None
+        name = quoted(column.name)
+        if known is None or known.type == column.type or build.evolves:
+            columns.append(name)
+        else:
+            columns.append(
+                f"{cast(name, parse_type(column.type), parse_type(known.type))} AS {name}"
+            )
+    return Feed(ROWS_VIEW, f"SELECT {', '.join(columns)} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
+
+
+def stored(build: Build) -> Schema:
+    """Give the columns of `feed_of`, with the types that the table has."""
+    known = build.table
+    if known is None or build.evolves:
+        return build.query
+    return Schema(tuple(known.find(column.name) or column for column in build.query.columns))
 
 
 def create(build: Build, rows: str, properties: Mapping[str, str] | None = None) -> Commit:

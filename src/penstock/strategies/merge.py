@@ -25,9 +25,18 @@ def merge(build: Build, strategy: Merge) -> Work:
     that Spark can run without shuffling the table.
     """
     source = _source(build, strategy)
+    columns = listed(build.query.names)
     if build.table is None:
-        return Work((source,), lambda _: create_from(build, SOURCE_VIEW))
-    return Work((source, _stage(build, strategy)), lambda seen: _commit(build, strategy, seen))
+        rows = f"SELECT {columns} FROM {quoted(SOURCE_VIEW)}"
+        create = create_from(build, SOURCE_VIEW)
+        return Work((source,), lambda _: create, rows=lambda _: rows, fed_by=SOURCE_VIEW)
+    rows = f"SELECT {columns} FROM {quoted(STAGE_VIEW)}"
+    return Work(
+        (source, _stage(build, strategy)),
+        lambda seen: _commit(build, strategy, seen),
+        rows=lambda _: rows,
+        fed_by=STAGE_VIEW,
+    )
 
 
 def _source(build: Build, strategy: Merge) -> Stage:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from penstock.core.casts import Difference, Misfit, differences
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
-from penstock.core.partition import literal_at
+from penstock.core.partition import Span, literal_at
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit, Work
+from penstock.core.statement import Commit, Feed, Work
 from penstock.core.types import parse_type
+from penstock.strategies.build import ROWS_VIEW
 from penstock.strategies.casting import cast, null
 
 _CONFS = {
@@ -42,8 +44,8 @@ class PartitionTable:
 
     `kind` is the Spark type of the partition field. `columns` are those the table has after the
     commit; `declared` are those of the version that is built, none where it declares none;
-    `described` are those that its query gives. The step replaces the positions from `lower` up to,
-    not including, `upper`.
+    `described` are those that its query gives. The step replaces the positions in `spans`, which
+    rise and do not touch.
     """
 
     target: str
@@ -53,30 +55,58 @@ class PartitionTable:
     columns: Schema
     declared: Schema
     described: Schema
-    lower: int
-    upper: int
+    spans: tuple[Span, ...]
 
 
 def replace(table: PartitionTable, slices: tuple[Slice, ...]) -> Work:
-    """Replace all rows of a range by those of the slices; rows outside stay, files and all.
+    """Replace all rows of some ranges by those of the slices; rows outside stay, files and all.
 
     Readers see the old rows or the new ones. New columns and wider types come with the same
     commit; a column that the query lacks is NULL. A row outside its own slice, or NULL in a
     required column, fails the job, so that a batch takes exactly what single runs would take.
-    Nothing is committed when the range was empty and stays empty. `table.columns` must hold every
+    Nothing is committed when the ranges were empty and stay empty. `table.columns` must hold every
     column that the query gives.
     """
+    return Work.just(_insert(table, feed(table, slices).sql))
+
+
+def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
+    """Give the rows of the slices as they are stored, under a view."""
     lost = [name for name in table.described.names if table.columns.find(name) is None]
     if lost:
         raise ValueError(f"{table.shown} would lose the columns {lost}")
     rows = " UNION ALL ".join(_branch(table, each) for each in slices)
-    return Work.just(
-        Commit(
-            f"INSERT WITH SCHEMA EVOLUTION INTO {table.target} BY NAME REPLACE WHERE "
-            f"{_within(quoted(table.field), table.kind, table.lower, table.upper)} {rows}",
-            _CONFS,
-        )
+    return Feed(ROWS_VIEW, rows, confs=_CONFS)
+
+
+def replace_fed(table: PartitionTable, given: Feed) -> Commit:
+    """Do what `replace` does with rows that pass through the view of a feed."""
+    return dataclasses.replace(_insert(table, f"SELECT * FROM {quoted(given.view)}"), feed=given)
+
+
+def publish(table: PartitionTable) -> Commit:
+    """Replace `table.spans` by the rows of these spans that the view of the feed holds."""
+    rows = f"SELECT * FROM {quoted(ROWS_VIEW)} WHERE {inside(table)}"
+    return _insert(table, rows)
+
+
+def _insert(table: PartitionTable, rows: str) -> Commit:
+    return Commit(
+        f"INSERT WITH SCHEMA EVOLUTION INTO {table.target} BY NAME REPLACE WHERE "
+        f"{inside(table)} {rows}",
+        _CONFS,
     )
+
+
+def inside(table: PartitionTable) -> str:
+    """Give the condition of a row lying in one of the spans."""
+    return inside_spans(table.field, table.kind, table.spans)
+
+
+def inside_spans(field: str, kind: str, spans: tuple[Span, ...]) -> str:
+    """Give the condition of the values of a field lying in one of some spans."""
+    terms = [_within(quoted(field), kind, low, high) for low, high in spans]
+    return terms[0] if len(terms) == 1 else " OR ".join(f"({term})" for term in terms)
 
 
 def _within(field: str, kind: str, lower: int, upper: int) -> str:

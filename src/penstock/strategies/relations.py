@@ -29,6 +29,7 @@ class _Binder:
     moment: dt.datetime
     relations: list[Relation] = field(default_factory=list)
     views: dict[InputName, str] = field(default_factory=dict)
+    prefix: str = "in"
 
     def view_of(self, name: InputName) -> str:
         if name in self.views:
@@ -38,7 +39,7 @@ class _Binder:
             inner = self.project.models[name.name]
             names = {each: self.view_of(each) for each in inner.query.inputs}
             read = QueryRead(self.bound(inner.query.text, names))
-        view = f"in_{len(self.views)}_{name.name.rpartition('.')[2]}"
+        view = f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}"
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
         return view
@@ -91,6 +92,31 @@ def bind_query(
     binder = _Binder(project, reads, moment)
     names = {name: binder.view_of(name) for name in query.inputs}
     return Bound(tuple(binder.relations), binder.bound(query.text, names))
+
+
+def bind_tables(
+    project: Project,
+    names: tuple[InputName, ...],
+    reads: Mapping[InputName, Read],
+    moment: dt.datetime,
+    prefix: str,
+) -> tuple[tuple[Relation, ...], dict[InputName, str]]:
+    """Give the relations of some tables, and the view of each; views begin with the prefix.
+
+    Tables that nobody can read are left out: a view model is, when one of its inputs is.
+    """
+    binder = _Binder(project, reads, moment, prefix=prefix)
+    views = {name: binder.view_of(name) for name in names if _is_readable(project, name, reads)}
+    return tuple(binder.relations), views
+
+
+def _is_readable(project: Project, name: InputName, reads: Mapping[InputName, Read]) -> bool:
+    if name in reads:
+        return True
+    inner = project.models.get(name.name)
+    if inner is None or name != inner.input_name or not inner.is_view:
+        return False
+    return all(_is_readable(project, each, reads) for each in inner.query.inputs)
 
 
 def leaves(project: Project, model: Model) -> tuple[InputName, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.model import Table
 from penstock.core.names import quoted
-from penstock.core.statement import QUERY_VIEW, Commit, Work
+from penstock.core.statement import Commit, Work
 from penstock.strategies.build import Build, create_from, listed
 
 _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
@@ -23,7 +23,7 @@ def table(build: Build, strategy: Table) -> Work:
     return Work.just(
         Commit(
             f"INSERT {evolution}OVERWRITE {build.target} BY NAME "
-            f"SELECT {columns} FROM {quoted(QUERY_VIEW)}",
+            f"SELECT {columns} FROM {quoted(build.source)}",
             _DYNAMIC,
         )
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from penstock.app.checking.documents import invariants_document
+from penstock.app.checking.planned import PlannedChecks
 from penstock.app.diffs import SqlChange
 from penstock.app.preview import Preview
 from penstock.app.reports import Estimate, ModelResult, RunReport, Step
@@ -35,6 +35,8 @@ def preview_document(preview: Preview) -> Json:
     for result in report.results:
         step = steps.get(_keyed(result))
         planned = _step(step, changes.get(result.name)) if step else None
+        if step and planned is not None:
+            planned["checks"] = _checks(preview.checks.get(step.key))
         more = {"plan": planned, "cosmetic": result.name in cosmetic}
         models.append({**_with_version(result, step), **more})
     return _document(report, models)
@@ -42,6 +44,7 @@ def preview_document(preview: Preview) -> Json:
 
 def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
+    checked = result.invariant_report
     return {
         "model": result.name,
         "status": result.status,
@@ -69,6 +72,8 @@ def result_document(result: ModelResult) -> dict[str, Json]:
         "partitions": result.partitions,
         "count": result.count,
         "trigger": result.trigger,
+        "invariant_report": invariants_document(checked) if checked is not None else None,
+        "consequence": result.consequence or None,
     }
 
 
@@ -108,7 +113,20 @@ def _document(report: RunReport, models: list[Json]) -> Json:
     }
 
 
-def _step(step: Step, change: SqlChange | None) -> Mapping[str, Json]:
+def _checks(planned: PlannedChecks | None) -> Json:
+    if planned is None or not planned.total:
+        return None
+    return {
+        "before": planned.before,
+        "after": planned.after,
+        "observed": planned.observed,
+        "scans": planned.scans,
+        "on_failure": str(planned.on_failure) if planned.on_failure else None,
+        "skipped": planned.skipped,
+    }
+
+
+def _step(step: Step, change: SqlChange | None) -> dict[str, Json]:
     return {
         "state": str(step.reason.state),
         "also": [str(state) for state in step.reason.also],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.app.rebuild import RebuildReport
 from penstock.app.recover import Recovered
 from penstock.app.watermarks import WatermarkReport
-from penstock.core.ports import QueryResult
+from penstock.core.engine_ports import QueryResult
 from penstock.core.records import WatermarkChange
 from penstock.ui.json_document import Json, instant
 

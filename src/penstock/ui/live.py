@@ -19,6 +19,7 @@ from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import ModelResult, Plan
 from penstock.core.masking import mask
 from penstock.ui.text_errors import first_line
+from penstock.ui.text_invariants import step_lines
 from penstock.ui.text_partitions import WHOLE, ranges_text
 from penstock.ui.text_values import row_counts, seconds
 
@@ -88,8 +89,16 @@ class LiveTable:
                     key = _key(result.name, result.partitions)
                     row = self._rows.get(key, Row(_named(result.name, result.partitions)))
                     self._rows[key] = row.ended(result)
+                    self._tell_failures(result)
                 case Said(text):
                     self._console.print(Text(mask(text)))
+
+    def _tell_failures(self, result: ModelResult) -> None:
+        """Print the checks of a step that failed above the table, where they stay."""
+        lines = step_lines(result.invariant_report, failures=True)
+        if lines:
+            head = _named(result.name, result.partitions)
+            self._console.print(Text("\n".join([head, *lines])))
 
     def _next_of(self, model: str) -> _Key:
         """Give the model's first step that waits: the steps of one model start in their order."""

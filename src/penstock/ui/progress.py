@@ -7,23 +7,27 @@ import threading
 from collections.abc import Callable
 
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
+from penstock.app.reports import ModelResult
 from penstock.core.masking import mask
 from penstock.ui.json_document import printed_line
 from penstock.ui.json_events import event_document
+from penstock.ui.text_invariants import step_lines
 from penstock.ui.text_run import Columns, result_line
 
 Say = Callable[[str], None]
 
 
 class TextLines:
-    """One line per step that ended; with `verbose` one per step that starts, too.
+    """One line per step that ended, and its checks; with `verbose` one per step that starts, too.
 
-    Called from the threads of the steps.
+    With `quiet` only steps of which a check failed, and only those checks. Called from the threads
+    of the steps.
     """
 
-    def __init__(self, say: Say, *, verbose: bool = False) -> None:
+    def __init__(self, say: Say, *, verbose: bool = False, quiet: bool = False) -> None:
         self._say = say
         self._verbose = verbose
+        self._quiet = quiet
         self._columns: Columns | None = None
         self._ended = 0
         self._lock = threading.Lock()
@@ -44,10 +48,15 @@ class TextLines:
                     self._say(f"      {model}  {mask(reason)}")
             case StepEnded(result):
                 self._ended += 1
-                if self._columns is not None:
-                    self._say(result_line(self._ended, result, self._columns))
+                self._show_result(result)
             case Said(text):
-                self._say(mask(text))
+                if not self._quiet:
+                    self._say(mask(text))
+
+    def _show_result(self, result: ModelResult) -> None:
+        checks = step_lines(result.invariant_report, failures=self._quiet)
+        if self._columns is not None and (checks or not self._quiet):
+            self._say("\n".join([result_line(self._ended, result, self._columns), *checks]))
 
 
 class JsonLines:

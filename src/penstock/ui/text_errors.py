@@ -40,7 +40,8 @@ def findings_count(findings: Iterable[Finding]) -> str:
     """
     shown = list(findings)
     errors = sum(1 for finding in shown if finding.is_error)
-    return f"{count(errors, 'error')}, {count(len(shown) - errors, 'warning')}"
+    warnings = sum(1 for finding in shown if finding.is_warning)
+    return f"{count(errors, 'error')}, {count(warnings, 'warning')}"
 
 
 def first_line(error: PenstockError) -> str:

@@ -30,7 +30,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     limit = None if verbose else SHOWN
     changes = [_change(change) for change in preview.changes if not change.cosmetic]
     blocks = [
-        _steps(preview.report, limit),
+        _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines([*plan.cosmetic, *_without_meaning(preview.changes)])),
@@ -45,7 +45,8 @@ def nothing_to_do(plan: Plan) -> Iterator[str]:
     yield from cosmetic_lines(plan.cosmetic)
 
 
-def _steps(report: RunReport, limit: int | None) -> str:
+def _steps(preview: Preview, limit: int | None) -> str:
+    report = preview.report
     steps = report.plan.steps
     if not steps:
         return ""
@@ -59,7 +60,8 @@ def _steps(report: RunReport, limit: int | None) -> str:
     for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
         cells = [f"{number:>3}. {step.model:<{names}}", f"{result.strategy:<{strategies}}"]
         cells += [f"{text:<{width}}"] * bool(width)
-        notes = [f"     {mask(note)}" for note in step.notes]
+        told = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
+        notes = [f"     {line}" for line in told if line]
         shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *notes]))
     lines = ["Execution plan (topological order):", *first_of(shown, limit, "step")]
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.ports import QueryResult
+from penstock.core.engine_ports import QueryResult
 from penstock.ui.text_table import aligned, count
 
 NULL = "NULL"

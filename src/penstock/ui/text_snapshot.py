@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from penstock.app.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.reports import ModelResult, RunReport
 from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text
+from penstock.ui.text_failures import by_check, failures
+from penstock.ui.text_invariants import step_lines
 from penstock.ui.text_table import aligned, count, first_of
 
 _SHOWN = 50
@@ -54,16 +56,26 @@ def _lines(report: RunReport) -> Iterator[str]:
         ]
         rows.append([result.name, *numbers, _outcome(result)])
     yield aligned(rows, [False, *[True] * len(columns), False])
-    errors = [error_text(result.error) for result in report.results if result.error is not None]
-    yield from first_of(errors, _SHOWN, "error")
+    yield from first_of([*_checked(report.results)], _SHOWN, "checked model")
+    errors = [r.error for r in report.results if r.error is not None and not by_check(r)]
+    yield from first_of([error_text(error) for error in errors], _SHOWN, "error")
     for result in report.results:
-        for note in result.notes if result.ok else ():
+        for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"
     if report.interrupted:
         yield "Interrupted."
     yield _total(report)
+    if any(map(by_check, report.results)):
+        yield from failures(report.results)
     if report.resume:
         yield f"Resume: {report.resume}"
+
+
+def _checked(results: Sequence[ModelResult]) -> Iterator[str]:
+    for result in results:
+        lines = step_lines(result.invariant_report)
+        if lines:
+            yield "\n".join([result.name, *lines])
 
 
 def _number(result: ModelResult, keys: tuple[str, ...]) -> int:

@@ -129,8 +129,7 @@ class Lot:
             self.migration.schema,
             declared,
             described,
-            grid.lower(min(numbers.values())),
-            grid.upper(max(numbers.values())),
+            ((grid.lower(min(numbers.values())), grid.upper(max(numbers.values()))),),
         )
         slices = (
             Slice(sql, grid.lower(numbers[key]), grid.upper(numbers[key]), key)

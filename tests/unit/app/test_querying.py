@@ -7,10 +7,10 @@ from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.shops import a_shop
 from penstock.app.querying import query
+from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit
 from penstock.core.model import View
-from penstock.core.ports import QueryResult
 from penstock.core.relation import DeltaRead, QueryRead
 
 

@@ -227,7 +227,8 @@ def test_yaml_beside_sql_adds_what_the_header_leaves_out(load):
     yaml = (
         "version: 2\nmodels:\n  - name: m\n    description: Says all\n    tags: daily\n"
         "    meta: {owner: me}\n    config: {tags: [pii], meta: {level: 2}}\n    columns:\n"
-        "      - {name: id, description: Key, data_type: bigint, tests: [unique, {in: {v: [1]}}]}\n"
+        "      - {name: id, description: Key, data_type: bigint,\n"
+        "         tests: [unique, {accepted_values: {values: [1]}}]}\n"
         "      - {name: x, data_tests: [not_null]}\n"
     )
 
@@ -237,7 +238,7 @@ def test_yaml_beside_sql_adds_what_the_header_leaves_out(load):
 
     assert (model.description, model.tags) == ("Says all", ("a", "daily", "pii"))
     assert model.columns == (
-        ColumnDoc("id", "Key", "bigint", ("unique", "in")),
+        ColumnDoc("id", "Key", "bigint", ("unique", "accepted_values")),
         ColumnDoc("x", "", "", ("not_null",)),
     )
     assert model.config == {

@@ -60,6 +60,14 @@ def test_grids_of_ranges_and_rollbacks_read_back():
     assert read_intent(write_intent(replace(step, restores=7))) == replace(step, restores=7)
 
 
+def test_the_promised_mode_of_checks_reads_back():
+    promised = replace(intent(), on_failure="block")
+
+    assert read_intent(write_token(promised, "1", "s")) == replace(promised, uri="")
+    assert read_intent(write_intent(promised)) == promised
+    assert "on_failure" not in json.loads(write_intent(intent()))
+
+
 def test_a_token_from_before_there_were_partitions_still_reads():
     document = json.loads(write_intent(intent()))
     document["fingerprints"] = {"sql": "a", "canonical": "b", "settings": "", "layout": ""}

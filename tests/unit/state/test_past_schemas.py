@@ -3,11 +3,26 @@
 import datetime as dt
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from contracts.store_cases import BROKEN, LEASE, MARK, OURS, days, intent, mark, succeed
+from contracts.store_cases import (
+    BROKEN,
+    HERE,
+    LEASE,
+    MARK,
+    OURS,
+    days,
+    failed_gate,
+    intent,
+    mark,
+    run,
+    succeed,
+    wrote,
+)
+from penstock.core.check_results import RowsBefore
 from penstock.core.model import Fingerprint
 from penstock.core.pin import DeltaPin
 from penstock.core.records import ModelRecord, Status
@@ -40,7 +55,10 @@ def migrated(file, clock):
         store.close()
 
 
-NEW = {"high_time", "grid", "undone_by", "seen_tables", "table_commits", "upstream_states"}
+NEW = {  # columns and tables
+    *("high_time", "grid", "undone_by", "seen_tables", "table_commits", "upstream_states"),
+    *("checked", "pending", "check_results", "flags", "quarantines"),
+}
 MADE_ANEW = {"version", "sql_revision"}  # "" became 1 and NULL: the columns of the views
 
 
@@ -59,13 +77,17 @@ def rows(file, but=NEW | MADE_ANEW):
         }
 
 
-@pytest.mark.parametrize(("schema", "steps"), [("0001", 15), ("0002", 17)])
-def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(file, migrated, schema, steps):
+@pytest.mark.parametrize(
+    ("schema", "steps", "partitions"), [("0001", 15, 6), ("0002", 17, 6), ("0003", 23, 11)]
+)
+def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(
+    file, migrated, schema, steps, partitions
+):
     migrated(schema)
     before = rows(file.with_name(f"state.db.{schema}.bak"))
 
     assert len(before["steps"]) == steps
-    assert len(before["partition_state_full"]) == 6
+    assert len(before["partition_state_full"]) == partitions
     assert rows(file) == before
 
 
@@ -136,6 +158,33 @@ def test_a_migrated_model_may_be_cut_into_partitions(file, migrated):
         "1970-01-03",
         "1970-01-04",
     ]
+
+
+def test_T8_schema_0003_has_partitions_and_no_checks(migrated):
+    records = migrated("0003").records
+
+    assert [(run.low, run.high, run.status, run.step_seq) for run in records.runs("visits")] == [
+        (1, 2, Status.SUCCESS, 18),
+        (3, 3, Status.SUCCESS, 19),
+        (4, 4, Status.SUCCESS, 19),
+        (5, 5, Status.FAILED, 0),
+    ]
+    assert [commit.step for commit in records.touched("mart.visits", 0)] == ["step-19", ""]
+    assert (records.unsettled(), records.flags(), records.quarantines()) == ((), (), ())
+    assert (records.evaluated(), records.checks_of("visits")) == ({}, ())
+    assert records.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})
+
+
+def test_T8_steps_of_schema_0003_can_be_checked(migrated):
+    store = migrated("0003")
+    step = days("step-24", "visits", (3, 3), run="run-6", on_failure="flag")
+    holder = replace(HERE, run="run-6")
+    store.journal.start_run(run(holder))
+    store.journal.begin(step, {}, holder, None)
+    store.journal.record_checks("step-24", failed_gate("1970-01-04"))
+    store.journal.finish("step-24", wrote(4))
+
+    assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
 
 
 def test_every_past_schema_has_a_database_here():

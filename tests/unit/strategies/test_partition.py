@@ -21,8 +21,7 @@ TABLE = PartitionTable(
     columns=columns("date date, n bigint, events bigint"),
     declared=Schema((Column("date", "date"), Column("n", "bigint", nullable=False))),
     described=columns("N int, Date date"),
-    lower=FIRST,
-    upper=FIRST + 2 * DAY,
+    spans=((FIRST, FIRST + 2 * DAY),),
 )
 
 
@@ -74,8 +73,7 @@ def test_bounds_are_literals_of_the_fields_type() -> None:
         kind="int",
         columns=columns("k int"),
         declared=Schema(),
-        lower=-100,
-        upper=0,
+        spans=((-100, 0),),
     )
     by_number = changed(by_number, described=columns("k int"))
 

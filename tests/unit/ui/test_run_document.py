@@ -81,6 +81,8 @@ def test_a_run_is_one_document_with_a_model_each():
                 "partitions": [["*", "*"]],
                 "count": 1,
                 "trigger": "run",
+                "invariant_report": None,
+                "consequence": None,
                 "model_version": 1,
                 "revision": None,
             }
@@ -130,6 +132,7 @@ def test_a_plan_is_the_same_document_with_each_step_planned():
         "estimate": {"rows": 3, "bytes": 100, "seconds": 1.5},
         "diff": ["- select 1", "+ select 2"],
         "cosmetic": False,
+        "checks": None,
     }
 
 

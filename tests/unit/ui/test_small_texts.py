@@ -7,10 +7,10 @@ from penstock.app.rebuild import RebuildReport
 from penstock.app.recover import Recovered
 from penstock.app.validating import ValidationReport
 from penstock.app.watermarks import WatermarkReport
+from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import ProjectError, StateError
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import TableName
-from penstock.core.ports import QueryResult
 from penstock.core.records import Lease, WatermarkChange
 from penstock.core.step import RowCounts
 from penstock.ui.text_errors import error_text

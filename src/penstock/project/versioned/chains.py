@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.core.findings import Finding, Location
-from penstock.project.versioned.nodes import VersionReference
+from penstock.project.trees.nodes import VersionReference
 
 
 @dataclass(frozen=True, slots=True)

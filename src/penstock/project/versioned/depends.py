@@ -10,8 +10,8 @@ from penstock.core.names import InputKind, InputName
 from penstock.project.book import Book, Named
 from penstock.project.mappings import Declared
 from penstock.project.nearest import did_you_mean
-from penstock.project.versioned.nodes import Broken, Node
-from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
+from penstock.project.trees.nodes import Broken, Node
+from penstock.project.trees.sheet import Keys, Sheet, open_sheet
 
 _ENTRY = Keys(("model", "partitions", "column"), ("model",))
 _TRAILING = Keys(("trailing",), ("trailing",))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
 from penstock.project.files import check_name
+from penstock.project.trees.nodes import Node
+from penstock.project.trees.sheet import Keys, Sheet, open_sheet
 from penstock.project.versioned.given import Destination
-from penstock.project.versioned.nodes import Node
-from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
 
 ALIASES = {"schema": "dataset", "name": "table"}
 KEYS = Keys(("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), ALIASES)

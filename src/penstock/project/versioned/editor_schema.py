@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from penstock.project.check_keys import checks_schema
+from penstock.project.trees.sheet import Keys
 from penstock.project.values import Plain
 from penstock.project.versioned import destination, fields, shape, versions
-from penstock.project.versioned.sheet import Keys
 
 _TEXT: Plain = {"type": "string"}
 _TEXTS: Plain = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
@@ -23,7 +24,8 @@ _VALUES: dict[str, Plain] = {
     "tags": _TEXTS,
     "cluster": _TEXTS,
     "meta": {"type": "object"},
-    "invariants": _FREE,
+    "invariants": {"anyOf": [checks_schema(), _FREE]},
+    "columns": {"type": "array", "items": {"type": "object"}},
     "depends_on": {"type": "array"},
     "strategy": {"enum": list(shape.STRATEGIES)},
     "layout": {"enum": list(destination.LAYOUTS)},

@@ -10,15 +10,15 @@ from penstock.core.findings import Finding, Location
 from penstock.core.schema import Column
 from penstock.core.types import ArrayType, ColumnType, Field, StructType
 from penstock.project.nearest import did_you_mean
-from penstock.project.versioned.field_types import (
+from penstock.project.trees.field_types import (
     KNOWN,
     UnknownTypeError,
     UnsupportedTypeError,
     read_type,
     shown_type,
 )
-from penstock.project.versioned.nodes import Node
-from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
+from penstock.project.trees.nodes import Node
+from penstock.project.trees.sheet import Keys, Sheet, open_sheet
 
 _KEYS = ("name", "type", "mode", "nullable", "description", "fields")
 FIELD = Keys(_KEYS, ("name", "type"))

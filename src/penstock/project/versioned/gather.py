@@ -10,8 +10,9 @@ from typing import Protocol
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.nearest import nearest
 from penstock.project.parsed import SqlFile, YamlFile
-from penstock.project.versioned.given import SqlText, VersionedDraft
-from penstock.project.versioned.references import Files, resolve
+from penstock.project.trees.references import Files, resolve
+from penstock.project.trees.sql_texts import SqlText
+from penstock.project.versioned.given import VersionedDraft
 from penstock.project.versioned.shape import named_files, read_model
 
 _DESCRIBING = ("version", "models", "snapshots", "sources", "seeds")

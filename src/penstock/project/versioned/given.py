@@ -10,19 +10,11 @@ from dataclasses import field as made  # a destination has a field of its own
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grid
+from penstock.project.checks.phases import NONE, Phases
+from penstock.project.trees.nodes import Node
+from penstock.project.trees.sql_texts import SqlText
 from penstock.project.values import Plain
 from penstock.project.versioned.fields import SchemaField, find_field
-from penstock.project.versioned.nodes import Node
-
-
-@dataclass(frozen=True, slots=True)
-class SqlText:
-    """SQL, the file and line where it begins, and that file if all of it is this SQL."""
-
-    text: str
-    path: str
-    line: int = 1
-    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +40,7 @@ class GivenVersion:
     fields: tuple[SchemaField, ...] | None
     declared: Location
     revisions: tuple[GivenRevision, ...] = ()
+    checks: Phases = NONE
 
     @property
     def effective_from(self) -> dt.date:

@@ -85,7 +85,7 @@ def build(item: VersionedModel, gathered: Gathered, book: Book) -> Built:
 
     The entries of `depends_on` end up in `item.declared`.
     """
-    built = Built()
+    built = Built(item.strategy)
     builder = _Builder(item, gathered, book, built)
     item.declared = builder.declared()
     built.findings += _sparse(item, gathered)

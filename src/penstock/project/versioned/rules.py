@@ -11,7 +11,7 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.partition import Grain, Grid
 from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType, widens
 from penstock.project.nearest import did_you_mean
-from penstock.project.versioned.field_types import shown_type
+from penstock.project.trees.field_types import shown_type
 from penstock.project.versioned.fields import SchemaField, find_field
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from penstock.core.findings import Finding, Location
 from penstock.core.schema import Column, Schema
 from penstock.project.nearest import nearest
+from penstock.project.trees.nodes import Broken, Node, VersionReference, walk
+from penstock.project.trees.sheet import Keys, Sheet, open_sheet, shown
 from penstock.project.versioned.chains import Chains
 from penstock.project.versioned.fields import (
     SchemaField,
@@ -17,8 +19,6 @@ from penstock.project.versioned.fields import (
     name_of,
     read_fields,
 )
-from penstock.project.versioned.nodes import Broken, Node, VersionReference, walk
-from penstock.project.versioned.sheet import Keys, Sheet, open_sheet, shown
 
 _DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
 Fields = tuple[SchemaField, ...]

@@ -5,20 +5,23 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
+from penstock.project.checks.column_tests import column_tests
+from penstock.project.checks.phases import ABOVE, Phases, joined, read_phases, replacing
 from penstock.project.files import check_name
+from penstock.project.trees.nodes import Node, walk
+from penstock.project.trees.references import Files, Resolved, is_outside, path_from
+from penstock.project.trees.sheet import Keys, Sheet, as_date, open_sheet
+from penstock.project.trees.sql_texts import is_path
 from penstock.project.values import Plain
 from penstock.project.versioned.destination import read_destination
 from penstock.project.versioned.given import VersionedDraft
-from penstock.project.versioned.invariants import check_invariants
-from penstock.project.versioned.nodes import Node, walk
-from penstock.project.versioned.references import Files, Resolved, is_outside, path_from
 from penstock.project.versioned.rules import check_rules
-from penstock.project.versioned.sheet import Keys, Sheet, as_date, open_sheet
-from penstock.project.versioned.versions import Versions, is_path
+from penstock.project.versioned.versions import Versions
 
 KEYS = Keys(
     (
@@ -36,6 +39,7 @@ KEYS = Keys(
         "immutable",
         "strategy",
         "invariants",
+        "columns",
     ),
     ("name", "destination"),
     {"checks": "invariants"},
@@ -149,9 +153,7 @@ def _read_said(sheet: Sheet, draft: VersionedDraft) -> None:
 
 
 def _read_versions(sheet: Sheet, draft: VersionedDraft, files: Files) -> None:
-    invariants = sheet.find("invariants")
-    if invariants is not None:
-        check_invariants({0: invariants}, (), draft.findings)
+    checks = _checks(sheet)
     listed = sheet.find("versions")
     if listed is not None and not isinstance(listed.value, tuple):
         sheet.bad("versions", "a list of versions")
@@ -165,7 +167,19 @@ def _read_versions(sheet: Sheet, draft: VersionedDraft, files: Files) -> None:
             draft.findings.append(Finding(where, code, sentence, hint))
     else:
         versions = Versions(files, draft.destination.grid, draft.findings)
-        draft.versions = versions.read(listed.items)
+        read = versions.read(listed.items)
+        draft.versions = tuple(replace(v, checks=replacing(checks, v.checks)) for v in read)
+
+
+def _checks(sheet: Sheet) -> Phases:
+    """Give the checks that hold for every version."""
+    written, columns = sheet.find("invariants"), sheet.find("columns")
+    parts = [read_phases(written, ABOVE, sheet.findings)] if written is not None else []
+    if columns is not None and not isinstance(columns.value, tuple):
+        sheet.bad("columns", "a list of columns")
+    elif columns is not None:
+        parts.append(column_tests(columns, sheet.findings))
+    return joined(parts)
 
 
 def _checksum(resolved: Resolved, files: Files) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
+from penstock.project.checks.phases import NONE
+from penstock.project.trees.nodes import Node, VersionReference
+from penstock.project.trees.references import Files
+from penstock.project.trees.sheet import Keys, Sheet, open_sheet
+from penstock.project.trees.sql_texts import SqlText, file_text, is_path
 from penstock.project.versioned.chains import Chains
-from penstock.project.versioned.given import GivenRevision, GivenVersion, SqlText
-from penstock.project.versioned.invariants import check_invariants
-from penstock.project.versioned.nodes import Node, VersionReference
-from penstock.project.versioned.references import Files, is_outside, outside_sentence, path_from
+from penstock.project.versioned.given import GivenRevision, GivenVersion
+from penstock.project.versioned.invariants import Invariants
 from penstock.project.versioned.schema import Schemas
-from penstock.project.versioned.sheet import Keys, Sheet, open_sheet
 
 _BOTH = ("effective_from", "sql", "backfill_since", "description")
 _ALIASES = {"source": "sql"}
@@ -44,13 +46,11 @@ class Versions:
         numbers = tuple(self.sheets)
         written = {n: found for n, s in self.sheets.items() if (found := s.find("schema"))}
         schemas = Schemas({n: written.get(n, _NO_SCHEMA) for n in numbers}, self.findings)
-        check_invariants(
-            {n: found for n, s in self.sheets.items() if (found := s.find("invariants"))},
-            numbers,
-            self.findings,
-        )
+        checks = {n: found for n, s in self.sheets.items() if (found := s.find("invariants"))}
+        invariants = Invariants(checks, numbers, self.findings)
         read = [self._version(number, sheet, schemas) for number, sheet in self.sheets.items()]
-        return tuple(version for version in read if version is not None)
+        said = {number: invariants.of(number) or NONE for number in numbers}
+        return tuple(replace(each, checks=said[each.number]) for each in read if each is not None)
 
     def _open(self, node: Node) -> None:
         sheet = open_sheet(node, VERSION, "versions", self.findings)
@@ -145,35 +145,8 @@ class Versions:
             sheet.report("sql", "empty-file", "the SQL is empty", "write a query")
             return None
         if not node.file and is_path(node.value):
-            return self._file(node.value, node.where)
+            return file_text(node.value, node.where, self.files, self.findings)
         return SqlText(node.value, node.where.path, node.where.line, node.file)
-
-    def _file(self, written: str, where: Location) -> SqlText | None:
-        path = path_from(where, written)
-        if is_outside(path):
-            sentence, code = outside_sentence(written), "include-outside-project"
-            self.findings.append(Finding(where, code, sentence, "name files of the project only"))
-            return None
-        if not self.files.has(path):
-            sentence = f"there is no file {path}"
-            hint = f"paths are relative to {where.path}"
-            self.findings.append(Finding(where, "sql-file-not-found", sentence, hint))
-            return None
-        text = self.files.text(path)
-        if text is not None and not text.strip():
-            sentence, hint = "the file is empty", "write a query, or delete the file"
-            self.findings.append(Finding(Location(path), "empty-file", sentence, hint))
-            return None
-        return None if text is None else SqlText(text, path, 1, path)
-
-
-def is_path(text: str) -> bool:
-    """Whether SQL is the path of a file: one word that ends in .sql.
-
-    >>> is_path("daily.v1.sql"), is_path("select 1 -- a.sql")
-    (True, False)
-    """
-    return text.endswith(".sql") and len(text.split()) == 1
 
 
 _NO_SCHEMA = Node((), Location("", 1, 1))

@@ -180,6 +180,13 @@ def marks_deleted(sides: Sides, counts: Counts) -> bool:
     return sides.has_deleted or counts.tombstones > 0
 
 
+def opened_rows(build: Build, sides: Sides, counts: Counts) -> str:
+    """Give the versions that the MERGE opens, as they are stored."""
+    names, values = _row(sides, counts)
+    pairs = ", ".join(f"{value} AS {name}" for name, value in zip(names, values, strict=True))
+    return f"SELECT {pairs} FROM ({_fed(build, sides, counts)}) s WHERE s.{OP} = 'open'"
+
+
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
     """Give what a new version holds: the query's columns; a tombstone also those it lost."""
     return (*sides.query.columns, *(sides.gone if counts.tombstones else ()))

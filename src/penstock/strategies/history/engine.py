@@ -10,7 +10,7 @@ from penstock.core.statement import Commit, Passing, Row, Stage, Work
 from penstock.strategies.build import HASH_JOIN, Build
 from penstock.strategies.history import words
 from penstock.strategies.history.by_current import by_current
-from penstock.strategies.history.commit import merge, staged, tombstones
+from penstock.strategies.history.commit import merge, opened_rows, staged, tombstones
 from penstock.strategies.history.counts import (
     LATE,
     Counts,
@@ -20,7 +20,7 @@ from penstock.strategies.history.counts import (
     counted_placed,
 )
 from penstock.strategies.history.event_time import placed, placed_late
-from penstock.strategies.history.first import from_query, from_staged
+from penstock.strategies.history.first import first_rows, from_query, from_staged
 from penstock.strategies.history.rules import rules
 from penstock.strategies.history.run_time import classified
 from penstock.strategies.history.sides import Sides
@@ -41,15 +41,18 @@ def history(build: Build, terms: Terms, properties: Mapping[str, str]) -> Work:
         counts = _checked(sides, seen)
         return merge(build, sides, counts) if counts.writes else None
 
-    return Work(tuple(_stages(build, sides)), decide, _told)
+    def rows(seen: Row) -> str:
+        return opened_rows(build, sides, Counts.of(seen))
+
+    return Work(tuple(_stages(build, sides)), decide, _told, rows=rows)
 
 
 def _first(build: Build, sides: Sides, properties: Mapping[str, str]) -> Work:
     """Create the table: in one action where the rows can be guarded as they are written."""
     look = Work((_classify(build, sides),), lambda seen: _create(build, sides, properties, seen))
     terms = sides.terms
-    if terms.event_time or terms.ignore_null_time:  # counts that no guard can give
-        return Work(look.stages, look.decide, _told)
+    if build.staged or terms.event_time or terms.ignore_null_time:  # counts that no guard can give
+        return Work(look.stages, look.decide, _told, rows=lambda _: first_rows(sides))
     create = from_query(build, sides, properties)
     return Work((), lambda _: create, again=Work(look.stages, look.decide, _told))
 

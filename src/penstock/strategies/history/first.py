@@ -34,14 +34,19 @@ def from_staged(
     build: Build, sides: Sides, properties: Mapping[str, str], counts: Counts
 ) -> Commit:
     """Create the table from rows that were classified."""
-    rows = _rows(sides, FROM, TO, f"{TO} IS NULL")
-    made = create(build, f"SELECT {rows} FROM {STAGED} WHERE {OP} = 'open'", properties)
+    made = create(build, first_rows(sides), properties)
     return Commit(
         made.sql,
         metrics=counts.metrics,
         expected={"numOutputRows": ("M3", counts.opens)},
         exclusive=True,
     )
+
+
+def first_rows(sides: Sides) -> str:
+    """Give the rows of a first run that were classified, as they are stored."""
+    rows = _rows(sides, FROM, TO, f"{TO} IS NULL")
+    return f"SELECT {rows} FROM {STAGED} WHERE {OP} = 'open'"
 
 
 def _rows(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:

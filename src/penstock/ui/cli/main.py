@@ -19,6 +19,8 @@ COMMANDS = {
     "run": "Bring tables and views up to date.",
     "sync": "Run the partitions that drifted.",
     "backfill": "Run all partitions of a range, drifted or not.",
+    "check": "Evaluate checks on the rows of today.",
+    "test": "Run unit tests of models.",
     "rollback": "Restore a table to the version before a step.",
     "snapshot": "Keep history tables.",
     "seed": "Load the files under seeds/ as tables.",

@@ -78,7 +78,7 @@ def resumable(report: RunReport, scope: Scope) -> RunReport:
 
 
 def progress(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
-    """Choose how progress is shown: a live table, lines, or nothing."""
+    """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
     output = scope.output
     if output.is_live:
         from rich.console import Console
@@ -86,14 +86,12 @@ def progress(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
         from penstock.ui.live import LiveTable
 
         return LiveTable(Console(), time.monotonic)
-    from penstock.app.events import silent
     from penstock.ui.progress import JsonLines, TextLines
 
     if output.json_log:
         return nullcontext(JsonLines(_log, shop.clock.now))
-    if output.quiet:
-        return nullcontext(silent)
-    return nullcontext(TextLines(_log if output.as_json else click.echo, verbose=output.verbose))
+    say = _log if output.as_json else click.echo
+    return nullcontext(TextLines(say, verbose=output.verbose, quiet=output.quiet))
 
 
 def _log(text: str) -> None:

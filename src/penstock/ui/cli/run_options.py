@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from penstock.ui.cli.check_options import CHECK_OPTIONS
 from penstock.ui.cli.options import Command, Scope, Selection
 from penstock.ui.cli.shared import (
     ALLOWANCES,
@@ -45,10 +46,12 @@ class RunFlags:
     batch_size: int | None = None
     allow_breaking: bool = False
     allow_source_mutation: bool = False
+    skip_checks: bool = False
+    on_failure: str | None = None
 
     def request(self, selection: Selection, snapshot: SnapshotRequest | None = None) -> RunRequest:
         """Give the request of the use case; `bad-value` for a time that cannot be read."""
-        from penstock.app.request import RunRequest
+        from penstock.app.request import RunRequest, failure_mode
         from penstock.core.masking import mask
 
         given = click.get_current_context().obj or []
@@ -67,17 +70,19 @@ class RunFlags:
             batch_size=self.batch_size,
             allow_breaking=self.allow_breaking,
             allow_source_mutation=self.allow_source_mutation,
+            skip_checks=self.skip_checks,
+            on_failure=failure_mode(self.on_failure),
         )
 
 
 def run_options(call: Command) -> Command:
     """Give the command `flags`, and the project's folder as its argument, too."""
-    return _with_flags(call, [*_RANGE, *_OPTIONS, *ALLOWANCES, _ADOPT])
+    return _with_flags(call, [*_RANGE, *_OPTIONS, *CHECK_OPTIONS, *ALLOWANCES, _ADOPT])
 
 
 def snapshot_options(call: Command) -> Command:
     """Give `snapshot run` the same flags; a history table is adopted by `snapshot migrate`."""
-    return _with_flags(call, _OPTIONS)
+    return _with_flags(call, [*_OPTIONS, *CHECK_OPTIONS])
 
 
 def _with_flags(call: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

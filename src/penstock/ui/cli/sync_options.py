@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from penstock.ui.cli.check_options import CHECK_OPTIONS
 from penstock.ui.cli.options import Command
 from penstock.ui.cli.shared import ALLOWANCES, AS_OF, FAIL_FAST, THREADS, WAIT, moment_of
 
@@ -31,12 +32,14 @@ class SyncFlags:
     full_refresh: bool = False
     allow_breaking: bool = False
     allow_source_mutation: bool = False
+    skip_checks: bool = False
+    on_failure: str | None = None
     wait: float = 0.0
     as_of: str | None = None
 
     def request(self) -> SyncRequest:
         """Give the request without its models; `bad-value` for a time that cannot be read."""
-        from penstock.app.request import SyncRequest
+        from penstock.app.request import SyncRequest, failure_mode
         from penstock.core.masking import mask
 
         given = click.get_current_context().obj or []
@@ -50,6 +53,8 @@ class SyncFlags:
             full_refresh=self.full_refresh,
             allow_breaking=self.allow_breaking,
             allow_source_mutation=self.allow_source_mutation,
+            skip_checks=self.skip_checks,
+            on_failure=failure_mode(self.on_failure),
             wait_seconds=self.wait,
             as_of=moment_of(self.as_of),
             arguments=mask(shlex.join(given)),
@@ -83,6 +88,7 @@ _OPTIONS: list[Callable[[Command], Command]] = [
     THREADS,
     FAIL_FAST,
     click.option("--full-refresh", is_flag=True, help="Build the tables anew, history included."),
+    *CHECK_OPTIONS,
     *ALLOWANCES,
     WAIT,
     AS_OF,

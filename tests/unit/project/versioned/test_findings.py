@@ -286,8 +286,8 @@ def test_entries_of_depends_on_that_do_not_fit(findings, entry, says):
 
 def test_invariants_are_lists_of_checks(findings):
     more = (
-        "    invariants: {base: '${{ versions.2.invariants }}', add: {after: [{name: x}]}}\n"
-        + version(2, "2024-02-01", "checks: {before: [1], aftr: []}")
+        "    invariants: {base: '${{ versions.2.invariants }}', add: {after: [{type: unique, "
+        "column: date}]}}\n" + version(2, "2024-02-01", "checks: {before: [1], aftr: []}")
     )
 
     assert sentences(findings(daily(more=more))) == [

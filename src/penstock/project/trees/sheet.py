@@ -11,7 +11,7 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask, mask_value
 from penstock.project.durations import parse_duration
 from penstock.project.nearest import did_you_mean
-from penstock.project.versioned.nodes import Broken, Member, Node, VersionReference
+from penstock.project.trees.nodes import Broken, Member, Node, VersionReference
 
 _SHOWN = 80
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")

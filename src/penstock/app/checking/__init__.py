@@ -1,0 +1,1 @@
+"""Checks around a step: what they look at, what they say, what follows from it."""

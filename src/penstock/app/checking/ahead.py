@@ -1,0 +1,74 @@
+"""Looking ahead of a step: what a failed gate takes out of it (spec/checks.md §5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from penstock.app.checking.chosen import SKIPPED, skipped
+from penstock.app.checking.subject import Subject
+from penstock.app.checking.telling import told_within
+from penstock.app.checking.verdicts import failed_of, failure_of, refusal
+from penstock.core.check_results import Checked, CheckResult, InvariantReport
+from penstock.core.checks import OnFailure, Phase
+from penstock.core.errors import CheckFailedError
+from penstock.core.partition import Grid, write_ranges
+from penstock.core.ranges import Ranges, difference, numbers
+from penstock.core.step import Intent
+
+NOT_RUN = "step did not run"
+
+
+class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may still run
+    """Partitions that a gate ahead of a step took out of it; `left` may still be made.
+
+    `report` is what the checks said of those that failed, `held` what they said of those left.
+    """
+
+    def __init__(  # two sides of a step
+        self,
+        error: CheckFailedError,
+        failed: Ranges,
+        left: Ranges,
+        report: InvariantReport,
+        held: tuple[CheckResult, ...] = (),
+    ) -> None:
+        """Keep what failed and what the checks said."""
+        super().__init__(error.sentence)
+        self.error = error
+        self.failed = failed
+        self.left = left
+        self.report = report
+        self.held = held
+
+
+def look_ahead(subject: Subject, intent: Intent) -> tuple[CheckResult, ...]:
+    """Evaluate the checks ahead of a step; raise `TakenOut` where a gate failed.
+
+    What is taken out is written as a step of its own, SKIPPED, in one transaction.
+    """
+    if subject.checks.skips:
+        return skipped(subject.checks.before, SKIPPED)
+    results = subject.look_before()
+    failed = failed_of(results, intent.grid, subject.partitions)
+    here = of_partitions(results, intent.grid, failed)
+    error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
+    if error is None:
+        return results
+    keys = write_ranges(intent.grid, failed)
+    report = InvariantReport(here, skipped(subject.checks.after, NOT_RUN))
+    shop = subject.shop
+    out = replace(intent, step=shop.clock.new_id(), partitions=keys)
+    checked = Checked(OnFailure.FLAG, report, failure=failure_of(error), failed=failed)
+    holder = shop.holder(subject.context.run)
+    shop.writing.journal.reject(out, failure_of(error), holder, checked)
+    left = difference(subject.partitions, failed)
+    raise TakenOut(error, failed, left, report, of_partitions(results, intent.grid, left))
+
+
+def of_partitions(
+    results: Sequence[CheckResult], grid: Grid, partitions: Ranges
+) -> tuple[CheckResult, ...]:
+    """Give what checks said of some partitions of a step."""
+    keys = {grid.key(number) for number in numbers(partitions)}
+    return tuple(told_within(result, keys) for result in results)

@@ -1,0 +1,97 @@
+"""What a plan says of a step's checks before anything runs (spec/checks.md §6.1, §8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.app.checking.chosen import SKIPPED, checks_of_step
+from penstock.core.checks import Check, OnFailure, Relationships, SqlCheck
+from penstock.core.model import Append, Model, Partition, Table
+from penstock.core.project import Project
+from penstock.plan.values import Options, Step
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChecks:
+    """How many checks a step has, and what looking at them costs beside the step.
+
+    `observed` are computed while the rows are written, `scans` counts the queries for the others.
+    `on_failure` is None where nothing after the step can stop anything.
+    """
+
+    before: int = 0
+    after: int = 0
+    observed: int = 0
+    scans: int = 0
+    on_failure: OnFailure | None = None
+    skipped: bool = False
+
+    @property
+    def total(self) -> int:
+        """How many checks there are."""
+        return self.before + self.after
+
+    def __str__(self) -> str:
+        """Give the line of a plan, "" without checks.
+
+        >>> print(PlannedChecks(1, 4, 3, 1, OnFailure.FLAG))
+        checks: 1 before, 4 after (3 observed, 1 scan), on failure: flag
+        """
+        if not self.total:
+            return ""
+        if self.skipped:
+            return f"checks: {self.total} skipped ({SKIPPED})"
+        return f"checks: {', '.join(self._parts())}"
+
+    def _parts(self) -> Iterator[str]:
+        if self.before:
+            yield f"{self.before} before"
+        if self.after:
+            how = [f"{self.observed} observed"] * bool(self.observed)
+            how += [f"{self.scans} scan{'' if self.scans == 1 else 's'}"] * bool(self.scans)
+            yield f"{self.after} after ({', '.join(how)})"
+        if self.on_failure is not None:
+            yield f"on failure: {self.on_failure}"
+
+
+def planned_checks(project: Project, step: Step, options: Options) -> PlannedChecks:
+    """Count the checks of a step and the queries that they cost; none of a step without rows."""
+    model = project.models[step.model]
+    its = checks_of_step(project, model, step.version, options)
+    numbers = len(its.before), len(its.after)
+    if step.only_alters:
+        return PlannedChecks()
+    if its.skips:
+        return PlannedChecks(*numbers, skipped=True)
+    observes = _observes(model, step, its.mode)
+    scanned = [check for check in its.after if not (observes and check.is_observable)]
+    gates = any(check.is_gate for check in its.after)
+    return PlannedChecks(
+        *numbers,
+        observed=len(its.after) - len(scanned),
+        scans=_scans(scanned),
+        on_failure=its.mode if gates else None,
+    )
+
+
+def _observes(model: Model, step: Step, mode: OnFailure) -> bool:
+    """Whether one write reports what passes through it; neither CREATE nor MERGE does."""
+    strategy = model.strategy
+    if step.count > 1 or not isinstance(strategy, Append | Partition | Table):
+        return False
+    if isinstance(strategy, Partition) or mode is OnFailure.BLOCK:
+        return True  # staged files are written by a form that does
+    inserts = isinstance(strategy, Append) or strategy.overwrite_partitions
+    return inserts and not step.initial
+
+
+def _scans(checks: list[Check]) -> int:
+    """Count queries: one for each SQL or relationship, one for all others over the same rows."""
+    alone = [check for check in checks if isinstance(check.rule, SqlCheck | Relationships)]
+    shared = {
+        (check.scope, check.query.text if check.query else "")
+        for check in checks
+        if check not in alone
+    }
+    return len(alone) + len(shared)

@@ -1,0 +1,145 @@
+"""What `penstock check` is asked and what it gives back (spec/checks.md §8.2)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.app.checking.documents import Json, check_document, invariants_document
+from penstock.app.request import Range
+from penstock.core.check_results import CheckResult, CheckStatus, Flag, InvariantReport, Quarantine
+from penstock.core.checks import Phase
+from penstock.core.findings import Severity
+from penstock.core.masking import mask
+
+BOTH = frozenset({Phase.BEFORE, Phase.AFTER})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """The models, groups and checks to evaluate; nothing is written but results.
+
+    `everything` is every model with checks and every partition that was built. `partition` is a
+    key. `names` are checks, none means all. Without `record` nothing goes to the store.
+    """
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    everything: bool = False
+    range: Range = Range()
+    partition: str = ""
+    phases: frozenset[Phase] = BOTH
+    names: tuple[str, ...] = ()
+    sources: bool = False
+    strict: bool = False
+    record: bool = True
+    sample: bool = True
+    as_of: dt.datetime | None = None
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChecked:
+    """What the checks of one model, or of some of its partitions, say of the rows of today.
+
+    `partitions` are ranges of keys as first and last, `version` the Delta version that was read.
+    """
+
+    model: str
+    partitions: tuple[tuple[str, str], ...]
+    count: int
+    version: int | None
+    report: InvariantReport
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChecked:
+    """How old a source's newest row is; a severity only where it is too old."""
+
+    source: str
+    result: CheckResult
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Everything that one `penstock check` evaluated."""
+
+    models: tuple[ModelChecked, ...] = ()
+    sources: tuple[SourceChecked, ...] = ()
+    strict: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reports(self) -> Mapping[str, InvariantReport]:
+        """The reports by model; those of several ranges of one model are put together."""
+        found: dict[str, InvariantReport] = {}
+        for each in self.models:
+            known = found.get(each.model, InvariantReport())
+            report = each.report
+            found[each.model] = InvariantReport(
+                (*known.before, *report.before), (*known.after, *report.after)
+            )
+        return found
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """Every result, sources last."""
+        told = [result for each in self.models for result in each.report.all]
+        return (*told, *(each.result for each in self.sources))
+
+    @property
+    def evaluated_nothing(self) -> bool:
+        """Whether no check was looked at: silence is no success."""
+        return all(result.status is CheckStatus.SKIPPED for result in self.results)
+
+    @property
+    def ok(self) -> bool:
+        """Whether something was evaluated and no gate failed, nor with `strict` anything."""
+        failed = [result for result in self.results if result.failed]
+        bad = failed if self.strict else [r for r in failed if r.severity is Severity.ERROR]
+        return not bad and not self.evaluated_nothing
+
+    def document(self) -> dict[str, Json]:
+        """Give all of it as JSON values, as `penstock check --json` prints it."""
+        found = Counter(result.status for result in self.results)
+        return {
+            "command": "check",
+            "ok": self.ok,
+            "strict": self.strict,
+            "checks": {
+                "total": len(self.results),
+                **{str(status): found[status] for status in CheckStatus},
+                "errors": sum(1 for result in self.results if result.failed_gate),
+            },
+            "models": [
+                {
+                    "model": each.model,
+                    "partitions": each.partitions,
+                    "count": each.count,
+                    "version": each.version,
+                    **invariants_document(each.report),
+                    "lines": [mask(line) for line in each.lines],
+                }
+                for each in self.models
+            ],
+            "sources": [
+                {"source": each.source, **check_document(each.result)} for each in self.sources
+            ],
+            "notes": [mask(note) for note in self.notes],
+        }
+
+    def to_json(self) -> str:
+        """Give the document as text."""
+        return json.dumps(self.document(), indent=2, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptReport:
+    """The flags that a person closed, or the quarantines that were dropped."""
+
+    flags: tuple[Flag, ...] = ()
+    quarantines: tuple[Quarantine, ...] = ()

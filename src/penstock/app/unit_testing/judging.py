@@ -1,0 +1,232 @@
+"""Holding what a run left behind against what its test expects (spec/checks.md §9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.app.unit_testing.comparing import Comparison
+from penstock.app.unit_testing.literals import Column
+from penstock.app.unit_testing.outcome import Outcome
+from penstock.app.unit_testing.reports import Difference
+from penstock.app.unit_testing.tables import columns_of, read_rows, typed_table
+from penstock.app.unit_testing.views import source_of
+from penstock.core.check_results import CheckStatus
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import PenstockError, UsageError
+from penstock.core.history import Snapshot
+from penstock.core.model import Merge, Model
+from penstock.core.schema import Schema
+from penstock.core.typed import TypedValue
+from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, Mark
+from penstock.project.trees.field_types import shown_type
+from penstock.project.unit_tests.declared import system_names
+
+
+def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Difference]:
+    """Say whether the step failed as it must, and left its table alone."""
+    error = outcome.error
+    if error is None:
+        became = {"success": "the step succeeded", "unchanged": "the step changed nothing"}
+        yield f"expected {expected.code}, {became.get(outcome.status, f'it was {outcome.status}')}"
+        return
+    if error.code != expected.code:
+        yield f"expected {expected.code}, it failed with {_told(error)}"
+    elif expected.contains not in _text(error):
+        yield f"expected {expected.contains!r} in the error: {_told(error)}"
+    if not outcome.is_unchanged:
+        yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One expectation, and the key by which its rows are paired for people."""
+
+    session: StepSession
+    expected: Expectation
+    outcome: Outcome
+    key: tuple[str, ...] = ()
+
+    def differences(self) -> Iterator[Difference]:
+        """Give everything that is not as expected: rows first."""
+        expected, outcome = self.expected, self.outcome
+        status = list(self._status())
+        if not status or outcome.after is not None or outcome.model.is_view:
+            yield from self._of_tables()
+        yield from status
+        if expected.unchanged and not outcome.is_unchanged:
+            yield f"unchanged: {_version(outcome.before)} -> {_version(outcome.after)}"
+        if expected.commits is not None and expected.commits != outcome.commits:
+            yield f"commits: {expected.commits} expected, {outcome.commits} found"
+        yield from self._metrics()
+        yield from self._watermarks()
+        yield from self._checks()
+
+    def _status(self) -> Iterator[str]:
+        found, wanted = self.outcome.status, self.expected.status
+        error = self.outcome.error
+        told = f": {_told(error)}" if error is not None else ""
+        if wanted and wanted != found:
+            yield f"status: {wanted} expected, {found} found{told}"
+        elif not wanted and found not in ("success", "unchanged"):
+            yield f"status: success expected, {found} found{told}"
+
+    def _of_tables(self) -> Iterator[Difference]:
+        expected = self.expected
+        shape = expected.columns or expected.columns_exact
+        if expected.rows is not None or expected.row_count is not None or shape:
+            yield from self._of_target()
+        if expected.quarantine is not None:
+            yield from self._quarantine(expected.quarantine)
+
+    def _of_target(self) -> Iterator[Difference]:
+        found = source_of(self.session, self.outcome)
+        if found is None:
+            if self.expected.rows is not None and self.expected.rows.rows:
+                yield "rows: the table does not exist"
+            elif self.expected.row_count:
+                yield f"row_count: {self.expected.row_count} expected, the table does not exist"
+            return
+        schema, source = found
+        yield from self._types(schema)
+        if self.expected.rows is not None:
+            yield from self._rows("rows", self.expected.rows, schema, source)
+        if self.expected.row_count is not None:
+            count = self.session.look(f"SELECT count(*) AS n FROM {source}")["n"]
+            if count != self.expected.row_count:
+                yield f"row_count: {self.expected.row_count} expected, {count} found"
+
+    def _types(self, schema: Schema) -> Iterator[str]:
+        columns = {name.lower(): kind for name, kind in columns_of(schema)}
+        for name, kind in self.expected.columns.items():
+            found = columns.get(name.lower())
+            if found is None:
+                yield f"columns: test-column-missing: {name}"
+            elif found != kind:
+                yield f"columns: {name} is {shown_type(found)}, {shown_type(kind)} expected"
+        if self.expected.columns_exact:
+            named = {name.lower() for name in self._named()}
+            system = {name.lower() for name in system_names(self.outcome.model)}
+            extra = [name for name in schema.names if name.lower() not in named | system]
+            if extra:
+                yield f"columns: {', '.join(extra)} not expected"
+
+    def _named(self) -> tuple[str, ...]:
+        rows = self.expected.rows
+        return (*(rows.names if rows else ()), *self.expected.columns)
+
+    def _rows(
+        self, what: str, table: GivenTable, schema: Schema, source: str
+    ) -> Iterator[Difference]:
+        actual = dict(columns_of(schema))
+        made = typed_table(self.session, table, {**actual, **self.expected.columns}, add=False)
+        places = {name.lower(): (name, kind) for name, kind in actual.items()}
+        missing = [name for name in made.names if name.lower() not in places]
+        if missing:
+            if what != "rows" or not set(missing) <= set(self.expected.columns):
+                yield f"{what}: test-column-missing: {', '.join(missing)}"
+            return
+        columns: list[Column] = [places[name.lower()] for name in made.names]
+        if any(kind != made.type_of(name) for name, kind in columns):
+            return  # `columns` told that the types differ
+        expected = made.rows
+        if expected is None:
+            expected = read_rows(self.session, made.columns, f"({made.sql})")
+        found = read_rows(self.session, columns, source)
+        comparison = Comparison(columns, self._key(), self.expected.tolerance)
+        differ = comparison.differ(what, expected, found)
+        if differ is not None:
+            yield differ
+
+    def _key(self) -> tuple[str, ...]:
+        return self.key or key_of(self.outcome.model, self._named())
+
+    def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
+        outcome = self.outcome
+        kept = outcome.shop.reading.records.quarantines()
+        steps = {result.step for result in outcome.results}
+        mine = [each for each in kept if each.step in steps]
+        if not mine:
+            if table.rows or table.query:
+                yield "quarantine: nothing was kept"
+            return
+        facts = outcome.shop.log.facts(mine[0].uri)
+        if facts is None:
+            yield f"quarantine: {mine[0].table} is gone"
+            return
+        tables = " UNION ALL BY NAME ".join(f"SELECT * FROM delta.`{each.uri}`" for each in mine)
+        yield from self._rows("quarantine", table, facts.schema, f"({tables})")
+
+    def _metrics(self) -> Iterator[str]:
+        told = []
+        found = self.outcome.metrics
+        for name, wanted in self.expected.metrics.items():
+            if name not in found:
+                told.append(f"{name} {wanted} expected, the step has no such count")
+            elif found[name] != wanted:
+                told.append(f"{name} {wanted} expected, {found[name]} found")
+        if told:
+            yield f"metrics: {'; '.join(told)}"
+
+    def _watermarks(self) -> Iterator[str]:
+        found = {mark.key: mark.value for mark in self.outcome.watermarks}
+        for mark in self.expected.watermarks:
+            told = _watermark(mark, found)
+            if told:
+                yield f"watermark: {told}"
+
+    def _checks(self) -> Iterator[str]:
+        worst: dict[str, CheckStatus] = {}
+        order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
+        for check in self.outcome.checks:
+            known = worst.get(check.name, check.status)
+            worst[check.name] = min(known, check.status, key=order.index)
+        for name, wanted in self.expected.checks.items():
+            status = worst.get(name)
+            if status is None:
+                yield f"checks: {name} {wanted} expected, it was not evaluated"
+            elif str(status) != wanted:
+                said = [c.message for c in self.outcome.checks if c.name == name]
+                yield f"checks: {name} {wanted} expected, {status} found: {'; '.join(said)}"
+        if self.expected.status in ("", "success"):
+            for check in self.outcome.checks:
+                if check.failed_gate and check.name not in self.expected.checks:
+                    yield f"checks: {check.name} failed: {check.message}"
+
+
+def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the columns that tell a model's rows apart, if any."""
+    match model.strategy:
+        case Merge(keys=keys):
+            return keys
+        case Snapshot(keys=keys, columns=columns):
+            folded = {name.lower() for name in named}
+            start = columns.valid_from
+            return (*keys, start) if start.lower() in folded else keys
+    return ()
+
+
+def _watermark(mark: Mark, found: dict[str, TypedValue]) -> str:
+    asked = mark.column.lower()
+    keys = [key for key in found if not asked or f".{key}".lower().endswith(f".{asked}")]
+    if len(keys) != 1:
+        there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
+        return f"{mark.column or mark.text} expected, {there} found"
+    value = found[keys[0]]
+    try:
+        same = TypedValue.parse(value.type, mark.text) == value
+    except UsageError as error:
+        return f"bad-test-value: {mark.where}: {error.sentence}"
+    return "" if same else f"{mark.text} expected, {value.text} found"
+
+
+def _told(error: PenstockError) -> str:
+    return f"{error.code}: {error.sentence}"
+
+
+def _text(error: PenstockError) -> str:
+    return f"{error.code}: {error.sentence}\n{error.hint}"
+
+
+def _version(version: int | None) -> str:
+    return "no table" if version is None else f"version {version}"

@@ -1,0 +1,98 @@
+"""One test from what it gives to what differs; what it makes lies in a folder of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.app.request import Range, RunRequest, SnapshotRequest
+from penstock.app.run import run as run_models
+from penstock.app.shop import Shop
+from penstock.app.unit_testing.judging import Judging, judge_error
+from penstock.app.unit_testing.outcome import Outcome
+from penstock.app.unit_testing.preparing import Preparing
+from penstock.app.unit_testing.reports import Difference, UnitResult
+from penstock.app.unit_testing.world import TestClock, world_of
+from penstock.app.wire import apart
+from penstock.core.errors import InterruptedRunError, PenstockError
+from penstock.core.names import InputName
+from penstock.core.project import Project
+from penstock.core.unit_tests import UnitRun, UnitTest
+from penstock.project.unit_tests.judging import wanted_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all tests share: a shop whose Spark has started elsewhere, and a folder."""
+
+    shop: Shop
+    folder: Path
+
+
+def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> UnitResult:
+    """Run one test; an error of its step is a difference, an interruption is raised."""
+    folder = bench.folder / f"t{number}"
+    given: dict[InputName, tuple[str, ...]] = {}
+    for each in test.runs:
+        for name, table in each.given.inputs.items():
+            given[name] = (*given.get(name, ()), *table.names, *table.known)
+    missing = [n.name for n in wanted_inputs(project.models[test.model], test) if n not in given]
+    if missing:  # its variables let the model read something else
+        return UnitResult(test, (f"missing-input: {', '.join(missing)} is not given",))
+    clock = TestClock(test.runs[0].as_of)
+    shop = apart(bench.shop, world_of(project, test, given, folder), clock)
+    started = time.monotonic()  # Spark has started
+    preparing = Preparing(shop, clock, shop.project.models[test.model])
+    found: tuple[Difference, ...] = ()
+    failed = 0
+    for at, each in enumerate(test.runs, 1):
+        found = tuple(_differences(preparing, test, each))
+        if found:
+            failed = at if len(test.runs) > 1 else 0
+            break
+    return UnitResult(test, found, failed, round(time.monotonic() - started, 3))
+
+
+def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterator[Difference]:
+    shop, model = preparing.shop, preparing.model
+    try:
+        with shop.engine.session(model.name, model.where) as session:
+            preparing.prepare(session, each)
+            outcome = _run(shop, test, each)
+            if each.error is not None:
+                yield from judge_error(each.error, outcome)
+            elif each.expect is not None:
+                yield from Judging(session, each.expect, outcome, test.key).differences()
+            elif outcome.error is not None:
+                yield _told(outcome.error)
+    except PenstockError as error:
+        yield _told(error)
+
+
+def _told(error: PenstockError) -> str:
+    where = f"{error.where}: " if error.where else ""
+    return f"{where}{error.code}: {error.sentence}"
+
+
+def _run(shop: Shop, test: UnitTest, each: UnitRun) -> Outcome:
+    model = shop.project.models[test.model]
+    head = None if model.is_view else shop.log.head(shop.project.uri_of(model.table))
+    before = head.version if head else None
+    request = RunRequest(
+        select=(f"name:{model.name}",),
+        full_refresh=each.full_refresh,
+        on_failure=each.on_failure,
+        range=Range(each.first, each.last) if each.first else Range(),
+        snapshot=SnapshotRequest() if model.is_snapshot else None,
+        threads=1,
+    )
+    try:
+        report = run_models(shop, request)
+    except PenstockError as error:
+        return Outcome(shop, model, before, refused=error)
+    if report.interrupted:
+        raise InterruptedRunError("interrupted", "the tests were interrupted")
+    results = tuple(result for result in report.results if result.name == model.name)
+    return Outcome(shop, model, before, results)

@@ -1,0 +1,151 @@
+"""The target of a test before its step: which columns it has, and the statement that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from penstock.app.shop import Shop
+from penstock.app.unit_testing.tables import Typed
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import QueryError, UsageError
+from penstock.core.history import HardDeletes, HashDiffers, Snapshot
+from penstock.core.model import Body, Model
+from penstock.core.names import InputKind, quoted
+from penstock.core.partition import literal_at
+from penstock.core.project import Project
+from penstock.core.query import Query, at, bound, with_parameters
+from penstock.core.relation import DeltaRead, Relation
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import Commit
+from penstock.core.types import ColumnType, ScalarType, parse_type
+from penstock.core.unit_tests import GivenTable, UnitRun
+from penstock.plan.history import PROPERTY, property_of
+from penstock.plan.resolve import resolve
+from penstock.strategies.build import Build, create
+from penstock.strategies.reshape import physical
+from penstock.strategies.row_hash import row_hash
+
+_VIEW = "penstock_test_output"
+
+
+def target_types(
+    shop: Shop, session: StepSession, model: Model, run: UnitRun, table: GivenTable
+) -> Mapping[str, ColumnType]:
+    """Give the columns of the target by their types: declared ones, else those of the query.
+
+    A query that Spark refuses gives none; its step then says why.
+    """
+    declared = {name: kind for name, kind in table.known.items() if _is_business(model, name)}
+    names = {name.lower() for name in declared}
+    complete = bool(model.versions) and all(v.schema.columns for v in model.versions)
+    if complete and all(name.lower() in names for name in table.names):
+        found = dict(declared)
+    else:
+        with suppress(QueryError):
+            described = describe(shop, session, model, run)
+            found = {c.name: parse_type(c.type) for c in described.columns}
+            folded = {name.lower(): kind for name, kind in declared.items()}
+            found = {name: folded.get(name.lower(), kind) for name, kind in found.items()}
+            return found | _system(model)
+        found = dict(declared)
+    return found | _system(model)
+
+
+def describe(shop: Shop, session: StepSession, model: Model, run: UnitRun) -> Schema:
+    """Give the columns of the model's query over the given inputs; nothing is run."""
+    query = _query(model, run)
+    views = {}
+    for number, name in enumerate(query.inputs):
+        if name.kind is InputKind.THIS:
+            continue
+        views[name] = f"penstock_test_{number}"
+        read = DeltaRead(shop.project.sources[name.name].path)
+        session.bind([Relation(name, views[name], read)])
+    text = at(bound(query.text, views), run.as_of)
+    return session.define(_VIEW, with_parameters(text, _values(model, run)))
+
+
+def _query(model: Model, run: UnitRun) -> Query:
+    if model.partition is None or not run.first:
+        return model.query
+    number = model.grid.parse(run.first)
+    segments = resolve(model, run.as_of.date(), ((number, number),))
+    body: Body | None = segments[0].body if segments else None
+    return body.query if body else model.query
+
+
+def _values(model: Model, run: UnitRun) -> dict[str, str]:
+    settings = model.partition
+    if settings is None or not run.first:
+        return {}
+    grid = settings.grid
+    low = literal_at(grid.lower(grid.parse(run.first)), settings.type)
+    high = literal_at(grid.upper(grid.parse(run.last)), settings.type)
+    return {"partition_date": low, "start_date": low, "end_date": high}
+
+
+def _is_business(model: Model, name: str) -> bool:
+    if not isinstance(model.strategy, Snapshot):
+        return True
+    return name.lower() not in {each.lower() for each in model.strategy.columns.names}
+
+
+def _system(model: Model) -> dict[str, ColumnType]:
+    """Give the columns that penstock adds to a history table, in their order."""
+    strategy = model.strategy
+    if not isinstance(strategy, Snapshot):
+        return {}
+    columns = strategy.columns
+    found: dict[str, ColumnType] = {
+        columns.valid_from: ScalarType("timestamp"),
+        columns.valid_to: ScalarType("timestamp"),
+        columns.is_current: ScalarType("boolean"),
+    }
+    if strategy.hard_deletes is HardDeletes.NEW_RECORD:
+        found[columns.is_deleted] = ScalarType("boolean")
+    if isinstance(strategy.change, HashDiffers) and strategy.change.hashed is not None:
+        found[strategy.change.column] = ScalarType("string")
+    return found
+
+
+def target_sql(project: Project, model: Model, table: Typed) -> Commit:
+    """Give the statement that makes the target as its strategy would have left it."""
+    laid = replace(model, layout=physical(model.layout)) if model.partition else model
+    build = Build(laid, project.sql_of(model.table), Schema(), None)
+    if not isinstance(model.strategy, Snapshot):
+        return create(build, table.sql)
+    properties = {PROPERTY: property_of(model)}
+    return create(build, _history_rows(model, model.strategy, table), properties)
+
+
+def _history_rows(model: Model, strategy: Snapshot, table: Typed) -> str:
+    """Give versions with `is_current` as `valid_to` tells it, and hashes where none are given."""
+    columns = strategy.columns
+    if any(value is None for value in _all(table, columns.valid_from)):
+        raise UsageError(
+            "bad-test-value",
+            f"a version of {model.name} needs {columns.valid_from}",
+            where=model.where,
+            hint="give it in every row of target",
+        )
+    made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
+    if strategy.hard_deletes is HardDeletes.NEW_RECORD:
+        deleted = quoted(columns.is_deleted)
+        made[columns.is_deleted.lower()] = f"coalesce({deleted}, false)"
+    change = strategy.change
+    if isinstance(change, HashDiffers) and change.hashed:
+        hashed = {name.lower() for name in change.hashed}
+        kinds = [Column(n, str(k)) for n, k in table.columns if n.lower() in hashed]
+        made[change.column.lower()] = f"coalesce({quoted(change.column)}, {row_hash(kinds)})"
+    chosen = ", ".join(
+        f"{made[name.lower()]} AS {quoted(name)}" if name.lower() in made else quoted(name)
+        for name in table.names
+    )
+    return f"SELECT {chosen} FROM ({table.sql})"
+
+
+def _all(table: Typed, name: str) -> list[object]:
+    places = [at for at, known in enumerate(table.names) if known.lower() == name.lower()]
+    return [row[places[0]] if places else None for row in table.rows or ()]

@@ -1,0 +1,173 @@
+"""A project for one test: its model alone, reading tables of its own in a temporary folder."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from penstock.app.clock import SystemClock
+from penstock.core.checks import Check, Checks, Relationships, SqlCheck
+from penstock.core.model import Body, Model, Source, Version
+from penstock.core.names import InputKind, InputName
+from penstock.core.project import Project, Target
+from penstock.core.query import Query, live, mention, present, substitute
+from penstock.core.unit_tests import UnitTest
+
+
+class TestClock(SystemClock):
+    """Stands still at the run timestamp of a test; ids go on rising."""
+
+    __test__ = False  # no test itself, whatever pytest thinks of its name
+
+    def __init__(self, moment: dt.datetime) -> None:
+        super().__init__()
+        self.moment = moment
+
+    def now(self) -> dt.datetime:
+        """See `Clock.now`."""
+        return self.moment
+
+
+def world_of(
+    project: Project, test: UnitTest, given: Mapping[InputName, Collection[str]], folder: Path
+) -> Project:
+    """Give a project of the tested model; each input is a Delta source under its own name.
+
+    `given` are the inputs of all runs with their columns. What only checks read and nobody gives
+    takes those checks away, and versions go whose inputs nobody gives.
+    """
+    model = project.models[test.model]
+    sources = {
+        name.name: Source(
+            table=project.table_of(name, model),
+            where=test.where,
+            path=str(folder / "inputs" / f"i{number}"),
+        )
+        for number, name in enumerate(given)
+    }
+    rewriting = _Rewriting(given, model.name)
+    return replace(
+        project,
+        root=str(folder),
+        target=Target(
+            project.target.name,
+            str(folder / "warehouse"),
+            state="",
+            spark=project.target.spark,
+            schema_prefix=project.target.schema_prefix,
+        ),
+        models={model.name: rewriting.model(model, test)},
+        sources=sources,
+        seeds={},
+        findings=(),
+    )
+
+
+class _Rewriting:
+    """Lets everything that a model reads be a source."""
+
+    def __init__(self, given: Mapping[InputName, Collection[str]], own: str) -> None:
+        self._given = given
+        self._own = own
+
+    def moved(self, name: InputName) -> InputName:
+        """Give an input as a source of its own name, so that watermarks keep theirs."""
+        return name if self._is_own(name) else InputName(InputKind.SOURCE, name.name)
+
+    def _is_own(self, name: InputName) -> bool:
+        return name.kind is InputKind.THIS or name == InputName(InputKind.MODEL, self._own)
+
+    def model(self, model: Model, test: UnitTest) -> Model:
+        return replace(
+            model,
+            query=self.query(model.query),
+            depends_on=(),
+            order_after=(),
+            immutable=False,
+            versions=tuple(self._versions(model, test)),
+            checks=self._checks(model.checks),
+        )
+
+    def query(self, query: Query) -> Query:
+        return replace(
+            query,
+            text=self._text(query.text, query),
+            incremental=self._text(query.incremental, query),
+            inputs=tuple(map(self.moved, query.inputs)),
+            deleted_flags=(),
+        )
+
+    def _text(self, text: str, query: Query) -> str:
+        """Let tokens name sources, and decide which histories have tombstones."""
+        for name, column in query.deleted_flags:
+            known = {each.lower() for each in self._given.get(name, ())}
+            condition = live(column) if column.lower() in known else "true"
+            text = text.replace(present(name), condition)
+        return substitute(text, lambda name, alias: mention(self.moved(name), alias))
+
+    def _versions(self, model: Model, test: UnitTest) -> list[Version]:
+        chosen = [v for v in model.versions if test.version in (None, v.number)]
+        able = [v for v in chosen if all(map(self._has, _read_by(v)))]
+        first = min((_day(model, run.first, run.as_of) for run in test.runs), default=dt.date.max)
+        return [self._version(v, first if test.version is not None else None) for v in able]
+
+    def _has(self, name: InputName) -> bool:
+        return self._is_own(name) or name in self._given
+
+    def _version(self, version: Version, since: dt.date | None) -> Version:
+        """Rewrite a version; one that is asked for by its number counts from `since` on."""
+        return replace(
+            version,
+            body=self._body(version.body, since),
+            revisions=tuple(self._body(each, None) for each in version.revisions),
+            checks=self._checks(version.checks),
+        )
+
+    def _body(self, body: Body, since: dt.date | None) -> Body:
+        own = tuple(each for each in body.inputs if each.input.name == self._own)
+        begins = body.fingerprint.effective_from
+        if since is not None and begins is not None and begins > since:
+            mark = replace(body.fingerprint, effective_from=since)
+            body = replace(body, fingerprint=mark)
+        return replace(body, query=self.query(body.query), inputs=own)
+
+    def _checks(self, checks: Checks) -> Checks:
+        return replace(
+            checks,
+            before=tuple(self._check(each) for each in checks.before if self._can_read(each)),
+            after=tuple(self._check(each) for each in checks.after if self._can_read(each)),
+        )
+
+    def _can_read(self, check: Check) -> bool:
+        return all(map(self._has, check.reads))
+
+    def _check(self, check: Check) -> Check:
+        rule = check.rule
+        match rule:
+            case SqlCheck(query):
+                rule = replace(rule, query=self.query(query))
+            case Relationships(to=to):
+                rule = replace(rule, to=self.moved(to))
+        return replace(
+            check,
+            rule=rule,
+            input=check.input and self.moved(check.input),
+            query=check.query and self.query(check.query),
+            reads=tuple(map(self.moved, check.reads)),
+        )
+
+
+def _read_by(version: Version) -> tuple[InputName, ...]:
+    return tuple(name for body in version.bodies for name in body.query.inputs)
+
+
+def _day(model: Model, key: str, as_of: dt.datetime) -> dt.date:
+    """Give the date that chooses the version."""
+    if key:
+        try:
+            return model.grid.date(model.grid.parse(key))
+        except ValueError:  # numbers have no date
+            pass
+    return as_of.date()

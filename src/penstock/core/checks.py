@@ -1,0 +1,295 @@
+"""Checks: what must hold for the rows of a model, and when it is looked at (spec/checks.md §1)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+from penstock.core.findings import Location, Severity
+from penstock.core.names import InputName
+from penstock.core.query import Query, parameters
+
+GROUP_PARAMETERS = frozenset({"partition_date", "start_date", "end_date"})
+"""Parameters whose value differs from group to group."""
+
+
+class Phase(StrEnum):
+    """Before a step its input rows are looked at, after it the rows that it wrote."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class OnFailure(StrEnum):
+    """What a failed gate after a step does: rows stay, are held back, or are undone."""
+
+    FLAG = "flag"
+    BLOCK = "block"
+    ROLLBACK = "rollback"
+
+
+class CheckScope(StrEnum):
+    """Which rows an `after` check sees: those of the step, or the whole table after it."""
+
+    STEP = "step"
+    TABLE = "table"
+
+
+class Empty(StrEnum):
+    """What it means that there are no rows, where the user says so."""
+
+    PASS = "pass"  # noqa: S105  no password
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """SQL that is true or not, of one row or of a group of rows.
+
+    Columns are named as the user named them, `{column}` is replaced already; parameters are tokens
+    (`core/query.py`). `aggregates` are the aggregate calls in it, as written, without repetition:
+    a condition that has any is one of a group. `observable` is whether Spark can compute it while
+    rows are written: no DISTINCT, no FILTER, no subquery.
+    """
+
+    text: str
+    aggregates: tuple[str, ...] = ()
+    observable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCheck:
+    """Holds when the query gives no row. `source` is its file, "" for SQL that stands inline.
+
+    Its own table is the input of kind THIS: `{destination}`.
+    """
+
+    query: Query
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """Holds when there are at least `minimum` and at most `maximum` rows."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """Holds when a condition is true of the group, or of each of its rows."""
+
+    column: str
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class NullPercentage:
+    """Holds when at most so many percent of the values are NULL."""
+
+    column: str
+    maximum: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctCount:
+    """Holds when the columns have so many different values; rows with a NULL do not count."""
+
+    columns: tuple[str, ...]
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange:
+    """Holds when every value that is not NULL lies within the bounds, which are texts.
+
+    A bound is compared in the column's type. `strict` leaves the bounds themselves out.
+    """
+
+    column: str
+    minimum: str | None = None
+    maximum: str | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """Holds when no two rows agree in all columns.
+
+    A row with a NULL repeats nothing, unless `nulls_equal`. `all_versions` counts the closed
+    versions of a history table too.
+    """
+
+    columns: tuple[str, ...]
+    nulls_equal: bool = False
+    all_versions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull:
+    """Holds when no value of the columns is NULL."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedValues:
+    """Holds when every value that is not NULL is one of these texts, in the column's type."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relationships:
+    """Holds when every row without NULL in the columns finds its values in another table."""
+
+    columns: tuple[str, ...]
+    to: InputName
+    fields: tuple[str, ...]
+    shown: str
+    """What people call the other table: `staging.users`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Holds when the newest value is at most so old; `shown` is the age as it was written."""
+
+    column: str
+    max_age: dt.timedelta
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowCountChange:
+    """Holds when the number of rows changed by at most so many percent.
+
+    The base is the last success, or with `last` the mean of so many before it.
+    """
+
+    max_increase: Decimal | None = None
+    max_decrease: Decimal | None = None
+    last: int | None = None
+
+
+Rule = (
+    SqlCheck
+    | RowCount
+    | ColumnCheck
+    | NullPercentage
+    | DistinctCount
+    | ValueRange
+    | Unique
+    | NotNull
+    | AcceptedValues
+    | Relationships
+    | Freshness
+    | RowCountChange
+)
+
+TYPES: Mapping[type, str] = {
+    SqlCheck: "sql",
+    RowCount: "row_count",
+    ColumnCheck: "column_check",
+    NullPercentage: "null_percentage",
+    DistinctCount: "distinct_count",
+    ValueRange: "value_range",
+    Unique: "unique",
+    NotNull: "not_null",
+    AcceptedValues: "accepted_values",
+    Relationships: "relationships",
+    Freshness: "freshness",
+    RowCountChange: "row_count_change",
+}
+"""The word that users write for each rule."""
+
+_SCANNED = (SqlCheck, DistinctCount, Unique, Relationships)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One invariant of a model. Only a gate, of severity error, stops anything.
+
+    `definition` is a digest of everything that decides its result. `input` and `query` say which
+    rows a typed check looks at instead of those of its phase. `condition` restricts them (`where:`
+    of the user). `empty` is None where the type's own rule holds. `reads` are the tables that it
+    reads beside the target. With `sample` False no cell of a row leaves Spark.
+    """
+
+    name: str
+    phase: Phase
+    rule: Rule
+    where: Location
+    definition: str = ""
+    severity: Severity = Severity.ERROR
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+    condition: Condition | None = None
+    input: InputName | None = None
+    query: Query | None = None
+    scope: CheckScope = CheckScope.STEP
+    empty: Empty | None = None
+    sample: bool = True
+    reads: tuple[InputName, ...] = ()
+
+    @property
+    def type(self) -> str:
+        """The word that users write for what it looks at."""
+        return TYPES[type(self.rule)]
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether its failure stops anything."""
+        return self.severity is Severity.ERROR
+
+    @property
+    def is_observable(self) -> bool:
+        """Whether it can be computed while the rows are written, without another scan."""
+        if self.query is not None or self.scope is CheckScope.TABLE:
+            return False
+        if isinstance(self.rule, ColumnCheck) and not self.rule.condition.observable:
+            return False
+        if self.condition is not None and not self.condition.observable:
+            return False
+        return not isinstance(self.rule, _SCANNED)
+
+    @property
+    def differs_by_group(self) -> bool:
+        """Whether SQL of its own gives each group another result."""
+        query = self.rule.query if isinstance(self.rule, SqlCheck) else self.query
+        return query is not None and bool(parameters(query.text) & GROUP_PARAMETERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of a model or of one of its versions; `on_failure` None: the project's."""
+
+    before: tuple[Check, ...] = ()
+    after: tuple[Check, ...] = ()
+    on_failure: OnFailure | None = None
+
+    @property
+    def all(self) -> tuple[Check, ...]:
+        """Those of both phases."""
+        return (*self.before, *self.after)
+
+    @property
+    def has_gate_after(self) -> bool:
+        """Whether anything after a step can stop what it made."""
+        return any(check.is_gate for check in self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """What a project says of all its checks (spec/checks.md §1.5)."""
+
+    on_failure: OnFailure = OnFailure.FLAG
+    sample: bool = True
+    quarantine_days: int = 7
+    staging_schema: str = "penstock_staging"

@@ -1,0 +1,178 @@
+"""Unit tests of models: what a step is given and what it must leave (spec/checks.md §9)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.core.checks import OnFailure
+from penstock.core.findings import Location
+from penstock.core.names import InputName
+from penstock.core.types import ColumnType
+
+DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+
+
+class CellKind(StrEnum):
+    """How a value is written: what its type is where nothing else says so."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TEXT = "text"
+    LIST = "list"
+    MAPPING = "mapping"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value as its writer wrote it; only its column's type tells what it is.
+
+    `items` are the values of a list, `entries` those of a mapping by their keys.
+    """
+
+    text: str
+    kind: CellKind
+    where: Location
+    items: tuple[Cell, ...] = ()
+    entries: tuple[tuple[str, Cell], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTable:
+    """Rows of a test, or the query that gives them.
+
+    `columns` are the types that the test declares, `known` those that project files declare for
+    the same table; both by the name of the column as it is written there. `header` are columns
+    that are named without a value. `query` is SQL without tables, or a Parquet file as SQL reads
+    it, and there are no `rows` then.
+    """
+
+    where: Location
+    rows: tuple[Mapping[str, Cell], ...] = ()
+    columns: Mapping[str, ColumnType] = field(default_factory=dict)
+    known: Mapping[str, ColumnType] = field(default_factory=dict)
+    query: str = ""
+    header: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that rows or the test's own types name, in order, each once."""
+        found = {name.lower(): name for name in (*self.header, *self.columns)}
+        for row in self.rows:
+            for name in row:
+                found.setdefault(name.lower(), name)
+        return tuple(found.values())
+
+    def type_of(self, name: str) -> ColumnType | None:
+        """Give the declared type of a column, in any case of letters."""
+        folded = name.lower()
+        for types in (self.columns, self.known):
+            for known, kind in types.items():
+                if known.lower() == folded:
+                    return kind
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier success of the model, for drift and `row_count_change`; no commit belongs to it.
+
+    `partition` is a key, "" for a model of one partition.
+    """
+
+    partition: str
+    rows: int
+    executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A watermark as it was written; `column` is `input.column`, "" where there is only one."""
+
+    column: str
+    text: str
+    where: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The tables and records before a step. `target` None: the table does not exist."""
+
+    inputs: Mapping[InputName, GivenTable] = field(default_factory=dict)
+    target: GivenTable | None = None
+    watermarks: tuple[Mark, ...] = ()
+    history: tuple[Earlier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What must hold after a step; what is None or empty is not looked at.
+
+    `status` "" takes a success, whether anything changed or not. `watermarks` None looks at none.
+    """
+
+    where: Location
+    rows: GivenTable | None = None
+    columns: Mapping[str, ColumnType] = field(default_factory=dict)
+    columns_exact: bool = False
+    unchanged: bool = False
+    row_count: int | None = None
+    commits: int | None = None
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    watermarks: tuple[Mark, ...] = ()
+    quarantine: GivenTable | None = None
+    checks: Mapping[str, str] = field(default_factory=dict)
+    status: str = ""
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """The error with which a step must fail, leaving its table as it was."""
+
+    where: Location
+    code: str
+    contains: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRun:
+    """One step of a test: when, which partitions, on what, and what comes of it.
+
+    `first` and `last` are keys of partitions, "" for a model of one.
+    """
+
+    given: Given = Given()
+    as_of: dt.datetime = DEFAULT_AS_OF
+    first: str = ""
+    last: str = ""
+    full_refresh: bool = False
+    on_failure: OnFailure | None = None
+    expect: Expectation | None = None
+    error: ExpectedError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTest:
+    """A test of one model: its runs, one after the other, in a warehouse of its own.
+
+    `version` is the model's version to test, None for the one that its date chooses. `key` pairs
+    rows that are shown. `written` is the model as the test names it.
+    """
+
+    name: str
+    model: str
+    where: Location
+    runs: tuple[UnitRun, ...]
+    written: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    version: int | None = None
+    vars: Mapping[str, str] = field(default_factory=dict)
+    key: tuple[str, ...] = ()

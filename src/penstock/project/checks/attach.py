@@ -1,0 +1,259 @@
+"""All checks of one model: read, or taken from the cache where nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.model import Partition, View
+from penstock.core.names import InputKind, InputName
+from penstock.project.book import Book
+from penstock.project.cache import ParseCache
+from penstock.project.checks.check import read_check
+from penstock.project.checks.kept import Edge, Result, keep, recall
+from penstock.project.checks.phases import Phases, joined, name_of
+from penstock.project.checks.scene import Columns, Scene, World, allowed_in
+from penstock.project.checks.subjects import Stand, Subject, Written
+from penstock.project.checks.tables import Tables
+from penstock.project.parsed import YamlFile, place_key
+from penstock.project.trees.nodes import Member, Node
+from penstock.project.trees.references import Files
+from penstock.project.values import Plain
+
+_MODES = tuple(each.value for each in OnFailure)
+
+
+@dataclass(slots=True)
+class Attacher:
+    """Reads the checks of the models of one project.
+
+    `sources` are those that stand with source tables: they hold for every model that reads one.
+    """
+
+    book: Book
+    files: Files
+    cache: ParseCache
+    tables: Tables
+    sources: Mapping[InputName, Written]
+    sample: bool = True
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def read(self, subject: Subject) -> Result | None:
+        """Give the checks of a model; None where nothing is said of any."""
+        stands = [self._with_sources(each) for each in subject.stands]
+        if not any(each.written or shared for each, shared in stands):
+            return None
+        name = place_key(("", "checks", subject.model.input.kind, subject.model.input.name))
+        context = self._context(subject)
+        known = recall(self.cache, name, context, subject.model.input.name, self._now)
+        if known is not None:
+            return known
+        reading = _Reading(self, subject)
+        for stand, shared in stands:
+            reading.stand(stand, shared)
+        return reading.finished(name, context)
+
+    def _with_sources(self, stand: Stand) -> tuple[Stand, dict[InputName, Written]]:
+        inputs = sorted(set(stand.inputs or ()))
+        return stand, {each: self.sources[each] for each in inputs if each in self.sources}
+
+    def _context(self, subject: Subject) -> str:
+        model = subject.model
+        parts = [self._now("book"), str(self.sample), model.input.name, str(model.table)]
+        parts.append(repr(subject.strategy))
+        for stand, shared in map(self._with_sources, subject.stands):
+            columns, inputs = stand.columns, stand.inputs
+            parts += (str(stand.number), repr(columns.names), repr(columns.types))
+            parts += ("?",) if inputs is None else (f"{i.kind} {i.name}" for i in inputs)
+            parts += (each.mark for each in (*stand.written, *shared.values()))
+        return _digest("\0".join(parts))
+
+    def _now(self, need: str) -> str:
+        if need not in self.digests:
+            kind, _, name = need.partition("\n")
+            if kind == "book":
+                found = _names_in(self.book).encode()
+            elif kind == "file":
+                found = self.files.data(name) if self.files.has(name) else b"\0"
+            else:
+                of, _, name = name.partition("\n")
+                found = repr(self.tables.columns_of(InputName(InputKind(of), name))).encode()
+            self.digests[need] = hashlib.sha256(found).hexdigest()
+        return self.digests[need]
+
+    def digest(self, need: str) -> str:
+        """Give the digest of something that reading needs."""
+        return self._now(need)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One model's checks while they are read; it notes what it asks for."""
+
+    of: Attacher
+    subject: Subject
+    result: Result = field(default_factory=Result)
+    texts: ParseCache = field(init=False)
+    is_open: bool = False
+
+    def __post_init__(self) -> None:
+        cache = self.of.cache
+        self.texts = ParseCache(None, cache.key, ChainMap(cache.current, dict(cache.known)))
+
+    def stand(self, stand: Stand, shared: Mapping[InputName, Written]) -> None:
+        """Read the checks of one version."""
+        findings: list[Finding] = []
+        phases = joined([each.read(findings) for each in stand.written])
+        for name, written in shared.items():
+            phases = _with_input(phases, name, written.read(findings))
+        self.is_open = self.is_open or any(map(self._is_filled, _paths(phases)))
+        scene = self._scene(stand)
+        before, after = (self._checks(phases, each, scene, findings) for each in Phase)
+        mode = self._on_failure(phases, findings)
+        self.result.checks[stand.number] = Checks(before, after, mode)
+        self.result.findings += findings
+
+    def finished(self, name: str, context: str) -> Result:
+        """Give what was read, and keep it for the next load."""
+        result = self.result
+        result.findings = list(dict.fromkeys(result.findings))
+        result.edges = sorted(set(result.edges))
+        result.texts = list(self.texts.current)
+        if not self.is_open:  # values of the environment are in no file
+            for text, entry in self.texts.current.items():
+                self.of.cache.keep(text, entry)
+            keep(self.of.cache, name, context, result)
+        return result
+
+    def columns_of(self, name: InputName) -> Columns:
+        """Give the columns of a table, and note that they were asked for."""
+        need = f"columns\n{name.kind}\n{name.name}"
+        self.result.needs[need] = self.of.digest(need)
+        return self.of.tables.columns_of(name)
+
+    def yaml_file(self, path: str) -> YamlFile:
+        """Give a YAML file."""
+        return self.of.files.yaml_file(path)
+
+    def filled(self, path: str) -> Plain:
+        """Give its tree with the environment's values filled in."""
+        return self.of.files.filled(path)
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return self.of.files.has(path)
+
+    def data(self, path: str) -> bytes:
+        """Give the bytes of a file."""
+        return self.of.files.data(path)
+
+    def text(self, path: str) -> str | None:
+        """Give a file as text, and note that it was asked for."""
+        self.result.needs[f"file\n{path}"] = self.of.digest(f"file\n{path}")
+        return self.of.files.text(path)
+
+    def _scene(self, stand: Stand) -> Scene:
+        of, strategy = self.of, self.subject.strategy
+        world = World(of.book, self, self.texts, self.columns_of, of.sample)
+        allowed = allowed_in(strategy)
+        return Scene(self.subject.model, strategy, world, allowed, stand.columns, stand.inputs)
+
+    def _is_filled(self, path: str) -> bool:
+        return path.endswith((".yml", ".yaml")) and bool(self.of.files.yaml_file(path).reads)
+
+    def _checks(
+        self, phases: Phases, phase: Phase, scene: Scene, findings: list[Finding]
+    ) -> tuple[Check, ...]:
+        seen: dict[str, Location] = {}
+        found: list[Check] = []
+        for node in phases.of(phase):
+            before = len(findings)
+            check = read_check(node, phase, scene, findings)
+            name = name_of(node)
+            if check is None and len(findings) == before:
+                continue
+            first = seen.setdefault(name, node.where) if name else node.where
+            if first is not node.where:
+                sentence = f'check "{name}" is there twice under {phase}; the first is at {first}'
+                hint = "give one of them another name"
+                findings.append(Finding(node.where, "duplicate-check", sentence, hint))
+            elif check is not None:
+                found.append(check)
+                findings += self._of_whole(check)
+                self._note_reads(check)
+        return tuple(found)
+
+    def _note_reads(self, check: Check) -> None:
+        own = self.subject.model.input
+        for each in check.reads:
+            if each.kind is InputKind.MODEL and each != own:
+                self.result.edges.append(Edge(own.name, each.name, check.name, check.where))
+
+    def _of_whole(self, check: Check) -> list[Finding]:
+        """Warn of SQL whose result every partition of a step shares."""
+        is_sql = isinstance(check.rule, SqlCheck)
+        if not isinstance(self.subject.strategy, Partition) or not is_sql or check.differs_by_group:
+            return []
+        sentence = f'check "{check.name}": its SQL has no parameter of partitions'
+        hint = "filter by @partition_date, or every partition of a step shares its result"
+        code, warning = "check-not-partitioned", Severity.WARNING
+        return [Finding(check.where, code, sentence, hint, warning)]
+
+    def _on_failure(self, phases: Phases, findings: list[Finding]) -> OnFailure | None:
+        node = phases.on_failure
+        if node is None:
+            return None
+        word = str(node.value).lower()
+        if word not in _MODES:
+            sentence = f"on_failure is {str(node.value)!r}; it must be one of {', '.join(_MODES)}"
+            findings.append(Finding(node.where, "bad-value", sentence, ", ".join(_MODES)))
+            return None
+        if word == OnFailure.ROLLBACK and isinstance(self.subject.strategy, View):
+            sentence = "on_failure: rollback on a view, which has no version to go back to"
+            hint = "write block: the view is then replaced only if its checks pass"
+            findings.append(Finding(node.where, "option-conflict", sentence, hint))
+            return None
+        return OnFailure(word)
+
+
+def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
+    """Add the checks of a source table; a name that is taken gets the table's in front."""
+    taken = {name_of(each) for each in phases.before}
+    found: list[Node] = []
+    for node in more.before:
+        own = name_of(node)
+        members = dict(node.members)
+        if own in taken:
+            members["name"] = _member(node, f"{name.name}.{own}")
+        if members.keys().isdisjoint(("input", "query", "source", "sql")):
+            schema, _, table = name.name.rpartition(".")
+            members["input"] = _member(node, f"source('{schema}', '{table}')")
+        found.append(replace(node, value=members))
+    return replace(phases, before=(*phases.before, *found))
+
+
+def _member(node: Node, text: str) -> Member:
+    return Member(node.where, Node(text, node.where))
+
+
+def _paths(phases: Phases) -> set[str]:
+    nodes: Sequence[Node] = (*phases.before, *phases.after)
+    return {member.node.where.path for each in nodes for member in each.members.values()}
+
+
+def _names_in(book: Book) -> str:
+    """Write what a book says as text that is the same in every process."""
+    named = {**book.models, **book.sources, **book.tables}
+    means = (
+        f"{name} {each.input.kind} {each.input.name} {each.table}" for name, each in named.items()
+    )
+    parts = [*means, *sorted(book.schemas), *sorted(book.built), book.catalog]
+    return "\n".join((*parts, repr(book.hidden), repr(book.history)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,168 @@
+"""One check while it is read: its keys, and what each says in the place where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from penstock.core.checks import Condition, Phase
+from penstock.core.findings import Finding, Location
+from penstock.core.names import InputKind, InputName
+from penstock.core.query import Query
+from penstock.project.checks.bounds import bound_text, number_of
+from penstock.project.checks.conditions import condition_of
+from penstock.project.checks.queries import query_of
+from penstock.project.checks.reading import Problem
+from penstock.project.checks.references import input_named
+from penstock.project.checks.scene import UNKNOWN, Columns, Scene
+from penstock.project.checks.understood import ConditionKind
+from penstock.project.link import Reader
+from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.trees.nodes import Node
+from penstock.project.trees.sheet import Sheet
+from penstock.project.trees.sql_texts import SqlText, file_text, is_path
+
+_HUNDRED = Decimal(100)
+
+
+@dataclass(slots=True)
+class Form:
+    """The opened keys of a check; `columns` are those of the rows that it looks at."""
+
+    sheet: Sheet
+    phase: Phase
+    scene: Scene
+    columns: Columns = UNKNOWN
+
+    def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
+        """Note an error where a value stands."""
+        self.sheet.report(key, code, sentence, hint)
+
+    def column(self, key: str = "column") -> str:
+        """Give the name of one column."""
+        name = self.sheet.text(key)
+        if name:
+            self._check_column(name, self.sheet.place(key), self.columns)
+        return name
+
+    def column_names(self, key: str = "columns", of: Columns | None = None) -> tuple[str, ...]:
+        """Give the names of one or more columns; each stands there once."""
+        names: list[str] = []
+        for item in self.sheet.texts(key):
+            name = str(item.value)
+            self._check_column(name, item.where, self.columns if of is None else of)
+            if name.lower() in {each.lower() for each in names}:
+                sentence = f"column {name!r} is there twice"
+                self._note(item.where, "bad-value", sentence, "keep one of them")
+            names.append(name)
+        node = self.sheet.find(key)
+        if node is not None and node.value == ():
+            self.sheet.bad(key, "one or more columns")
+        return tuple(names)
+
+    def percent(self, key: str, most: Decimal | None = _HUNDRED) -> Decimal | None:
+        """Give a percentage from 0 up."""
+        node = self.sheet.find(key)
+        if node is None:
+            return None
+        value = node.value
+        number = number_of(value) if isinstance(value, str | int | float) else None
+        if number is None:
+            self.sheet.bad(key, "a percentage")
+        elif number < 0 or (most is not None and number > most):
+            hint = "0 or more" if most is None else f"0 to {most}"
+            sentence = f"{key} {value} is no percentage"
+            self.report(key, "percent-out-of-range", sentence, hint)
+            number = None
+        return number
+
+    def bound(self, key: str, kind: str) -> str | None:
+        """Give a bound as text in the type of its column."""
+        node = self.sheet.find(key)
+        return None if node is None else self.value(node, key, kind)
+
+    def value(self, node: Node, key: str, kind: str) -> str | None:
+        """Give a value as text in the type of its column; None beside a finding."""
+        value = node.value
+        if not isinstance(value, str | int | float):
+            self._note(node.where, "bad-value", f"{key} must be a number, a date or a text")
+            return None
+        text = bound_text(value, kind)
+        if text is None:
+            word = f"value of {kind.upper()}" if kind else "finite number"
+            sentence = f"{key} {value!s} is no {word}"
+            hint = f"the column is {kind.upper()}" if kind else ""
+            self._note(node.where, "bad-bound", sentence, hint)
+        return text
+
+    def query(self, key: str, text: SqlText) -> Query | None:
+        """Read the query that a key gave as text."""
+        world = self.scene.world
+        reader = Reader(text.path, self.scene.model)
+        read = query_of(text.text, reader, world.book, self.scene.allowed, world.cache)
+        self._note_all(read.problems, text, 0 if text.file else self.sheet.place(key).column)
+        return read.value
+
+    def sql_text(self, key: str) -> SqlText | None:
+        """Give the text of a query; None beside a finding."""
+        node = self.sheet.find(key)
+        if node is None:
+            return None
+        if not isinstance(node.value, str):
+            self.sheet.bad(key, "SQL, or a path that ends in .sql")
+            return None
+        if not node.value.strip():
+            self.report(key, "empty-file", f"{key} is empty", "write a query")
+            return None
+        if not node.file and is_path(node.value):
+            return file_text(node.value, node.where, self.scene.world.files, self.sheet.findings)
+        return SqlText(node.value, node.where.path, node.where.line, node.file)
+
+    def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
+        """Give a condition."""
+        node = self.sheet.find(key)
+        if node is None:
+            return None
+        if not isinstance(node.value, str) or not node.value.strip():
+            self.sheet.bad(key, "a condition, such as amount >= 0")
+            return None
+        read = condition_of(
+            node.value,
+            kind,
+            column=column,
+            allowed=self.scene.allowed,
+            cache=self.scene.world.cache,
+        )
+        where = node.where
+        self._note_all(read.problems, SqlText(node.value, where.path, where.line), where.column)
+        return read.value
+
+    def table(self, key: str) -> InputName | None:
+        """Give the model or source that a key names."""
+        written = self.sheet.text(key)
+        if not written:
+            return None
+        found, hint = input_named(written, self.scene.world.book, self.scene.inputs or ())
+        if found is None:
+            sentence = f"{key}: {written!r} is no model or source"
+            self.report(key, "unknown-reference", sentence, hint)
+            return None
+        is_own = found.kind is InputKind.MODEL and found == self.scene.model.input
+        return self.scene.this if is_own else found
+
+    def _check_column(self, name: str, where: Location, of: Columns) -> None:
+        if of.lacks(name):
+            known = of.names or ()
+            hint = did_you_mean(name, known) or f"there are: {some_of(known)}"
+            self._note(where, "unknown-column", f"no column is called {name!r}", hint)
+
+    def _note_all(self, problems: Sequence[Problem], text: SqlText, column: int = 0) -> None:
+        for each in problems:
+            line = text.line + each.line_offset
+            where = Location(text.path, line, 0 if each.line_offset else column)
+            found = Finding(where, each.code, each.sentence, each.hint, each.severity)
+            self.sheet.findings.append(found)
+
+    def _note(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
+        self.sheet.findings.append(Finding(where, code, sentence, hint))

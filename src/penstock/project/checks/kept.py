@@ -1,0 +1,165 @@
+"""Checks that an earlier load read, kept in the parse cache while nothing they go by changed.
+
+A warm load of thousands of checks opens none of them: each model's stay text until somebody asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.core.checks import Check, Checks, OnFailure
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.cache import Entry, ParseCache, packed, sound, unpacked
+from penstock.project.checks.definition import read_check_json, write_check
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edge:
+    """A model that a check of another reads: it is built first where that is possible."""
+
+    model: str
+    reads: str
+    check: str
+    where: Location
+
+
+@dataclass(slots=True)
+class Result:
+    """The checks of one model by version, what they read, and what is wrong with them.
+
+    `needs` are digests of everything else that decided: files and columns by a name each. `texts`
+    are the entries of the cache that hold what SQL says.
+    """
+
+    checks: dict[int, Checks] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    needs: dict[str, str] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+
+class KeptChecks(Checks):
+    """Checks as text, which become values when they are first looked at."""
+
+    __slots__ = ("_read", "_text")
+    _text: str
+    _read: Checks | None
+
+    def __new__(cls, *args: Any, **fields: Any) -> Checks:  # type: ignore[misc]  # noqa: ANN401
+        """Make an ordinary value: `dataclasses.replace` of a kept one gives that."""
+        return Checks(*args, **fields)
+
+    @classmethod
+    def of(cls, text: str, on_failure: OnFailure | None) -> Checks:
+        """Take the text of both lists, as `written` gives it."""
+        found = object.__new__(cls)
+        object.__setattr__(found, "_text", text)
+        object.__setattr__(found, "_read", None)
+        object.__setattr__(found, "on_failure", on_failure)
+        return found
+
+    @property
+    def before(self) -> tuple[Check, ...]:
+        """Those that look at the rows of inputs."""
+        return self._opened.before
+
+    @property
+    def after(self) -> tuple[Check, ...]:
+        """Those that look at the rows of a step."""
+        return self._opened.after
+
+    @property
+    def _opened(self) -> Checks:
+        if self._read is not None:
+            return self._read
+        before, after = (
+            tuple(map(read_check_json, each)) for each in json.loads(unpacked(self._text))
+        )
+        read = Checks(before, after, self.on_failure)
+        object.__setattr__(self, "_read", read)
+        return read
+
+    def __eq__(self, other: object) -> bool:
+        """Equal what says the same, read or not."""
+        if isinstance(other, KeptChecks):
+            return self._opened == other._opened
+        return self._opened == other
+
+    def __hash__(self) -> int:
+        """Hash as the ordinary value does."""
+        return hash(self._opened)
+
+    def __repr__(self) -> str:
+        """Show the ordinary value."""
+        return repr(self._opened)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the ordinary value."""
+        return (Checks, (self.before, self.after, self.on_failure))
+
+
+def written(checks: Checks) -> str:
+    """Give both lists as one text."""
+    lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
+    return packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
+
+
+# Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
+def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
+    """Keep what was read of a model; of a result with errors nothing is kept."""
+    if any(finding.is_error for finding in result.findings):
+        return
+    versions = [
+        [number, checks.on_failure, written(checks)] for number, checks in result.checks.items()
+    ]
+    edges = [[e.reads, e.check, _write_place(e.where)] for e in result.edges]
+    findings = [
+        [_write_place(f.where), f.code, f.sentence, f.hint, f.severity] for f in result.findings
+    ]
+    kept = [versions, edges, findings, result.needs, result.texts]
+    cache.keep(name, Entry(context, (), kept))
+
+
+def recall(
+    cache: ParseCache, name: str, context: str, model: str, now: Callable[[str], str]
+) -> Result | None:
+    """Give what an earlier load read of a model, if all that it needed is as it was.
+
+    `now` gives the digest of something that it needed.
+    """
+    entry = cache.find(name, context)
+    if entry is None:
+        return None
+    try:
+        versions, edges, findings, needs, texts = entry.result
+        if any(now(need) != digest for need, digest in needs.items()):
+            return None
+        if not all(text in cache.known or text in cache.current for text in texts):
+            return None
+        result = Result(
+            {n: KeptChecks.of(sound(text), OnFailure(w) if w else None) for n, w, text in versions},
+            [Edge(model, reads, check, _read_place(where)) for reads, check, where in edges],
+            [
+                Finding(_read_place(where), code, sentence, hint, Severity(severity))
+                for where, code, sentence, hint, severity in findings
+            ],
+        )
+    except _DAMAGE:
+        return None
+    for text in texts:
+        cache.keep(text, cache.current.get(text) or cache.known[text])
+    cache.keep(name, entry)
+    return result
+
+
+def _write_place(where: Location) -> list[Any]:
+    return [where.path, where.line, where.column]
+
+
+def _read_place(where: Sequence[Any]) -> Location:
+    return Location(*where)

@@ -1,0 +1,133 @@
+"""The values of YAML files and config headers, as pydantic checks them one by one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, core_schema
+
+from penstock.project.check_keys import checks_schema
+from penstock.project.durations import parse_duration
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+
+# Any: pydantic hands over what the user wrote before it is checked.
+Scalar = str | int | float | bool
+_LATER = {
+    "historic": "entities",
+    "sessions": "session packages",
+}
+SUPPORTED = ("view", "table", "append", "merge", "incremental", "partition", "snapshot")
+UNKNOWN_WORD = "unknown_word"
+
+
+def _listed(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    return [value] if isinstance(value, str) else value
+
+
+def duration(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    """Let a duration pass, and mappings, which another shape checks."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("a duration such as 90m, 36h or 2 days")  # noqa: TRY004  pydantic's way
+    try:
+        parse_duration(value)
+    except ValueError as error:
+        raise ValueError("a duration such as 90m, 36h or 2 days") from error
+    return value
+
+
+def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    return value if isinstance(value, int) and not isinstance(value, bool) else duration(value)
+
+
+def _supported(value: str) -> str:
+    if value in SUPPORTED:
+        return value
+    later = _LATER.get(value)
+    note = f" ({later} come with a later release)" if later else ""
+    raise ValueError(f"one of {', '.join(SUPPORTED)}{note}")
+
+
+def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One of several words; the finding lists them in its hint."""
+
+    allowed: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, inner: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Check the word after all else."""
+        return core_schema.no_info_after_validator_function(self._checked, inner(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """List the words for editors."""
+        return {**inner(schema), "enum": list(self.allowed)}
+
+    def _checked(self, value: str) -> str:
+        if value not in self.allowed:
+            context = {"allowed": ", ".join(self.allowed)}
+            raise PydanticCustomError(UNKNOWN_WORD, "one of {allowed}", context)
+        return value
+
+
+def _grain(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    return value.upper() if isinstance(value, str) else value
+
+
+def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    if isinstance(value, bool):
+        raise ValueError("an integer >= 1")  # noqa: TRY004  pydantic's way
+    return value
+
+
+def _prefix(value: str) -> str:
+    if not re.fullmatch("[A-Za-z0-9_]*", value):
+        raise ValueError("letters, digits and _")
+    return value
+
+
+def _schema_name(value: str) -> str:
+    if not re.fullmatch("[A-Za-z0-9_-]+", value):
+        raise ValueError("letters, digits, _ and -")
+    return value
+
+
+_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
+Text = Annotated[str, BeforeValidator(_text)]
+Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "string"})]
+Lookback = Annotated[
+    str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
+]
+Materialized = Annotated[str, AfterValidator(_supported), WithJsonSchema({"enum": list(SUPPORTED)})]
+Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
+Whole = Annotated[int, BeforeValidator(_count)]
+GrainWord = Annotated[
+    str, BeforeValidator(_grain), Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
+]
+Days = Annotated[Whole, Field(ge=0)]
+OnFailureWord = Annotated[str, Words(("flag", "block", "rollback"))]
+SchemaName = Annotated[str, AfterValidator(_schema_name)]
+Prefix = Annotated[str, AfterValidator(_prefix)]
+Tests = list[str | dict[str, Any]]
+Checks = Annotated[Any, WithJsonSchema(checks_schema())]

@@ -1,0 +1,154 @@
+"""What a test gives: tables of inputs, the target, records (spec/checks.md §9.2)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock.core.findings import Location
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.project import Project
+from penstock.core.types import ColumnType
+from penstock.core.unit_tests import Earlier, Given, GivenTable
+from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.unit_tests.declared import known_types
+from penstock.project.unit_tests.expectations import marks_of
+from penstock.project.unit_tests.naming import input_named, inputs_of, shown
+from penstock.project.unit_tests.nodes import Node
+from penstock.project.unit_tests.reading import Notes
+from penstock.project.unit_tests.tables import FORMS, csv_table, file_table, form_of, table_of
+
+
+@dataclass(slots=True)
+class GivenReader:
+    """Reads the `given` of one test; `without_target` is dbt's `is_incremental: false`."""
+
+    project: Project
+    model: Model
+    notes: Notes
+    without_target: bool = False
+
+    def read(self, node: Node | None) -> Given:
+        """Read our shape, a mapping, or dbt's, a list."""
+        if node is None or node.is_null:
+            return Given()
+        if node.items is not None:
+            return self._listed(node)
+        found = self.notes.members(node, "given", ("inputs", "target", "state"))
+        inputs = self._inputs(found.get("inputs"))
+        target = found.get("target")
+        table = table_of(target, self.notes, "target") if target else None
+        state = found.get("state")
+        kept = self.notes.members(state, "state", ("watermark", "history")) if state else {}
+        return Given(
+            inputs,
+            self._target(table, target),
+            marks_of(kept.get("watermark"), self.notes),
+            self._history(kept.get("history")),
+        )
+
+    def _inputs(self, node: Node | None) -> Mapping[InputName, GivenTable]:
+        if node is None:
+            return {}
+        if node.members is None:
+            self.notes.bad(node, "inputs", "a mapping of names to tables")
+            return {}
+        found: dict[InputName, GivenTable] = {}
+        for written, inner in node.members.items():
+            name = self._named(written, node.keys[written])
+            table = table_of(inner, self.notes, f"input {written!r}")
+            if name is not None and name.kind is InputKind.THIS:
+                hint = "give it as target"
+                sentence = f"{written!r} is the model's own table"
+                self.notes.say(node.keys[written], "unknown-input", sentence, hint)
+            elif name is not None:
+                found[name] = replace(table or _unread(inner.where), known=self._known(name))
+        return found
+
+    def _named(self, written: str, where: Location) -> InputName | None:
+        name = input_named(self.project, self.model, written)
+        if name is None:
+            known = [shown(self.project, self.model, each) for each in inputs_of(self.model)]
+            hint = did_you_mean(written, known) or f"it reads: {some_of(known) or 'no table'}"
+            sentence = f"{self.model.name} does not read {written!r}"
+            self.notes.say(where, "unknown-input", sentence, hint)
+        return name
+
+    def _known(self, name: InputName) -> Mapping[str, ColumnType]:
+        return known_types(self.project, name)
+
+    def _target(self, table: GivenTable | None, node: Node | None) -> GivenTable | None:
+        if table is None or node is None:
+            return None
+        if self.model.is_view:
+            sentence = f"{self.model.name} is a view, which holds no rows before a step"
+            self.notes.say(node.where, "bad-value", sentence, "leave target out")
+            return None
+        own = InputName(InputKind.MODEL, self.model.name)
+        return None if self.without_target else replace(table, known=self._known(own))
+
+    def _history(self, node: Node | None) -> tuple[Earlier, ...]:
+        found = []
+        for item in self.notes.items(node, "history"):
+            told = self.notes.members(item, "history", ("partition", "rows", "executed_at"))
+            rows = self.notes.number(told.get("rows"), "rows")
+            at: dt.datetime | None = self.notes.moment(told.get("executed_at"), "executed_at")
+            if rows is None:
+                self.notes.say(item.where, "missing-key", "a success in history needs rows")
+                continue
+            found.append(Earlier(self.notes.text(told.get("partition"), "partition"), rows, at))
+        return tuple(found)
+
+    def _listed(self, node: Node) -> Given:
+        """Read dbt's shape: a list of inputs, of which `this` is the target."""
+        inputs: dict[InputName, GivenTable] = {}
+        target: GivenTable | None = None
+        for item in node.items or ():
+            keys = ("input", "rows", "format", "fixture", "columns", *FORMS)
+            found = self.notes.members(item, "given", dict.fromkeys(keys))
+            written = self.notes.text(found.get("input"), "input")
+            if not written:
+                self.notes.say(item.where, "missing-key", "an entry of given needs input")
+                continue
+            name = self._named(written, found["input"].where)
+            table = listed_table(found, item, self.notes, f"input {written!r}")
+            if name is None:
+                continue
+            if name.kind is InputKind.THIS:
+                target = self._target(table, item)
+                continue
+            inputs[name] = replace(table or _unread(item.where), known=self._known(name))
+        return Given(inputs, target)
+
+
+def _unread(where: Location) -> GivenTable:
+    """Stand for a table that has a finding: it is given, and nothing is ever run."""
+    return GivenTable(where, query="-")
+
+
+def listed_table(
+    found: Mapping[str, Node], item: Node, notes: Notes, what: str
+) -> GivenTable | None:
+    """Read a table of dbt's shape, where `rows` is in the `format`: dict, csv or sql."""
+    form = notes.text(found.get("format"), "format") or "dict"
+    if form not in ("dict", "csv", "sql"):
+        notes.bad(found["format"], "format", "dict, csv or sql")
+        return None
+    types = notes.types(found.get("columns"), "columns")
+    fixture = found.get("fixture")
+    if fixture is not None:
+        name = notes.text(fixture, "fixture")
+        path = name if "." in name else f"fixtures/{name}.{'sql' if form == 'sql' else 'csv'}"
+        return file_table(path, fixture.where, types, notes)
+    rows = found.get("rows")
+    if form == "dict" or rows is None:
+        return form_of(found, item.where, notes, what)
+    if form == "csv":
+        return csv_table(notes.text(rows, "rows"), rows.where, types, notes)
+    return form_of({**_without(found, "rows"), "sql": rows}, item.where, notes, what)
+
+
+def _without(found: Mapping[str, Node], key: str) -> dict[str, Node]:
+    return {name: node for name, node in found.items() if name != key}

@@ -1,0 +1,82 @@
+"""What a test calls a model or an input: its name, its table, `ref('x')`, `source('a', 'b')`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.project import Project
+
+_CALL = re.compile(r"\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*", re.DOTALL)
+_WORD = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+THIS = "this"
+
+
+def plain(text: str) -> str:
+    """Give a name without the call around it.
+
+    >>> plain("ref('users')"), plain("source('raw', 'events')"), plain("raw.events")
+    ('users', 'raw.events', 'raw.events')
+    """
+    call = _CALL.fullmatch(text)
+    if call is None:
+        return text.strip().replace("`", "")
+    words = [one or other for one, other in _WORD.findall(call[2])]
+    return ".".join(words) if call[1] == "source" else "".join(words[-1:])
+
+
+def model_named(project: Project, text: str) -> Model | None:
+    """Find a model by its name or its table, in any case of letters."""
+    wanted = plain(text).lower()
+    for model in project.models.values():
+        if wanted in _forms(project, model.name, model.table):
+            return model
+    return None
+
+
+def input_named(project: Project, model: Model, text: str) -> InputName | None:
+    """Find what a model reads under a name; `this` and its own table are the target."""
+    wanted = plain(text).lower()
+    if wanted == THIS or wanted in _forms(project, model.name, model.table):
+        return InputName(InputKind.THIS, model.name)
+    for name in readable(model):
+        if wanted in _forms(project, name.name, project.table_of(name, model)):
+            return name
+    return None
+
+
+def inputs_of(model: Model, version: int | None = None) -> tuple[InputName, ...]:
+    """Give every table but its own that a model, or one version of it, reads."""
+    found = dict.fromkeys(model.inputs)
+    if version is not None:
+        bodies = [body for v in model.versions if v.number == version for body in v.bodies]
+        found = dict.fromkeys(name for body in bodies for name in body.query.inputs)
+    return tuple(name for name in found if name.kind is not InputKind.THIS)
+
+
+def readable(model: Model) -> tuple[InputName, ...]:
+    """Give every table but its own that a model or any of its checks reads, inputs first."""
+    checks = (model.checks, *(version.checks for version in model.versions))
+    read = (name for each in checks for check in each.all for name in check.reads)
+    found = dict.fromkeys((*inputs_of(model), *read))
+    return tuple(
+        name for name in found if name.kind is not InputKind.THIS and name != model.input_name
+    )
+
+
+def shown(project: Project, model: Model, name: InputName) -> str:
+    """Give an input as a test is likely to call it: by its table."""
+    return str(project.table_of(name, model))
+
+
+def known_models(project: Project) -> Iterator[str]:
+    """Give every name under which a model is found."""
+    for model in project.models.values():
+        yield from (model.name, str(model.table))
+
+
+def _forms(project: Project, name: str, table: TableName) -> set[str]:
+    bare = table.schema.removeprefix(project.target.schema_prefix)
+    return {name.lower(), str(table).lower(), f"{bare}.{table.table}".lower().lstrip(".")}

@@ -1,0 +1,1 @@
+"""Checks: one file per type, each deciding what is measured and what that means."""

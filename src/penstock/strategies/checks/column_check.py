@@ -1,0 +1,84 @@
+"""The check `column_check`: a condition of a group, or of each of its rows."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.core.checks import ColumnCheck
+from penstock.strategies.checks.measured import (
+    FAILURES,
+    ROWS,
+    Measured,
+    Setting,
+    Values,
+    Verdict,
+    failed,
+    passed,
+    text,
+    whole,
+)
+from penstock.strategies.checks.restriction import Restriction, bracketed
+from penstock.strategies.checks.written import DETAILS, shortened
+
+_CONDITION = "condition"
+_PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
+_FIGURES = re.compile(
+    r"(avg|bool_and|bool_or|count|count_if|every|max|mean|min|some|any|std|stddev|stddev_pop|"
+    r"stddev_samp|sum|var_pop|var_samp|variance)\s*\(",
+    re.IGNORECASE,
+)
+
+
+def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured:
+    """Hold when the condition is true; NULL is not true.
+
+    The aggregates in a condition of a group are measured, too; without `sample` only those that
+    are figures, because others may hold what stands in a row.
+    """
+    if rule.condition.aggregates:
+        return _of_group(rule, kept, sample=sample)
+    breaks = f"NOT coalesce({bracketed(rule.condition.text)}, false)"
+
+    def judge(values: Values, _: Setting) -> Verdict:
+        broken = whole(values, FAILURES)
+        if not broken:
+            return passed("every row meets the condition", failures=0)
+        said = "1 row breaks" if broken == 1 else f"{broken} rows break"
+        return failed(f"{said} the condition", failures=broken)
+
+    return Measured(
+        {ROWS: kept.rows, FAILURES: kept.count(breaks)},
+        judge,
+        columns=(rule.column,),
+        breaks=breaks,
+    )
+
+
+def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured:
+    condition = rule.condition
+    shown = {
+        _PLAIN.sub(r"\1", each): text(kept.call(each))
+        for each in condition.aggregates
+        if sample or _FIGURES.match(each)
+    }
+
+    def judge(values: Values, _: Setting) -> Verdict:
+        found = values.get(_CONDITION)
+        if found == "true":
+            return passed("condition is true")
+        told = ", ".join(f"{each} = {_written(values.get(each))}" for each in shown)
+        details = shortened(told, DETAILS) or None
+        if found is None:
+            return failed("condition is NULL (no rows?)", details)
+        return failed("condition is false", details)
+
+    whole_condition = bracketed(kept.condition(condition.text, condition.aggregates))
+    return Measured(
+        {ROWS: kept.rows, _CONDITION: text(whole_condition), **shown},
+        judge,
+        columns=(rule.column,),
+    )
+
+
+def _written(value: str | None) -> str:
+    return "NULL" if value is None else value

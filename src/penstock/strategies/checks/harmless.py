@@ -1,0 +1,198 @@
+"""Conditions that cannot fail, whatever the rows: they may be computed while rows are written.
+
+Spark fails a job for a division by zero, an overflow, or a text that is no number. Only what
+surely does none of that is taken here; everything else is asked of the written rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from penstock.core import calendar
+from penstock.core.schema import Schema
+from penstock.strategies.checks.literals import (
+    FLOATS,
+    INTEGERS,
+    MOMENTS,
+    decimal_of,
+    is_exact,
+    is_text,
+)
+
+_INTEGER, _DECIMAL, _FLOAT, _TEXT, _BOOLEAN = "integer", "decimal", "float", "text", "boolean"
+_NULL, _OTHER = "null", "other"
+_WHOLE, _SCALE = 20, 18  # digits of a decimal that every other number of these can be widened to
+_NUMBERS = {_INTEGER, _DECIMAL, _FLOAT, _NULL}
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
+_OF_TEXT = {exp.Lower: _TEXT, exp.Upper: _TEXT, exp.Trim: _TEXT, exp.Length: _INTEGER}
+_MEANS = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+
+
+def is_harmless(condition: str, columns: Schema) -> bool:
+    """Whether a condition is true, false or NULL for all rows with these columns.
+
+    >>> from penstock.core.schema import Column
+    >>> columns = Schema((Column("n", "bigint"), Column("t", "string")))
+    >>> is_harmless("MIN(n) >= 0 AND max(t) IS NOT NULL", columns)
+    True
+    >>> is_harmless("10 / n > 1", columns), is_harmless("t > 5", columns)
+    (False, False)
+    """
+    try:
+        tree = parse_one(condition, dialect="spark")
+    except (SqlglotError, RecursionError):
+        return False
+    return _kind(tree, columns) in {_BOOLEAN, _NULL}
+
+
+def _kind(node: exp.Expr, columns: Schema) -> str:
+    """Give the kind of an expression's values, "" if it could fail or is not known."""
+    if isinstance(node, exp.Paren):
+        return _kind(node.this, columns)
+    return _of_value(node, columns) or _of_truth(node, columns) or _of_call(node, columns)
+
+
+def _of_value(node: exp.Expr, columns: Schema) -> str:
+    match node:
+        case exp.Column():
+            return _of_column(node, columns)
+        case exp.Literal():
+            return _of_literal(node)
+        case exp.Neg(this=exp.Literal() as inner) if not inner.is_string:
+            return _of_literal(inner)
+        case exp.Boolean():
+            return _BOOLEAN
+        case exp.Null():
+            return _NULL
+        case exp.Cast(this=exp.Literal() as inner) if inner.is_string:
+            return _of_cast(node, inner)
+    return ""
+
+
+def _of_truth(node: exp.Expr, columns: Schema) -> str:
+    match node:
+        case exp.And() | exp.Or():
+            return _all({_BOOLEAN, _NULL}, [node.left, node.right], columns, _BOOLEAN)
+        case exp.Not():
+            return _all({_BOOLEAN, _NULL}, [node.this], columns, _BOOLEAN)
+        case exp.Is():
+            return _BOOLEAN if _kind(node.this, columns) else ""
+        case exp.Between():
+            return _compared([node.this, node.args["low"], node.args["high"]], columns)
+        case exp.In() if not node.args.get("query") and not node.args.get("unnest"):
+            return _compared([node.this, *node.expressions], columns)
+        case exp.Like() | exp.ILike():
+            return _of_pattern(node, columns)
+    return _compared([node.left, node.right], columns) if isinstance(node, _COMPARISONS) else ""
+
+
+def _of_call(node: exp.Expr, columns: Schema) -> str:
+    if isinstance(node, exp.AggFunc):
+        return _of_aggregate(node, columns)
+    gives = next((kind for call, kind in _OF_TEXT.items() if isinstance(node, call)), "")
+    if gives:
+        return _all({_TEXT, _NULL}, [node.this], columns, gives) if _is_plain(node) else ""
+    return _of_float_arithmetic(node, columns)
+
+
+def _of_column(node: exp.Column, columns: Schema) -> str:
+    found = columns.find(node.name) if len(node.parts) == 1 else None
+    if found is None:
+        return ""
+    kind = found.type
+    if kind in INTEGERS:
+        return _INTEGER
+    if is_exact(kind):
+        whole, scale = decimal_of(kind)
+        return _DECIMAL if whole <= _WHOLE and scale <= _SCALE else ""
+    if kind in FLOATS:
+        return _FLOAT
+    if is_text(kind):
+        return _TEXT
+    return kind if kind in MOMENTS or kind == _BOOLEAN else _OTHER
+
+
+def _of_literal(node: exp.Literal) -> str:
+    if node.is_string:
+        return _TEXT
+    if "e" in str(node.this).lower():
+        return _FLOAT
+    if len(str(node.this)) > _SCALE:
+        return ""
+    return _DECIMAL if "." in str(node.this) else _INTEGER
+
+
+def _of_cast(node: exp.Cast, inner: exp.Literal) -> str:
+    """Give the type of a literal such as `DATE '2024-12-01'`."""
+    kind = node.to.sql("spark").lower()
+    is_moment = kind in MOMENTS and calendar.instant(str(inner.this)) is not None
+    return kind if is_moment else ""
+
+
+def _of_pattern(node: exp.Expr, columns: Schema) -> str:
+    pattern = node.args.get("expression")
+    is_plain = isinstance(pattern, exp.Literal) and "\\" not in str(pattern.this)
+    return _all({_TEXT, _NULL}, [node.this], columns, _BOOLEAN) if is_plain else ""
+
+
+def _of_aggregate(node: exp.Expr, columns: Schema) -> str:
+    inner = node.this
+    if node.find(exp.Distinct) is not None or not _is_plain(node):
+        return ""
+    if isinstance(node, exp.Count):
+        is_known = isinstance(inner, exp.Star) or _kind(inner, columns)
+        return _INTEGER if is_known else ""
+    kind = _kind(inner, columns)
+    if isinstance(node, exp.Min | exp.Max):
+        return kind if kind not in {_OTHER, _NULL} else ""
+    if isinstance(node, exp.CountIf):
+        return _INTEGER if kind == _BOOLEAN else ""
+    if isinstance(node, exp.Sum):
+        return kind if kind in _NUMBERS else ""
+    is_mean = isinstance(node, _MEANS)
+    return _FLOAT if is_mean and kind in {_INTEGER, _FLOAT} else ""
+
+
+def _of_float_arithmetic(node: exp.Expr, columns: Schema) -> str:
+    """Give floating point for what does not overflow: `a * 2.5e0`, and division by a number."""
+    if isinstance(node, exp.Abs):
+        return _all({_FLOAT}, [node.this], columns, _FLOAT)
+    if isinstance(node, exp.Div):
+        by = node.right
+        is_number = isinstance(by, exp.Literal) and not by.is_string and float(by.this) != 0
+        return _all({_INTEGER, _FLOAT}, [node.left], columns, _FLOAT) if is_number else ""
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        kinds = {_kind(node.left, columns), _kind(node.right, columns)}
+        return _FLOAT if _FLOAT in kinds and kinds <= _NUMBERS else ""
+    return ""
+
+
+def _compared(sides: Iterable[exp.Expr], columns: Schema) -> str:
+    """Give a truth value where no side has to be read as another type first."""
+    nodes = list(sides)
+    kinds = {_kind(each, columns) for each in nodes} - {_NULL}
+    if not kinds or "" in kinds or _OTHER in kinds:
+        return ""
+    texts_are_moments = all(
+        calendar.instant(str(each.this)) is not None
+        for each in nodes
+        if isinstance(each, exp.Literal) and each.is_string
+    )
+    has_moment = bool(kinds & MOMENTS)
+    texts = [each for each in nodes if _kind(each, columns) == _TEXT]
+    if has_moment and texts_are_moments and all(isinstance(e, exp.Literal) for e in texts):
+        kinds -= {_TEXT}
+    alike = len(kinds) == 1 or kinds <= _NUMBERS or kinds <= MOMENTS
+    return _BOOLEAN if alike else ""
+
+
+def _all(allowed: set[str], nodes: Iterable[exp.Expr], columns: Schema, gives: str) -> str:
+    return gives if all(_kind(each, columns) in allowed for each in nodes) else ""
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    """Whether a call has one argument and nothing else."""
+    return not any(value for name, value in node.args.items() if name not in {"this", "big_int"})

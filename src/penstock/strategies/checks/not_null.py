@@ -1,0 +1,43 @@
+"""The check `not_null`: columns that have a value in every row."""
+
+from __future__ import annotations
+
+from penstock.core.checks import NotNull
+from penstock.core.names import quoted
+from penstock.strategies.checks.measured import (
+    FAILURES,
+    ROWS,
+    Measured,
+    Setting,
+    Values,
+    Verdict,
+    failed,
+    passed,
+    whole,
+)
+from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.written import counted
+
+
+def not_null(rule: NotNull, kept: Restriction) -> Measured:
+    """Hold when no value of the columns is NULL; a row with two of them breaks it once."""
+    by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in rule.columns}
+    breaks = " OR ".join(by_column.values())
+
+    def judge(values: Values, _: Setting) -> Verdict:
+        found = [(each, whole(values, f"nulls {each}")) for each in rule.columns]
+        wrong = [(each, number) for each, number in found if number]
+        if not wrong:
+            return passed("no NULL", failures=0)
+        first = f"{counted(wrong[0][1], 'NULL')} in {wrong[0][0]}"
+        rest = [f"{number} in {each}" for each, number in wrong[1:]]
+        return failed(", ".join((first, *rest)), failures=whole(values, FAILURES))
+
+    counts = {name: kept.count(condition) for name, condition in by_column.items()}
+    return Measured(
+        {ROWS: kept.rows, **counts, FAILURES: kept.count(breaks)},
+        judge,
+        columns=rule.columns,
+        breaks=breaks,
+        spare=(FAILURES,),
+    )

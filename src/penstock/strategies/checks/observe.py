@@ -1,0 +1,109 @@
+"""Which aggregates can be computed while rows are written (spec/checks.md §6.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from penstock.core.check_results import CheckStatus
+from penstock.core.checks import AcceptedValues, Check, CheckScope, ColumnCheck, ValueRange
+from penstock.core.query import parameters, with_parameters
+from penstock.core.schema import Schema
+from penstock.core.statement import Row
+from penstock.strategies.checks.literals import is_value
+from penstock.strategies.checks.measured import Measured, Setting
+from penstock.strategies.checks.phase import ROWS, aggregates_of, named
+from penstock.strategies.checks.restriction import COUNT_ALL
+from penstock.strategies.checks.typed import measured, misfit, with_texts
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_SUM = re.compile(r"(?<![\w`.])sum\s*\(", re.IGNORECASE)
+_FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
+
+
+def observables(
+    checks: Sequence[Check], columns: Schema, values: Mapping[str, str] = _NONE
+) -> Mapping[str, str]:
+    """Give aggregates by name for all checks of scope `step` that can be observed.
+
+    What could fail for some row is left out, because it would fail the write: a check never does.
+    So is what these columns do not have. `values` are the parameters of the one group. The plain
+    count of all rows, `ROWS`, is always among the aggregates; with no check there are none.
+    """
+    found = [means for check in checks if (means := _observed(check, columns, values)) is not None]
+    if not found:
+        return {}
+    needed = [replace(means, aggregates=_needed(means)) for means in found]
+    return {name: _tried(sql) for name, sql in aggregates_of(needed).items()}
+
+
+def _needed(means: Measured) -> Mapping[str, str]:
+    """Leave out what matters only where the check fails: then the rows are looked at anyway."""
+    return {name: sql for name, sql in means.aggregates.items() if name not in means.spare}
+
+
+def taken(means: Measured, observed: Row) -> Mapping[str, str | None] | None:
+    """Give what was observed for a check, by the names of a phase query; None if not all was.
+
+    A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
+    the failing rows were not counted.
+    """
+    found: dict[str, str | None] = {ROWS: str(observed.get(ROWS))}
+    for aggregate in _needed(means).values():
+        name = named(aggregate)
+        if name not in observed:
+            return None
+        value = observed[name]
+        if value is None and _tried(aggregate) != aggregate:
+            return None
+        found[name] = None if value is None else str(value)
+    left = [each for name in means.spare if (each := named(means.aggregates[name])) not in found]
+    if left:
+        found |= dict.fromkeys(left, "0")
+        told = {name: found[named(sql)] for name, sql in means.aggregates.items()}
+        if means.judge(told, Setting()).status is not CheckStatus.PASSED:
+            return None
+    return found
+
+
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measured | None:
+    if not check.is_observable or check.scope is not CheckScope.STEP:
+        return None
+    bound = with_texts(check, lambda text: with_parameters(text, values))
+    if misfit(bound, columns) or not _cannot_fail(bound, columns):
+        return None
+    means = measured(bound, columns)
+    fits = not any(_FILTER.search(each) for each in means.aggregates.values())
+    return means if fits else None
+
+
+def _cannot_fail(check: Check, columns: Schema) -> bool:
+    texts = [check.condition.text] if check.condition else []
+    match check.rule:
+        case ColumnCheck(condition=condition):
+            texts.append(condition.text)
+        case ValueRange(column=column, minimum=low, maximum=high):
+            return _are_values([low, high], column, columns) and _harmless(texts, columns)
+        case AcceptedValues(column=column, values=values):
+            return _are_values(values, column, columns) and _harmless(texts, columns)
+    return _harmless(texts, columns)
+
+
+def _harmless(texts: Sequence[str], columns: Schema) -> bool:
+    if not texts:
+        return True
+    from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s
+
+    return all(not parameters(text) and is_harmless(text, columns) for text in texts)
+
+
+def _are_values(texts: Sequence[str | None], column: str, columns: Schema) -> bool:
+    found = columns.find(column)
+    return found is not None and all(each is None or is_value(each, found.type) for each in texts)
+
+
+def _tried(aggregate: str) -> str:
+    """Give an aggregate with sums that become NULL where they overflow."""
+    return aggregate if aggregate == COUNT_ALL else _SUM.sub("try_sum(", aggregate)

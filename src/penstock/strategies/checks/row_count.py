@@ -1,0 +1,28 @@
+"""The check `row_count`: how many rows there are."""
+
+from __future__ import annotations
+
+from penstock.core.checks import RowCount
+from penstock.strategies.checks.measured import (
+    ROWS,
+    Measured,
+    Setting,
+    Values,
+    Verdict,
+    failed,
+    outside,
+    passed,
+    whole,
+)
+from penstock.strategies.checks.restriction import Restriction
+
+
+def row_count(rule: RowCount, kept: Restriction) -> Measured:
+    """Hold when there are at least and at most so many rows; no rows are 0."""
+
+    def judge(values: Values, _: Setting) -> Verdict:
+        rows = whole(values, ROWS)
+        wrong = outside(rows, rule.minimum, rule.maximum)
+        return failed(f"rows {wrong}") if wrong else passed(f"rows {rows}")
+
+    return Measured({ROWS: kept.rows}, judge)

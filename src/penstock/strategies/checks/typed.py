@@ -1,0 +1,149 @@
+"""Typed checks: one of twelve rules in, what it measures and how it is judged out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from penstock.core.check_results import CheckStatus
+from penstock.core.checks import (
+    AcceptedValues,
+    Check,
+    ColumnCheck,
+    Condition,
+    DistinctCount,
+    Empty,
+    Freshness,
+    NotNull,
+    NullPercentage,
+    Relationships,
+    RowCount,
+    RowCountChange,
+    SqlCheck,
+    Unique,
+    ValueRange,
+)
+from penstock.core.query import parameters
+from penstock.core.schema import Schema
+from penstock.core.types import has_map, parse_type, scalars
+from penstock.strategies.checks.accepted_values import accepted_values
+from penstock.strategies.checks.column_check import column_check
+from penstock.strategies.checks.distinct_count import distinct_count
+from penstock.strategies.checks.freshness import freshness
+from penstock.strategies.checks.literals import MOMENTS
+from penstock.strategies.checks.measured import ROWS, Measured, Setting, Values, Verdict, whole
+from penstock.strategies.checks.not_null import not_null
+from penstock.strategies.checks.null_percentage import null_percentage
+from penstock.strategies.checks.relationships import relationships
+from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.row_count import row_count
+from penstock.strategies.checks.row_count_change import row_count_change
+from penstock.strategies.checks.unique import unique
+from penstock.strategies.checks.value_range import value_range
+
+_COMPARED = (Unique, DistinctCount, AcceptedValues, ValueRange)
+_COUNTED = (RowCount, DistinctCount, RowCountChange)
+"""Types for which no rows are a number like others."""
+
+
+def measured(check: Check, columns: Schema) -> Measured:  # noqa: C901  one line per type
+    """Give what a typed check measures of rows with these columns.
+
+    Raises `ValueError` for a `sql` check and for columns that do not fit (`misfit`).
+    """
+    kept = Restriction(check.condition.text if check.condition else "")
+    match check.rule:
+        case RowCount() as rule:
+            return row_count(rule, kept)
+        case ColumnCheck() as rule:
+            return column_check(rule, kept, sample=check.sample)
+        case NullPercentage() as rule:
+            return null_percentage(rule, kept)
+        case DistinctCount() as rule:
+            return distinct_count(rule, kept)
+        case ValueRange() as rule:
+            return value_range(rule, kept, _type(columns, rule.column))
+        case Unique() as rule:
+            return unique(rule, kept)
+        case NotNull() as rule:
+            return not_null(rule, kept)
+        case AcceptedValues() as rule:
+            return accepted_values(rule, kept, _type(columns, rule.column))
+        case Relationships() as rule:
+            return relationships(rule, kept)
+        case Freshness() as rule:
+            return freshness(rule, kept)
+        case RowCountChange() as rule:
+            return row_count_change(rule, kept)
+        case SqlCheck():
+            raise ValueError(f"{check.name} is no typed check")
+
+
+def misfit(check: Check, columns: Schema) -> str:
+    """Say why a typed check cannot be measured of these columns, "" if it can."""
+    for name in columns_of(check):
+        found = columns.find(name)
+        if found is None:
+            return f'unknown column "{name}"'
+        kind = parse_type(found.type)
+        if isinstance(check.rule, _COMPARED) and (has_map(kind) or "variant" in scalars(kind)):
+            return f'type not comparable: column "{name}" is {found.type.upper()}'
+        if isinstance(check.rule, Freshness) and found.type not in MOMENTS:
+            return f'column "{name}" is {found.type.upper()}, no DATE or TIMESTAMP'
+    return ""
+
+
+def columns_of(check: Check) -> tuple[str, ...]:
+    """Give the columns that a typed check names outside of conditions."""
+    match check.rule:
+        case RowCount() | RowCountChange() | SqlCheck():
+            return ()
+        case DistinctCount() | Unique() | NotNull() | Relationships() as rule:
+            return rule.columns
+        case ColumnCheck() | NullPercentage() | ValueRange() | AcceptedValues() as rule:
+            return (rule.column,)
+        case Freshness() as rule:
+            return (rule.column,)
+
+
+def judged(check: Check, means: Measured, values: Values, at: Setting) -> Verdict:
+    """Say what the values of a group mean; no rows mean what the user or the type says."""
+    if whole(values, ROWS) or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
+        return means.judge(values, at)
+    fails = isinstance(check.rule, Freshness)
+    if check.empty is not None:
+        fails = check.empty is Empty.FAIL
+    counts = 0 if means.breaks else None
+    status = CheckStatus.FAILED if fails else CheckStatus.PASSED
+    return Verdict(status, "no rows", failures=counts)
+
+
+def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
+    """Give the check with its conditions changed by a function, as parameters are put in."""
+    changed = check
+    if check.condition is not None:
+        changed = replace(changed, condition=_bound(check.condition, bind))
+    if isinstance(check.rule, ColumnCheck):
+        rule = replace(check.rule, condition=_bound(check.rule.condition, bind))
+        changed = replace(changed, rule=rule)
+    return changed
+
+
+def parameters_of(check: Check) -> frozenset[str]:
+    """Give the names of the parameters in a typed check's conditions."""
+    texts = [check.condition.text] if check.condition else []
+    if isinstance(check.rule, ColumnCheck):
+        texts.append(check.rule.condition.text)
+    return frozenset(name for text in texts for name in parameters(text))
+
+
+def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:
+    aggregates = tuple(bind(each) for each in condition.aggregates)
+    return replace(condition, text=bind(condition.text), aggregates=aggregates)
+
+
+def _type(columns: Schema, name: str) -> str:
+    found = columns.find(name)
+    if found is None:
+        raise ValueError(f"there is no column {name}")
+    return found.type

@@ -1,0 +1,54 @@
+"""The check `unique`: no two rows agree."""
+
+from __future__ import annotations
+
+from penstock.core.checks import Unique
+from penstock.core.names import quoted
+from penstock.strategies.checks.measured import (
+    ROWS,
+    Measured,
+    Setting,
+    Values,
+    Verdict,
+    failed,
+    passed,
+    whole,
+)
+from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.written import counted
+
+COPIES = "__penstock_copies"
+
+_COMPLETE, _KEYS = "complete", "keys"
+
+
+def unique(rule: Unique, kept: Restriction) -> Measured:
+    """Hold when no two rows agree in all columns.
+
+    A row with a NULL repeats nothing, or with `nulls_equal` NULL equals NULL. Every row beyond the
+    first of its kind counts.
+    """
+    columns = [quoted(each) for each in rule.columns]
+    has_all = " AND ".join(f"{each} IS NOT NULL" for each in columns)
+    if rule.nulls_equal:
+        complete = kept.rows
+        whole_key = f"struct({', '.join(columns)})"
+        keys = f"count(DISTINCT {kept.only(whole_key)})"
+    else:
+        complete = kept.count(has_all)
+        keys = f"count(DISTINCT {', '.join((kept.only(columns[0]), *columns[1:]))})"
+
+    def judge(values: Values, _: Setting) -> Verdict:
+        copies = whole(values, _COMPLETE) - whole(values, _KEYS)
+        if not copies:
+            return passed("unique", failures=0)
+        return failed(counted(copies, "duplicate row"), failures=copies)
+
+    repeats = f"{COPIES} > 1"
+    return Measured(
+        {ROWS: kept.rows, _COMPLETE: complete, _KEYS: keys},
+        judge,
+        columns=rule.columns,
+        breaks=repeats if rule.nulls_equal else f"{has_all} AND {repeats}",
+        repeated=rule.columns,
+    )

@@ -1,0 +1,94 @@
+"""The flags of `check` and those about checks of `run`, `plan`, `sync`, `backfill`, `history`."""
+
+import json
+
+import pytest
+
+import penstock
+from penstock.core.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--all", "--date", "2024-12-01"], "--all and --from, --to exclude each other"),
+        (["--all", "--query", "daily"], "--all and --select exclude each other"),
+        (["--all", "--exclude", "daily"], "--all and --exclude exclude each other"),
+        (["--all", "--partition", "2024"], "--all and --partition exclude each other"),
+        (["--date", "2024-12-01", "--to", "2024-12-02"], "--date and --to exclude each other"),
+        (
+            ["--partition", "2024", "--from", "2024-12-02"],
+            "--partition and --from exclude each other",
+        ),
+        (["--accept", "0192"], "--accept needs --reason"),
+        (["--accept", "0192", "--reason", " "], "--accept needs --reason"),
+        (["--reason", "a holiday"], "--reason belongs to --accept"),
+        (
+            ["--accept", "0192", "--reason", "a holiday", "--drop-quarantine", "all"],
+            "--accept and --drop-quarantine exclude each other",
+        ),
+        (
+            ["--drop-quarantine", "all", "--query", "daily"],
+            "--drop-quarantine evaluates nothing and goes with no flag",
+        ),
+        (
+            ["--accept", "0192", "--reason", "a holiday", "--strict"],
+            "--accept evaluates nothing and goes with no flag",
+        ),
+    ],
+)
+def test_C56_flags_that_exclude_each_other_are_refused(words, said, shop, call):
+    shop()
+
+    answer = call("check", *words)
+
+    assert answer.code == 2
+    assert answer.err.startswith(f"error: option-conflict: {said}")
+
+
+def test_python_refuses_the_same(shop):
+    shop()
+
+    with pytest.raises(UsageError, match="--all and --select exclude each other"):
+        penstock.check(".", everything=True, select=["daily"])
+    with pytest.raises(UsageError, match="'later' is no phase"):
+        penstock.check(".", phases=["later"])
+    with pytest.raises(UsageError, match="on_failure is 'stop'"):
+        penstock.run(".", on_failure="stop")
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "sync"])
+def test_a_mode_that_is_none_is_refused(command, shop, call):
+    shop()
+
+    answer = call(command, "--on-failure", "stop")
+
+    assert answer.code == 2
+    assert "'stop' is not one of 'flag', 'block', 'rollback'" in answer.err
+
+
+def test_the_history_of_checks_starts_empty(shop, call):
+    shop()
+
+    answer = call("history", "daily", "--checks")
+    document = json.loads(call("history", "daily", "--checks", "--json").out)
+
+    assert (answer.code, answer.out) == (0, "no results of checks\n")
+    assert document == {"command": "history", "model": "daily", "checks": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--check", "x"], "option-conflict: --check needs --checks"),
+        (["--checks", "--show-sql"], "option-conflict: --checks and --show-sql exclude each other"),
+        (["--checks", "--check", "x"], "unknown-check: daily has no check called 'x'"),
+    ],
+)
+def test_a_history_that_cannot_be_shown_is_refused(words, said, shop, call):
+    shop()
+
+    answer = call("history", "daily", *words)
+
+    assert answer.code == 2
+    assert answer.err.startswith(f"error: {said}")

@@ -1,0 +1,193 @@
+"""Law 6 of checks: kill -9 at any point of any mode, run again: rows and records as undisturbed."""
+
+import datetime as dt
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fakes.check_place import MOMENT, P1, P2, STATS, CheckPlace
+from fakes.clock import FixedClock
+from fakes.kill_story import KILLED, first_delivery, second_delivery
+from penstock.app.faults import POINTS
+from penstock.core.checks import OnFailure
+
+PENSTOCK = Path(sys.executable).with_name("penstock")
+BUILD = ("backfill", "user_stats", "--from", P1, "--to", P2, "--yes", "--threads", "1")
+ONE, TWO, THREE = [(P1, "1")], [(P2, "2"), (P2, "3")], [(P2, "5")]
+ANEW = [(P1, "1"), (P1, "4")]
+UNDISTURBED = {
+    "flag": (ANEW + TWO + THREE, {P1: "SUCCESS", P2: "FAILED"}, [(P2, ("row_count",))]),
+    "block": (ANEW + TWO, {P1: "SUCCESS", P2: "FAILED"}, []),
+    "rollback": (ONE + TWO, {P1: "FAILED", P2: "FAILED"}, []),
+}
+ORDERS = [("1", "2024-12-01", "1"), ("2", "2024-12-02", "2"), ("3", "2024-12-03", "3")]
+UNSTAGED = tuple(point for point in POINTS if point != "during-staging")
+OF_RESTORE = ("before-commit:2", "after-commit:2", "during-finish:2", "after-finish:2")
+MODES = [
+    *(("flag", point) for point in UNSTAGED),
+    *(("block", point) for point in POINTS),
+    *(("rollback", point) for point in (*UNSTAGED, *OF_RESTORE)),
+]
+HELD = [(model, point) for model in ("log", "users") for point in POINTS]
+BEYOND = pytest.mark.matrix
+
+
+@pytest.fixture(scope="session")
+def checked_folder(tmp_path_factory, spark):
+    """Every model built with its checks passing, and what the next steps will find."""
+    place = CheckPlace(tmp_path_factory.mktemp("checked") / "shop", spark, KILLED)
+    first_delivery(place)
+    assert place.run("log users").succeeded
+    assert place.backfill("user_stats", P1, P2).succeeded
+    second_delivery(place)
+    return place.root
+
+
+@pytest.fixture
+def place(tmp_path, spark, checked_folder):
+    root = tmp_path / "shop"
+    shutil.copytree(checked_folder, root)
+    return CheckPlace(root, spark, {}, FixedClock(MOMENT + dt.timedelta(minutes=1)))
+
+
+def kill(place: CheckPlace, point: str, *words: str) -> None:
+    """Start a command and wait until the fault point kills it."""
+    process = subprocess.run(
+        [str(PENSTOCK), *words],
+        cwd=place.root,
+        env=os.environ | {"PENSTOCK_FAULT": point if ":" in point else f"{point}:1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stdout + process.stderr
+
+
+def killed(place: CheckPlace, mode: str, point: str) -> None:
+    kill(place, point, *BUILD, "--on-failure", mode, "--as-of", MOMENT.isoformat())
+
+
+def sync(place: CheckPlace, mode: str) -> None:
+    place.sync("user_stats", first=P1, last=P2, on_failure=OnFailure(mode))
+
+
+def left_open(place: CheckPlace) -> list[object]:
+    """Give what must not be there after a command: leases, open steps, staged rows."""
+    shop = place.shop()
+    journal, records = shop.writing.journal, shop.reading.records
+    found = [*journal.leases(), *journal.running(), *records.unsettled()]
+    shop.close()
+    return [*found, *place.staged()]
+
+
+def picture(place: CheckPlace) -> tuple[object, object, object]:
+    """Give what readers and planners see: rows, how each partition ended, open flags."""
+    flags = [(each.partition, each.checks) for each in place.flags()]
+    return place.rows(), place.statuses(), flags
+
+
+def last_failure(place: CheckPlace) -> str:
+    """Give why rows of P2 were refused last; steps that died are told by their recovery."""
+    found = [each for each in place.executions() if each.triggered_by != "recover"]
+    return next(each.failure.code for each in found if each.failure)
+
+
+def operations(place: CheckPlace) -> list[str]:
+    """Give the operations of the table's commits, oldest first."""
+    history = place.sql(f"DESCRIBE HISTORY {place.table(STATS)}")
+    return [str(row[4]) for row in reversed(history)]
+
+
+@pytest.mark.parametrize("mode", UNDISTURBED)
+def test_an_undisturbed_run_ends_as_the_others_must(place, mode) -> None:
+    report = place.backfill("user_stats", P1, P2, on_failure=OnFailure(mode))
+
+    assert not report.succeeded
+    assert picture(place) == UNDISTURBED[mode]
+    assert left_open(place) == []
+
+
+def test_C46_pending_checks_are_a_step_without_a_commit(place) -> None:
+    killed(place, "flag", "after-commit")
+
+    report = place.run("log")
+
+    settled = report["user_stats"]
+    assert (settled.reason, settled.status) == ("its checks were pending", "failed")
+    assert settled.error is not None
+    assert settled.error.code == "after-check-failed"
+    assert picture(place) == UNDISTURBED["flag"]
+    assert operations(place) == ["CREATE TABLE", "WRITE", "WRITE"]
+    assert left_open(place) == []
+
+
+@pytest.mark.parametrize("point", [pytest.param("during-staging", marks=BEYOND), "before-commit"])
+def test_C47_rows_that_were_held_back_are_gone_and_then_built_once(place, point) -> None:
+    killed(place, "block", point)
+    assert place.version(STATS) == 1
+
+    report = place.run("log")
+
+    assert report.recovered[0].endswith("had not committed; marked failed (crashed)")
+    assert (place.version(STATS), place.quarantines(), left_open(place)) == (1, (), [])
+    sync(place, "block")
+    assert picture(place) == UNDISTURBED["block"]
+    assert operations(place) == ["CREATE TABLE", "WRITE", "WRITE"]
+
+
+@pytest.mark.matrix
+def test_C47_published_rows_are_recorded_with_what_was_said_of_them(place) -> None:
+    killed(place, "block", "after-commit")
+    said = [(each.result.name, each.result.status) for each in place.check_records()]
+
+    place.run("log")
+
+    assert picture(place) == UNDISTURBED["block"]
+    assert operations(place) == ["CREATE TABLE", "WRITE", "WRITE"]
+    assert [(each.result.name, each.result.status) for each in place.check_records()] == said
+    assert [each.failed for each in place.quarantines()] == [((20059, 20059),)]
+    assert left_open(place) == []
+
+
+@pytest.mark.parametrize("point", [pytest.param("after-checks", marks=BEYOND), "after-commit:2"])
+def test_C48_a_rollback_that_is_due_restores_once(place, point) -> None:
+    killed(place, "rollback", point)
+
+    place.run("log")
+
+    assert picture(place) == UNDISTURBED["rollback"]
+    assert operations(place) == ["CREATE TABLE", "WRITE", "WRITE", "RESTORE"]
+    assert last_failure(place) == "after-check-failed"
+    assert left_open(place) == []
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(("mode", "point"), MODES)
+def test_a_killed_checked_step_is_settled_by_the_next_sync(place, mode, point) -> None:
+    killed(place, mode, point)
+
+    sync(place, mode)
+
+    assert picture(place) == UNDISTURBED[mode]
+    assert last_failure(place) == "after-check-failed"
+    assert left_open(place) == []
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(("model", "point"), HELD)
+def test_a_killed_step_that_is_held_back_publishes_once(place, model, point) -> None:
+    kill(place, point, "run", "--select", model)
+
+    report = place.run(model)
+
+    assert [result.error for result in report.values() if not result.ok] == []
+    rows = [(key, str(at)[:10], amount) for key, at, amount in place.rows(f"m/{model}")]
+    assert rows == ORDERS
+    assert place.version(f"m/{model}") == 1
+    assert left_open(place) == []

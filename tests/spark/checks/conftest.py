@@ -1,0 +1,91 @@
+"""Fixture S of spec/checks.md §11 as a view, and a way to evaluate checks on its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from fakes.check_ground import a_ground, rows_of
+from fakes.check_place import CheckPlace
+from penstock.app.checking.evaluate import evaluate
+from penstock.app.checking.ground import Ground
+from penstock.core.check_results import CheckResult
+from penstock.core.checks import Check, NotNull, ValueRange
+from penstock.core.schema import Schema
+from penstock.engine.session import SparkStepSession
+from penstock.strategies.checks.observe import observables
+
+S = """
+    SELECT * FROM VALUES
+        (DATE '2024-12-01', 'eu', 120L, 10.0D), (DATE '2024-12-01', 'us', 80L, 20.0D),
+        (DATE '2024-12-01', NULL, NULL, 5.0D),
+        (DATE '2024-12-02', 'eu', 150L, 12.0D), (DATE '2024-12-02', 'us', 110L, -3.5D),
+        (DATE '2024-12-04', 'eu', 200L, CAST(NULL AS DOUBLE))
+    AS t(date, region, user_count, revenue)
+"""
+P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
+
+
+@dataclass
+class Looker:
+    """A session that remembers what it ran."""
+
+    session: SparkStepSession
+    ran: list[str] = field(default_factory=list)
+
+    def rows(self, sql: str):
+        self.ran.append(sql)
+        return self.session.rows(sql)
+
+    def describe(self, sql: str) -> Schema:
+        return self.session.describe(sql)
+
+    def view(self, name: str, sql: str) -> Schema:
+        return self.session.define(name, sql)
+
+    def look(self, checks: Sequence[Check], ground: Ground, **how: bool) -> tuple[CheckResult, ...]:
+        return evaluate(self, checks, ground, **how)  # type: ignore[arg-type]
+
+    def on(self, check: Check, *keys: str, sql: str = S) -> CheckResult:
+        """Evaluate one check on partitions of fixture S; a single one also as it is observed."""
+        columns = self.view("s", sql)
+        inside = ", ".join(f"DATE '{key}'" for key in keys)
+        rows = rows_of("s", columns)
+        rows = replace(rows, sql=f"{rows.sql} WHERE date IN ({inside})")
+        ground = a_ground(rows, *keys)
+        (found,) = self.look([check], ground)
+        if len(keys) == 1:
+            self._hold_observed(check, ground, found)
+        return found
+
+    def _hold_observed(self, check: Check, ground: Ground, scanned: CheckResult) -> None:
+        assert ground.step is not None
+        counts = observables([check], ground.step.columns)
+        if not counts:
+            return
+        (seen,) = self.session.rows(
+            f"SELECT {', '.join(f'{sql} AS `{name}`' for name, sql in counts.items())} "
+            f"FROM ({ground.step.sql})"
+        )
+        asked = len(self.ran)
+        (found,) = self.look([check], replace(ground, observed=seen))
+        assert replace(found, duration=0.0) == replace(scanned, duration=0.0)
+        is_sampled = found.sample is not None
+        counts_failures = found.failed and isinstance(check.rule, ValueRange | NotNull)
+        assert len(self.ran) - asked <= is_sampled + counts_failures
+
+
+@pytest.fixture
+def looker(spark):
+    session = SparkStepSession(spark.newSession(), None, lambda: ("0", "store"), lambda _: None)
+    return Looker(session)
+
+
+@pytest.fixture
+def stats(tmp_path, spark):
+    """Fixture S with its events, without checks, nothing run."""
+    place = CheckPlace(tmp_path, spark)
+    place.events()
+    return place

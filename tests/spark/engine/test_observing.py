@@ -1,0 +1,98 @@
+"""What is observed while Delta writes: every form of INSERT, and what must not be believed."""
+
+import pytest
+
+from penstock.core.errors import DataError, QueryError
+from penstock.core.statement import Feed, Overwrite
+from penstock.engine import observing
+
+COUNTS = {"_ps_n": "count(*)", "low": "min(id)", "day": "CAST(max(d) AS STRING)"}
+FIVE = Feed("fed", "SELECT id, DATE '2024-01-01' AS d FROM range(5)", COUNTS)
+SEEN = {"_ps_n": 5, "low": 0, "day": "2024-01-01"}
+FORMS = {
+    "append": "INSERT INTO {t} BY NAME SELECT * FROM `fed`",
+    "evolving": "INSERT WITH SCHEMA EVOLUTION INTO {t} BY NAME SELECT * FROM `fed`",
+    "range": "INSERT INTO {t} BY NAME REPLACE WHERE d = DATE '2024-01-01' SELECT * FROM `fed`",
+    "whole": "INSERT OVERWRITE {t} BY NAME SELECT * FROM `fed`",
+    "merge": "MERGE INTO {t} t USING `fed` s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
+}
+
+
+@pytest.fixture
+def table(bench):
+    bench.commit("CREATE TABLE {t} (id BIGINT, d DATE) USING delta PARTITIONED BY (d)")
+    bench.commit("INSERT INTO {t} VALUES (9, DATE '2024-01-01'), (9, DATE '2024-01-02')")
+    return bench
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_writing_is_observed(table, form):
+    table.commit(FORMS[form], FIVE)
+
+    assert table.session.observed(5) == SEEN
+
+
+def test_the_replacing_of_partitions_that_occur_is_observed(table):
+    dynamic = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
+    table.commit(FORMS["whole"], FIVE, confs=dynamic)
+
+    assert table.session.observed(5) == SEEN
+    assert len(table.rows("SELECT * FROM {t}")) == 6
+
+
+def test_a_whole_overwrite_with_another_layout_is_observed(table):
+    table.commit("SELECT * FROM `fed`", FIVE, overwrite=Overwrite(table.at("t"), ()))
+
+    assert table.session.observed(5) == SEEN
+
+
+def test_a_range_that_is_emptied_is_observed_as_empty(table):
+    none = Feed("fed", f"{FIVE.sql} WHERE id > 10", COUNTS)
+    table.commit(FORMS["range"], none)
+
+    assert table.session.observed(0) == {"_ps_n": 0, "low": None, "day": None}
+
+
+def test_C50_counts_that_a_global_order_doubles_are_thrown_away(table):
+    many = Feed("fed", "SELECT id, DATE '2024-01-01' AS d FROM range(0, 5, 1, 2)", COUNTS)
+    ordered = "INSERT INTO {t} BY NAME SELECT * FROM `fed` ORDER BY id"
+    table.commit(ordered, many, confs={"spark.sql.shuffle.partitions": "4"})
+
+    assert (table.session.observed(5), len(table.rows("SELECT * FROM {t}"))) == (None, 7)
+    assert table.session._watch.seen() == SEEN | {"_ps_n": 10}
+
+
+def test_an_order_that_comes_before_the_observation_doubles_nothing(table):
+    ordered = Feed("fed", f"{FIVE.sql} ORDER BY id", COUNTS)
+    table.commit(FORMS["append"], ordered, confs={"spark.sql.shuffle.partitions": "4"})
+
+    assert table.session.observed(5) == SEEN
+
+
+def test_settings_of_a_feed_hold_while_it_is_written_and_no_longer(table):
+    wide = Feed(
+        "fed", "SELECT CAST('x' AS BIGINT) AS id, DATE '2024-01-01' AS d", COUNTS, {ANSI: "false"}
+    )
+    table.commit(FORMS["append"], wide)
+
+    assert table.session.observed(1) == {"_ps_n": 1, "low": None, "day": "2024-01-01"}
+    with pytest.raises((DataError, QueryError)):
+        table.session.rows("SELECT CAST('x' AS BIGINT)")
+
+
+ANSI = "spark.sql.ansi.enabled"
+
+
+def test_a_commit_that_failed_is_not_waited_for(table):
+    broken = "SELECT id, CAST(raise_error('no') AS DATE) AS d FROM range(5)"
+    with pytest.raises(QueryError):
+        table.commit(FORMS["append"], Feed("fed", broken, COUNTS))
+
+    assert table.session.observed(5) is None
+
+
+def test_nobody_waits_for_ever_for_a_write_that_never_reads_its_feed(table, monkeypatch):
+    monkeypatch.setattr(observing, "_PATIENCE_SECONDS", 0.1)
+    table.commit("INSERT INTO {t} VALUES (1, NULL)", FIVE)
+
+    assert table.session.observed(5) is None

@@ -1,0 +1,87 @@
+"""Quarantines and clones: Delta tables beside the target."""
+
+from decimal import Decimal
+
+import pytest
+
+from penstock.core.errors import QueryError
+from penstock.core.statement import Commit
+
+MERGE = (
+    "MERGE INTO {} t USING (SELECT 2L AS id, 'n' AS name UNION ALL SELECT 9L, 'n') s "
+    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+MAPPED = " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+
+
+def three(bench, properties=""):
+    """Make a table of three rows of which one is hidden by a deletion vector."""
+    bench.commit(f"CREATE TABLE {{t}} (id BIGINT, name STRING) USING delta{properties}")
+    bench.commit("INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, 'o' FROM range(4)")
+    bench.commit("DELETE FROM {t} WHERE id = 0")
+    bench.commit("INSERT INTO {t} VALUES (5, 'later')")
+
+
+@pytest.mark.parametrize("properties", ["", MAPPED])
+def test_a_clone_is_the_table_at_a_version(bench, properties):
+    three(bench, properties)
+
+    name = bench.session.clone(bench.at("t"), 2, bench.at("clone"))
+
+    assert bench.rows(f"SELECT id FROM {name}") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("properties", ["", MAPPED])
+def test_a_merge_on_a_clone_leaves_the_table_as_it_was(bench, properties):
+    three(bench, properties)
+    name = bench.session.clone(bench.at("t"), 2, bench.at("clone"))
+
+    bench.session.trial(Commit(MERGE.format(name)))
+
+    assert bench.rows(f"SELECT * FROM {name}") == [(1, "o"), (2, "n"), (3, "o"), (9, "n")]
+    assert bench.rows("SELECT * FROM {t}") == [(1, "o"), (2, "o"), (3, "o"), (5, "later")]
+
+
+def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(bench):
+    three(bench)
+    name = bench.session.clone(bench.at("t"), 3, bench.at("clone"))
+    bench.session.trial(Commit(MERGE.format(name)))
+
+    said = [action for version in (0, 1) for action in bench.log("clone", version)]
+
+    assert not [a for a in said if "txn" in a or "userMetadata" in a.get("commitInfo", {})]
+
+
+def test_a_version_that_is_not_there_cannot_be_cloned(bench):
+    three(bench)
+
+    with pytest.raises(QueryError, match="99"):
+        bench.session.clone(bench.at("t"), 99, bench.at("clone"))
+
+
+def test_a_table_of_rows_keeps_their_columns_and_counts_them(bench):
+    sql = "SELECT id, CAST(id AS DECIMAL(9, 2)) AS price FROM range(2)"
+
+    rows = bench.session.write_table(sql, bench.at("failed"))
+    read = f"SELECT * FROM delta.`{bench.at('failed')}`"
+
+    assert (rows, bench.rows(read)) == (2, [(0, Decimal("0.00")), (1, Decimal("1.00"))])
+    assert [column.type for column in bench.session.describe(read).columns] == [
+        "bigint",
+        "decimal(9,2)",
+    ]
+
+
+def test_a_table_of_no_rows_is_a_table(bench):
+    rows = bench.session.write_table("SELECT 1 AS id WHERE false", bench.at("failed"))
+
+    assert (rows, bench.rows(f"SELECT * FROM delta.`{bench.at('failed')}`")) == (0, [])
+
+
+def test_a_table_of_rows_with_unusual_columns_is_readable(bench):
+    rows = bench.session.write_table("SELECT 1 AS `a b`, 2 AS `x=;`", bench.at("failed"))
+
+    assert rows == 1
+    assert bench.session.rows(f"SELECT * FROM delta.`{bench.at('failed')}`") == (
+        {"a b": 1, "x=;": 2},
+    )

@@ -1,0 +1,39 @@
+"""The history of a model's checks."""
+
+import pytest
+
+from fakes.builders import a_model, a_project
+from fakes.shops import a_shop
+from penstock.app.checking.history import check_history
+from penstock.core.checks import Check, Checks, Phase, RowCount
+from penstock.core.errors import UsageError
+from penstock.core.findings import Location
+
+ROWS = Check("min_rows", Phase.AFTER, RowCount(1), Location("models/a.yml", 3))
+
+
+@pytest.fixture
+def shop():
+    return a_shop(a_project(a_model("a", checks=Checks((), (ROWS,))), a_model("b")))
+
+
+def test_a_check_that_was_never_evaluated_has_no_history(shop):
+    assert check_history(shop, "a") == ()
+    assert check_history(shop, "A", "min_rows") == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (("c",), "unknown-model", "there are: a, b"),
+        (("a", "min_row"), "unknown-check", "did you mean 'min_rows'?"),
+        (("a", "x"), "unknown-check", "there are: min_rows"),
+        (("b", "x"), "unknown-check", "b has no checks"),
+        (("a", None, 0), "bad-value", "--limit 20"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(words, code, hint, shop):
+    with pytest.raises(UsageError) as caught:
+        check_history(shop, *words)
+
+    assert (caught.value.code, caught.value.hint) == (code, hint)

@@ -1,0 +1,50 @@
+"""Which tests run: by model, by tag of model or test, by name."""
+
+import pytest
+
+from fakes.builders import a_model, a_project
+from penstock.app.unit_testing.choosing import chosen
+from penstock.app.unit_testing.request import UnitTestRequest
+from penstock.core.errors import SelectorError
+from penstock.core.findings import Location
+from penstock.core.unit_tests import UnitTest
+
+PROJECT = a_project(a_model("users", tags=("daily",)), a_model("orders", "users"), a_model("bare"))
+TESTS = tuple(
+    UnitTest(name, model, Location("tests/t.yml", line), (), tags=tags)
+    for line, (name, model, tags) in enumerate(
+        [("a", "users", ()), ("b", "users", ("quick",)), ("c", "orders", ())], 1
+    )
+)
+
+
+def names(*select: str, exclude: tuple[str, ...] = (), tests: tuple[str, ...] = ()) -> str:
+    return "".join(t.name for t in chosen(PROJECT, TESTS, UnitTestRequest(select, exclude, tests)))
+
+
+def test_selectors_choose_models_and_tags_choose_tests_too() -> None:
+    assert names() == "abc"
+    assert names("users") == "ab"
+    assert names("users+") == "abc"
+    assert names("tag:quick") == "b"
+    assert names("tag:daily") == "ab"
+    assert names("tag:quick orders") == "bc"
+    assert names(exclude=("tag:quick",)) == "ac"
+    assert names("users", tests=("b",)) == "b"
+    assert names(tests=("[ac]",)) == "ac"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"select": ("usrs",)}, "'usrs' matches no model"),
+        ({"select": ("tag:none",)}, "no model has tag 'none'; there are: daily"),
+        ({"select": ("bare",)}, "'bare' selects no unit test"),
+        ({"names": ("d",)}, "no unit test is called 'd'"),
+    ],
+)
+def test_what_matches_nothing_is_an_error(asked, said) -> None:
+    with pytest.raises(SelectorError, match=said) as error:
+        chosen(PROJECT, TESTS, UnitTestRequest(**asked))
+
+    assert error.value.exit_code == 2

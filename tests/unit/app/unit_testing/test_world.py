@@ -1,0 +1,76 @@
+"""A project for one test: every input is a source in the test's own folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from fakes.builders import a_model, a_project, a_source, reads
+from penstock.app.unit_testing.world import world_of
+from penstock.core.checks import Check, Checks, NotNull, Phase, Relationships
+from penstock.core.findings import Location
+from penstock.core.model import Append, WindowSettings
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.query import Query, mention, present
+from penstock.core.unit_tests import UnitRun, UnitTest
+
+HERE = Location("tests/t.yml")
+FOLDER = Path("/w/t0")
+TEST = UnitTest("t", "log", HERE, (UnitRun(),))
+
+
+def test_models_and_external_tables_become_sources_under_their_own_names() -> None:
+    users, other = reads("users")[0], InputName(InputKind.EXTERNAL, "far.other")
+    text = f"select * from {mention(users, alias='users')} join {mention(other)}"
+    strategy = Append(WindowSettings("at"))
+    log = a_model("log", strategy=strategy, query=Query(text, text, text, (users, other)))
+    project = a_project(log, a_model("users"), a_source("events"))
+
+    world = world_of(project, TEST, {users: (), other: ()}, FOLDER)
+
+    model = world.models["log"]
+    assert list(world.models) == ["log"]
+    assert model.query.text == (
+        "select * from `penstock:source:users:bare:users` join `penstock:source:far.other`"
+    )
+    assert [(name, str(s.table), s.path) for name, s in world.sources.items()] == [
+        ("users", "s.users", "/w/t0/inputs/i0"),
+        ("far.other", "far.other", "/w/t0/inputs/i1"),
+    ]
+    assert (model.strategy, model.depends_on, model.table) == (strategy, (), TableName("s", "log"))
+    assert (world.target.warehouse, world.target.state) == ("/w/t0/warehouse", "")
+
+
+def test_tombstones_of_a_given_history_are_left_out_where_it_has_any() -> None:
+    kept = reads("kept")[0]
+    text = f"select * from {mention(kept)} where {present(kept)}"
+    log = a_model("log", query=Query(text, text, text, (kept,), deleted_flags=((kept, "gone"),)))
+    project = a_project(log, a_model("kept"))
+
+    texts = [
+        world_of(project, TEST, {kept: names}, FOLDER).models["log"].query.text
+        for names in ((), ("id", "GONE"))
+    ]
+
+    assert texts == [
+        "select * from `penstock:source:kept` where true",
+        "select * from `penstock:source:kept` where coalesce(`gone`, false) = false",
+    ]
+
+
+def test_a_check_that_reads_what_nobody_gives_is_left_out() -> None:
+    users, codes = reads("users")[0], reads("codes")[0]
+    asks = Check(
+        "far", Phase.AFTER, Relationships(("a",), codes, ("b",), "s.codes"), HERE, reads=(codes,)
+    )
+    near = Check(
+        "near", Phase.AFTER, Relationships(("a",), users, ("b",), "s.users"), HERE, reads=(users,)
+    )
+    own = Check("own", Phase.AFTER, NotNull(("a",)), HERE)
+    log = replace(a_model("log", "users"), checks=Checks(after=(asks, near, own)))
+    project = a_project(log, a_model("users"), a_model("codes"))
+
+    checks = world_of(project, TEST, {users: ()}, FOLDER).models["log"].checks
+
+    assert [check.name for check in checks.after] == ["near", "own"]
+    assert checks.after[0].rule.to == InputName(InputKind.SOURCE, "users")

@@ -1,0 +1,115 @@
+"""Values of tests are cast exactly or refused."""
+
+import datetime as dt
+import math
+from decimal import Decimal
+
+import pytest
+
+from penstock.core.findings import Location
+from penstock.core.types import parse_type
+from penstock.core.unit_tests import Cell, CellKind
+from penstock.project.unit_tests.casting import CellError, typed
+from penstock.project.unit_tests.inferred import inferred
+from penstock.project.unit_tests.nodes import plain_kind, read_nodes
+
+
+def cell(text: str, kind: CellKind | None = None) -> Cell:
+    return Cell(text, kind or plain_kind(text), Location("t.yml"))
+
+
+def cells(text: str) -> list[Cell]:
+    node, _ = read_nodes("t.yml", text)
+    return [item.as_cell() for item in node.items]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("127", "tinyint", 127),
+        ("1.0", "bigint", 1),
+        ("-9223372036854775808", "bigint", -(2**63)),
+        ("12.34", "decimal(4,2)", Decimal("12.34")),
+        ("12.340", "decimal(4,2)", Decimal("12.34")),
+        ("1e2", "decimal(5,0)", Decimal(100)),
+        ("0.1", "double", 0.1),
+        ("1e3", "double", 1000.0),
+        ("-.inf", "double", -math.inf),
+        ("Infinity", "double", math.inf),
+        ("0.1", "float", 0.10000000149011612),
+        ("true", "boolean", True),
+        ("0123", "string", "0123"),
+        ("1.50", "string", "1.50"),
+        ("abc", "varchar(3)", "abc"),
+        ("2024-03-01", "date", dt.date(2024, 3, 1)),
+        ("2024-03-01", "timestamp", dt.datetime(2024, 3, 1)),  # noqa: DTZ001  UTC without a zone
+        ("2024-03-01 10:00:00.1234560", "timestamp", dt.datetime(2024, 3, 1, 10, 0, 0, 123456)),  # noqa: DTZ001
+        ("2024-03-01T10:00:00+02:00", "timestamp", dt.datetime(2024, 3, 1, 8)),  # noqa: DTZ001
+        ("2024-03-01 10:00:00 Z", "timestamp", dt.datetime(2024, 3, 1, 10)),  # noqa: DTZ001
+        ("2024-03-01 10:00:00", "timestamp_ntz", dt.datetime(2024, 3, 1, 10)),  # noqa: DTZ001
+        ("00ff", "binary", b"\x00\xff"),
+    ],
+)
+def test_a_value_that_fits_is_cast(text, kind, value) -> None:
+    assert typed(cell(text), parse_type(kind)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("12.345", "decimal(4,2)", "'12.345' is no value of DECIMAL(4,2)"),
+        ("123.4", "decimal(4,2)", "'123.4' is no value of DECIMAL(4,2)"),
+        ("1e999999999", "decimal(4,2)", "'1e999999999' is no value of DECIMAL(4,2)"),
+        ("abc", "bigint", "'abc' is no value of BIGINT"),
+        ("1.5", "bigint", "'1.5' is no value of BIGINT"),
+        ("300", "tinyint", "'300' is no value of TINYINT"),
+        ("1e400", "double", "'1e400' is no value of DOUBLE"),
+        ("1e39", "float", "'1e39' is no value of FLOAT"),
+        ("9007199254740993", "double", "9007199254740993 is rounded to 9007199254740992.0"),
+        ("1", "boolean", "'1' is no value of BOOLEAN"),
+        ("abcd", "varchar(3)", "'abcd' is no value of VARCHAR(3)"),
+        ("2024-02-30", "date", "'2024-02-30' is no value of DATE"),
+        ("2024-02-01 10:00:00", "date", "'2024-02-01 10:00:00' is no value of DATE"),
+        ("2024-02-01 10:00:00.0000001", "timestamp", "is finer than a microsecond"),
+        ("2024-02-01T10:00:00Z", "timestamp_ntz", "has a zone, and TIMESTAMP_NTZ has none"),
+        ("0", "binary", "'0' is no value of BINARY"),
+        ("{}", "variant", "VARIANT cannot be given as rows; give the table as sql"),
+        ("a", "array<int>", "'a' is not a list"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(text, kind, said) -> None:
+    with pytest.raises(CellError) as error:
+        typed(cell(text), parse_type(kind))
+
+    assert said in str(error.value)
+
+
+def test_lists_and_mappings_are_arrays_structs_and_maps() -> None:
+    many, row, pairs, odd = cells("[[1, ~], {B: 2}, {x: 1}, {c: 1}]")
+    struct = parse_type("struct<a:int,b:bigint>")
+
+    assert typed(many, parse_type("array<int>")) == (1, None)
+    assert typed(row, struct) == (None, 2)
+    assert typed(pairs, parse_type("map<string,double>")) == (("x", 1.0),)
+    with pytest.raises(CellError, match="'c' is no field of struct<a:int,b:bigint>"):
+        typed(odd, struct)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[1, ~]", "bigint"),
+        ("[1, 0.5]", "double"),
+        ("[true]", "boolean"),
+        ("[2024-01-01]", "date"),
+        ("[2024-01-01, 2024-01-01 10:00:00]", "timestamp"),
+        ("['1']", "string"),
+        ("[1, a]", "string"),
+        ("[[1], [], [2.5]]", "array<double>"),
+        ("[{a: 1}, {b: x}]", "struct<a:bigint,b:string>"),
+        ("[~]", "None"),
+        ("[[]]", "None"),
+    ],
+)
+def test_values_tell_a_type_where_nothing_else_does(text, kind) -> None:
+    assert str(inferred(cells(text))) == kind

@@ -1,0 +1,173 @@
+"""Test files as values."""
+
+import datetime as dt
+
+import pytest
+
+from penstock.core.findings import Location
+from penstock.core.names import InputKind, InputName
+from penstock.core.types import ScalarType
+from penstock.core.unit_tests import CellKind, Earlier
+from penstock.project.unit_tests.csv_text import CsvError, read_csv
+from penstock.project.unit_tests.nodes import read_nodes
+
+HERE = Location("t.yml")
+
+
+def test_our_shape_and_that_of_dbt_say_the_same(load) -> None:
+    ours = load(
+        """\
+        unit_tests:
+          - name: a
+            model: users
+            given:
+              inputs: {raw.users: {rows: [{id: 1}]}}
+              target: {rows: [{id: 2}]}
+            expect: {rows: [{id: 1}, {id: 2}]}
+        """
+    )
+    dbts = load(
+        """\
+        unit_tests:
+          - name: a
+            model: users
+            given:
+              - {input: "source('raw', 'users')", rows: [{id: 1}]}
+              - {input: this, rows: [{id: 2}]}
+            expect: {rows: [{id: 1}, {id: 2}]}
+        """
+    )
+
+    assert (ours.findings, dbts.findings) == ((), ())
+    assert _told(ours.tests[0]) == _told(dbts.tests[0])
+
+
+def _told(test):
+    given, expect = test.runs[0].given, test.runs[0].expect
+    tables = [*given.inputs.values(), given.target, expect.rows]
+    texts = [[{k: c.text for k, c in row.items()} for row in table.rows] for table in tables]
+    return list(given.inputs), texts, given.target.known
+
+
+def test_what_a_run_leaves_out_it_has_of_its_test(load) -> None:
+    loaded = load(
+        """\
+        unit_tests:
+          - name: a
+            model: daily
+            tags: quick
+            as_of: 2024-03-01T00:00:00+01:00
+            partition: 2024-02-01
+            on_failure: block
+            given:
+              inputs: {raw.bare: {rows: [{d: 2024-02-01}]}}
+              state: {history: [{partition: 2024-01-31, rows: 3, executed_at: 2024-02-01}]}
+            runs:
+              - {expect: {row_count: 1}}
+              - {as_of: 2024-03-02, from: 2024-02-01, to: 2024-02-02, expect: {commits: 1}}
+        """
+    )
+
+    test = loaded.tests[0]
+    first, second = test.runs
+    utc = dt.UTC
+    assert loaded.findings == ()
+    assert (test.tags, test.written) == (("quick",), "marts.daily")
+    assert (first.as_of, second.as_of) == (
+        dt.datetime(2024, 2, 29, 23, tzinfo=utc),
+        dt.datetime(2024, 3, 2, tzinfo=utc),
+    )
+    assert [(run.first, run.last) for run in test.runs] == [
+        ("2024-02-01", "2024-02-01"),
+        ("2024-02-01", "2024-02-02"),
+    ]
+    assert [str(run.on_failure) for run in test.runs] == ["block", "block"]
+    assert list(first.given.inputs) == [InputName(InputKind.SOURCE, "raw.bare")]
+    assert second.given.inputs == {}
+    assert first.given.history == (Earlier("2024-01-31", 3, dt.datetime(2024, 2, 1, tzinfo=utc)),)
+    assert [run.expect.row_count for run in test.runs] == [1, None]
+
+
+def test_a_partition_lies_behind_the_run_that_names_no_time(load) -> None:
+    loaded = load(
+        """\
+        unit_tests:
+          - name: a
+            model: daily
+            partition: 2024-02-01
+            given: {inputs: {raw.bare: {rows: [{d: 2024-02-01}]}}}
+            expect: {rows: []}
+        """
+    )
+
+    assert loaded.tests[0].runs[0].as_of == dt.datetime(2024, 2, 2, tzinfo=dt.UTC)
+
+
+def test_scalars_keep_the_signs_they_are_written_with() -> None:
+    node, findings = read_nodes("t.yml", "[1.50, '1', ~, 0o7, yes, 2024-01-01, 10:30, 1_0, .nan]")
+
+    assert findings == ()
+    assert [(item.cell.text, item.cell.kind) for item in node.items] == [
+        ("1.50", CellKind.NUMBER),
+        ("1", CellKind.TEXT),
+        ("~", CellKind.NULL),
+        ("0o7", CellKind.TEXT),
+        ("yes", CellKind.BOOLEAN),
+        ("2024-01-01", CellKind.DATE),
+        ("10:30", CellKind.TEXT),
+        ("1_0", CellKind.TEXT),
+        (".nan", CellKind.NUMBER),
+    ]
+
+
+def test_anchors_and_merges_are_followed_but_not_without_end() -> None:
+    node, _ = read_nodes("t.yml", "a: &a {x: 1}\nb: {<<: *a, y: 2}\n")
+    lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
+    bomb = "\n".join(["a0: &a0 [x]", *lines])
+
+    assert {name: inner.text for name, inner in node.members["b"].members.items()} == {
+        "x": "1",
+        "y": "2",
+    }
+    assert [finding.code for finding in read_nodes("t.yml", bomb)[1]] == ["yaml-syntax"]
+
+
+def test_csv_keeps_quotes_and_lines_apart() -> None:
+    names, rows = read_csv('a, b\n"x ""y""\nz",1\n\n ,"" \nNULL,true', HERE)
+
+    assert names == ("a", "b")
+    assert [[(c.text, str(c.kind), c.where.line) for c in row.values()] for row in rows] == [
+        [('x "y"\nz', "text", 2), ("1", "integer", 2)],
+        [("", "null", 5), ("", "text", 5)],
+        [("NULL", "text", 6), ("true", "boolean", 6)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it has no header"),
+        ("a,A\n1,2", "a name is missing in its header, or stands there twice"),
+        ('a\n"x', "a quote is not closed"),
+        ('a\n"x"y', "text follows a closing quote"),
+    ],
+)
+def test_csv_that_is_none_is_refused(text, said) -> None:
+    with pytest.raises(CsvError, match=said):
+        read_csv(text, HERE)
+
+
+def test_declared_types_of_sources_and_models_are_known(load) -> None:
+    loaded = load(
+        """\
+        unit_tests:
+          - name: a
+            model: users
+            given: {inputs: {RAW.Users: {rows: [{ID: 1}]}}}
+            expect: {rows: [{id: 1}]}
+        """
+    )
+
+    table = loaded.tests[0].runs[0].given.inputs[InputName(InputKind.SOURCE, "raw.users")]
+    assert table.names == ("ID",)
+    assert table.type_of("Id") == ScalarType("tinyint")
