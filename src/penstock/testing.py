@@ -32,7 +32,8 @@ def run_unit_tests(  # the flags of the command
     """Run the unit tests under tests/ as `penstock test` does; `tests` are names of them.
 
     A test that fails is in the report; what raises is a project, or a test file, that cannot be
-    understood. A session that is handed in is used and never stopped.
+    understood. A Spark that is handed in, or runs in this
+    process, is used and never stopped.
     """
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
     try:

@@ -43,7 +43,8 @@ def check(  # the flags of the command
     """Evaluate checks on the rows of today, as `penstock check`; `everything` is --all.
 
     What failed is in the report, not raised: `report.ok`. `report.reports["users"]` is what the
-    checks of one model said. A session that is handed in is used and never stopped.
+    checks of one model said. A Spark that is handed in, or runs in this
+    process, is used and never stopped.
     """
     from penstock.app.check import check as evaluate
 

@@ -63,7 +63,8 @@ def run(  # the flags of the command
     """Bring what is selected up to date, as `penstock run`; with `dry_run` as `penstock plan`.
 
     A list of selectors means what a repeated `--select` means: each narrows. `as_of` without an
-    offset is UTC. A session that is handed in is used and never stopped.
+    offset is UTC. A Spark that is handed in, or runs in this
+    process, is used and never stopped.
     """
     request = RunRequest(
         select=tuple(select),

@@ -118,5 +118,5 @@ class Engine(Protocol):
         ...
 
     def stop(self) -> None:
-        """End what this engine started; a session that was handed in stays."""
+        """End what this engine started; a session that was handed in, or found, stays."""
         ...

@@ -16,7 +16,8 @@ from penstock.core.ports import Fault
 from penstock.core.relation import Relation
 from penstock.engine.jars import spark_versions
 from penstock.engine.java import require_java
-from penstock.engine.launch import LaunchSettings, launch
+from penstock.engine.launch import LaunchSettings
+from penstock.engine.process import SPARK
 from penstock.engine.reading import read, texts
 from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explained
@@ -40,7 +41,7 @@ class SparkEngine:
         fault: Fault,
         spark: SparkSession | None = None,
     ) -> None:
-        """Remember how to start; a session that is handed in is used and never stopped.
+        """Remember how to start; a session that is handed in, or runs already, is never stopped.
 
         `signature` gives penstock's version and the store's id, with which commits are signed.
         """
@@ -49,7 +50,7 @@ class SparkEngine:
         self._signature = signature
         self._fault = fault
         self._root = spark
-        self._owned = spark is None
+        self._taken = False
         self._starting = threading.Lock()
         self._open: list[SparkStepSession] = []
         self._tag = f"penstock-{id(self)}"
@@ -119,9 +120,9 @@ class SparkEngine:
 
     def stop(self) -> None:
         """See `Engine.stop`."""
-        if self._owned and self._root is not None:
-            self._root.stop()
-            self._root = None
+        if self._taken:
+            SPARK.give_back()
+            self._root, self._taken = None, False
 
     def _keep_cancelling(self) -> None:
         """Cancel until no session is open: a job may start just after it was cancelled."""
@@ -132,7 +133,8 @@ class SparkEngine:
     def _started(self) -> SparkSession:
         with self._starting:
             if self._root is None:
-                self._root = launch(self._settings, self._environ)
+                self._root = SPARK.take(self._settings, self._environ)
+                self._taken = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
             logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
             return self._root
