@@ -4,7 +4,7 @@ import penstock
 
 
 def test_a_running_spark_is_used_and_left(place):
-    place.model("orders", "SELECT 1 AS order_id")
+    place.model("orders", "SELECT 1 AS order_id", materialized="table")
 
     report = penstock.run(place.root)
 
