@@ -14,10 +14,10 @@ from penstock.core.pin import DeltaPin, Pin
 from penstock.core.project import Project
 from penstock.core.ranges import numbers
 from penstock.core.records import ModelRecord, PartitionRun, Status
-from penstock.plan.agenda import Scope
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
 from penstock.plan.judge import Evidence, TargetNow, Verdict, judge
 from penstock.plan.planner import plan
+from penstock.plan.question import Scope
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Now, Observed, Options, Plan, Step
 
@@ -75,7 +75,7 @@ class World:
         names = tuple(selected) or tuple(self.project.models)
         verdicts = self.verdicts()
         within = {name: verdicts[name].known for name in names if name in verdicts}
-        scope = Scope("sync", verdicts, within, cascade=True, most=most)
+        scope = Scope("sync", verdicts, within, syncs=True, cascade=True, most=most)
         records = {name: t.record for name, t in self.tables.items() if t.record is not None}
         targets = {name: self._observed(name) for name in self.tables}
         now = Now(RUN_TIMESTAMP, targets, {SOURCE: self._pin(SOURCE)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.looking import Looked, dated_project, look
@@ -23,11 +23,11 @@ from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, difference, intersection
 from penstock.core.records import ModelRecord
-from penstock.plan.agenda import Scope
 from penstock.plan.drift import drift
 from penstock.plan.history import check_prune
 from penstock.plan.judge import Verdict
-from penstock.plan.planner import check_adopt, plan
+from penstock.plan.planner import plan
+from penstock.plan.question import Scope
 from penstock.plan.resolve import due
 from penstock.plan.values import Options, Plan, State, Step
 
@@ -67,7 +67,7 @@ class Planned:
 
 def _left_of(step: Step, settled: Settled) -> Ranges | None:
     failed = settled.failed.get(step.model)
-    if failed is None:
+    if failed is None or step.model in settled.unlooked:
         return step.partitions
     return difference(step.partitions, failed) or None
 
@@ -77,7 +77,7 @@ def make_plan(shop: Shop, request: RunRequest) -> Planned:
     moment = moment_of(shop, request.as_of)
     dated_project(shop, moment)
     names, not_run, note = divided(shop, request, moment)
-    check_adopt(names, request.options)
+    _check_adopt(names, request.options)
     check_prune([shop.project.models[name] for name in names], request.options)
     looked = look(shop, names, moment)
     scope = _scope(shop, looked, request)
@@ -86,6 +86,16 @@ def make_plan(shop: Shop, request: RunRequest) -> Planned:
     pending = pending_notes(shop)
     notes = (*_warnings(shop), *made.notes, *((note,) if note else ()), *pending)
     return Planned(made, names, looked.view, records, notes, not_run, looked, scope)
+
+
+def _check_adopt(selected: Sequence[str], options: Options) -> None:
+    """Refuse `--adopt` for more than one model (spec/project.md §6)."""
+    if options.adopt and len(selected) != 1:
+        raise UsageError(
+            "adopt-one-model",
+            f"--adopt takes over one table at a time; {len(selected)} models are selected",
+            hint="name it: --select MODEL --adopt",
+        )
 
 
 def _scope(shop: Shop, looked: Looked, request: RunRequest) -> Scope:

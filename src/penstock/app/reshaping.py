@@ -12,21 +12,28 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
+from penstock.core.names import quoted
 from penstock.core.schema import Schema
-from penstock.core.statement import Commit
+from penstock.core.statement import TARGET_VIEW, Commit
 from penstock.core.step import Intent, StepKind
+from penstock.plan.refusals import incompatible_type
 from penstock.plan.table_schema import Migration, migration, target_schema, with_described
 from penstock.strategies.alter import allow_widening, alter_properties
-from penstock.strategies.reshape import create_empty, drop_not_null, rewrite
+from penstock.strategies.reshape import create_empty, drop_not_null, rewrite, rewritten
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A table ready for its rows: the columns it has after the build, its version before."""
+    """A table ready for its rows: the columns it has after the build, its version before.
+
+    `stays` is SQL, over the view `penstock_target`, for the rows that it holds then, as they will
+    be; "" where it will be another table, without rows.
+    """
 
     columns: Schema
     version: int | None
     changes: tuple[str, ...] = ()
+    stays: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +70,7 @@ class Reshaping:
                 hint="give the column another name",
             )
         if moved.breaking and not self.context.options.allow_breaking:
-            raise SchemaError(
-                "incompatible-type",
-                f"{self.model.table}: {', '.join(moved.breaking)}",
-                where=self.model.where,
-                hint="--allow-breaking rewrites the table with the new types",
-            )
+            raise incompatible_type(self.model, moved.breaking)
 
     def create(self, intent: Intent, described: Schema) -> TableFacts:
         """Make the table if it is not there, or if somebody's own stands in its place."""
@@ -91,38 +93,30 @@ class Reshaping:
         facts = self._facts()
         return facts is None or self._is_replaced(facts)
 
-    def rewrites(self, described: Schema) -> bool:
-        """Whether rows that are there must be written anew before rows can come."""
-        facts = self._facts()
-        if facts is None:
-            return False
-        if self._is_replaced(facts):
-            return True
-        moved = self._migration(facts, described)
-        options = self.context.options
-        relays = options.full_refresh and (bool(moved.moved) or self._is_cut_otherwise())
-        return moved.breaking != () or relays or bool(moved.droppable and options.allow_breaking)
-
     def foreseen(self, described: Schema) -> Shape:
         """Give the shape that `bring` will leave; write nothing.
 
         Its version is that of the table as it is, None without one.
         """
         facts = self._facts()
-        if facts is None or self._is_replaced(facts):
+        if facts is None:
             return Shape(self._wanted(described), None)
+        if self._is_replaced(facts):
+            return Shape(self._wanted(described), facts.version)
         moved = self._migration(facts, described)
-        return Shape(moved.schema, facts.version, (*moved.added, *moved.widened))
+        if self._rewrites(moved):
+            columns = self._rewritten(moved)
+            stays = rewritten(self.model, quoted(TARGET_VIEW), columns, facts)
+            return Shape(columns, facts.version, moved.lines, stays)
+        stays = f"SELECT * FROM {quoted(TARGET_VIEW)}"
+        return Shape(moved.schema, facts.version, (*moved.added, *moved.widened), stays)
 
     def bring(self, intent: Intent, described: Schema) -> Shape:
         """Make the commits that must come before the rows; `check` has passed."""
         facts = self.create(intent, described)
         moved = self._migration(facts, described)
-        options = self.context.options
-        relays = options.full_refresh and (bool(moved.moved) or self._is_cut_otherwise())
-        drops = bool(moved.droppable) and options.allow_breaking
-        if moved.breaking or relays or drops:
-            columns = moved.dropped if drops else moved.schema
+        if self._rewrites(moved):
+            columns = self._rewritten(moved)
             statement = rewrite(
                 self.model,
                 self._target,
@@ -141,6 +135,19 @@ class Reshaping:
         for sql in statements:
             base = self._commit(intent, replace(facts, version=base or 0), Commit(sql))
         return Shape(moved.schema, base, (*moved.added, *moved.widened))
+
+    def _rewrites(self, moved: Migration) -> bool:
+        """Whether rows that are there must be written anew before rows can come."""
+        relays = self.context.options.full_refresh and (
+            bool(moved.moved) or self._is_cut_otherwise()
+        )
+        return bool(moved.breaking) or relays or self._drops(moved)
+
+    def _rewritten(self, moved: Migration) -> Schema:
+        return moved.dropped if self._drops(moved) else moved.schema
+
+    def _drops(self, moved: Migration) -> bool:
+        return bool(moved.droppable) and self.context.options.allow_breaking
 
     def _commit(
         self,

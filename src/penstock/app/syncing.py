@@ -26,11 +26,11 @@ from penstock.core.errors import UsageError
 from penstock.core.model import window_settings
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, difference, intersection, union
-from penstock.plan.agenda import Scope
 from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.judge import Verdict
 from penstock.plan.planner import plan
+from penstock.plan.question import Scope
 from penstock.plan.resolve import due
 from penstock.plan.values import Plan, State
 
@@ -143,6 +143,7 @@ def _scope(shop: Shop, looked: Looked, names: tuple[str, ...], request: SyncRequ
         trigger=request.command,
         verdicts=verdicts,
         within=within,
+        syncs=True,
         force=bool(request.backfill),
         states=states_named(request.states),
         cascade=request.cascade,

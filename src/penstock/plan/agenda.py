@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from penstock.core.errors import PenstockError, SchemaError, TableError
-from penstock.core.facts import TableFacts
+from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, difference, intersection, union
 from penstock.plan.cascade import mapped_to, parents_of, reads_itself
+from penstock.plan.decided import Decided, Earlier
 from penstock.plan.judge import Verdict, states_of
-from penstock.plan.partition_steps import Wanted
+from penstock.plan.obstacles import obstacle
+from penstock.plan.partition_steps import Wanted, partition_steps
+from penstock.plan.question import Question, Scope
+from penstock.plan.refusals import foreign_table, incompatible_type, source_mutated, unrecorded
 from penstock.plan.resolve import Segment
 from penstock.plan.table_schema import Migration, migration, target_schema
 from penstock.plan.values import Options, State
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a command asks of partitions.
+def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Decide about a model of partitions: those of the scope, and those that follow from above."""
+    scope, is_selected = question.scope, model.name in question.selected
+    todo = {name: above.todo for name, above in earlier.items() if above.todo}
+    wanted = wanted_of(question.project, model, scope, todo, question.options)
+    verdict = scope.verdicts[model.name]
+    notes = tuple(left_alone(verdict, wanted)) if is_selected and not scope.syncs else ()
+    if not wanted.partitions and not (verdict.whole and is_selected):
+        return Decided(notes=notes, is_current=is_selected)
+    error = refusal(model, wanted, scope, question.options) or obstacle(question, earlier, model)
+    if error is not None:
+        return Decided(notes=notes, error=error)
+    moved = migration_of(model, scope)
+    record = question.records.get(model.name)
+    planned_on = record.last_step_seq if record else 0
+    steps = partition_steps(model, verdict, wanted, scope.trigger, scope.batch_size)
+    return Decided(
+        steps=tuple(replace(step, planned_on=planned_on) for step in steps),
+        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
+        todo=wanted.partitions,
+        at_once=_at_once(model, moved),
+    )
 
-    `within` are those that each selected model may run on its own account. With `force` they run
-    whatever their state, with `states` only those in one of them. `follows` is whether partitions
-    run because others above them do: everywhere (a cascade), or only `within`. `facts` are those
-    of the tables that may have to change.
-    """
 
-    trigger: str = "run"
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    within: Mapping[str, Ranges] = field(default_factory=dict)
-    force: bool = False
-    states: frozenset[State] = frozenset()
-    cascade: bool = False
-    batch_size: int | None = None
-    most: int | None = None
-    facts: Mapping[str, TableFacts] = field(default_factory=dict)
-
-    @property
-    def syncs(self) -> bool:
-        """Whether drift is repaired; `run` also takes new input and what waits for it."""
-        return self.trigger != "run"
+def _at_once(model: Model, moved: Migration | None) -> bool:
+    """Whether steps meet no other's rows, once the first has made the table what it must be."""
+    if moved is None or moved.breaking or moved.moved:
+        return False
+    return bool(model.layout.partition_by) and not reads_itself(model)
 
 
 def wanted_of(
@@ -109,19 +117,9 @@ def refusal(model: Model, wanted: Wanted, scope: Scope, options: Options) -> Pen
     """Find what keeps every partition of a model from being run."""
     verdict = scope.verdicts[model.name]
     if verdict.whole is State.UNRECORDED:
-        return TableError(
-            "unrecorded",
-            f"{model.table} was built by penstock, but the state store does not know it",
-            where=model.where,
-            hint="restore the records from the tables' logs: penstock state rebuild",
-        )
+        return unrecorded(model)
     if verdict.whole is State.FOREIGN_TABLE:
-        return TableError(
-            "foreign-table",
-            f"{model.table} exists and was not built by penstock",
-            where=model.where,
-            hint="move it away, or give the model another table",
-        )
+        return foreign_table(model, "move it away, or give the model another table")
     if verdict.relaid and not options.full_refresh:
         return TableError(
             "partition-layout-changed",
@@ -135,12 +133,7 @@ def refusal(model: Model, wanted: Wanted, scope: Scope, options: Options) -> Pen
             return error
     moved = migration_of(model, scope)
     if moved is not None and moved.breaking and not options.allow_breaking:
-        return SchemaError(
-            "incompatible-type",
-            f"{model.table}: {', '.join(moved.breaking)}",
-            where=model.where,
-            hint="--allow-breaking rewrites the table with the new types",
-        )
+        return incompatible_type(model, moved.breaking)
     return None
 
 
@@ -158,11 +151,7 @@ def _mutated(model: Model, verdict: Verdict, wanted: Wanted) -> TableError | Non
         if not total:
             continue
         word = "partition" if total == 1 else "partitions"
-        return TableError(
-            "source-mutated",
-            f"{body.fingerprint.label} of {model.name} has built {total:,} {word} and its SQL "
-            f"changed ({body.source if body.source.endswith('.sql') else body.where})",
-            where=body.where,
-            hint="add a revision, or repeat with --allow-source-mutation",
-        )
+        place = body.source if body.source.endswith(".sql") else body.where
+        mark = body.fingerprint
+        return source_mutated(model, mark, f"{total:,} {word}", body.where, f" ({place})")
     return None

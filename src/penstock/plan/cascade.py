@@ -44,6 +44,12 @@ def cascaded(
     return todo
 
 
+def upstream_models(model: Model) -> tuple[str, ...]:
+    """Give the models and seeds that a model reads or declares to depend on, sorted."""
+    read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
+    return tuple(sorted((read | set(model.depends_on)) - {model.name}))
+
+
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
     """Give the models that a model reads, through views too, itself left out."""
     found = {name.name for name in model.inputs if name.kind is InputKind.MODEL}

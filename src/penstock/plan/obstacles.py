@@ -1,50 +1,55 @@
-"""What keeps a model from being planned: a lost source, an upstream never built, a table."""
+"""What keeps a model from being planned: a lost source, an upstream never built, its table."""
 
 from __future__ import annotations
-
-from collections.abc import Collection, Mapping
 
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord
-from penstock.plan.values import Now, Options, Reason, State
+from penstock.plan.cascade import upstream_models
+from penstock.plan.code_changes import means_same
+from penstock.plan.decided import Decided, Earlier
+from penstock.plan.history import history_refusal, not_delta
+from penstock.plan.question import Question
+from penstock.plan.refusals import foreign_table, source_mutated, unrecorded
+from penstock.plan.values import Observed, Reason, State
 
 
-def upstream_models(model: Model) -> tuple[str, ...]:
-    """Give the models and seeds that a model reads or declares to depend on, sorted."""
-    read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
-    return tuple(sorted((read | set(model.depends_on)) - {model.name}))
-
-
-def obstacle(
-    project: Project,
-    model: Model,
-    built: Collection[str],
-    records: Mapping[str, ModelRecord],
-    now: Now,
+def table_obstacle(
+    question: Question, earlier: Earlier, model: Model, reason: Reason
 ) -> PenstockError | None:
-    """Find what keeps a model from being planned: a lost source, an upstream never built.
+    """Find what keeps a model of one partition from being planned; `reason` is its drift."""
+    return (
+        obstacle(question, earlier, model)
+        or _refusal(question, model, reason)
+        or _mutated(question, model)
+    )
 
-    `built` names the models that the plan builds before it.
-    """
-    for name in _sources_below(project, model):
-        if name in now.broken:
-            return now.broken[name]
+
+def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
+    """Find what is missing above a model: the path of a source, the table of an upstream."""
+    for name in _sources_below(question.project, model):
+        if name in question.now.broken:
+            return question.now.broken[name]
     for name in upstream_models(model):
-        record = records.get(name)
-        if name in built or (record is not None and record.succeeded_once):
+        record = question.records.get(name)
+        if _is_built(question, earlier, name) or (record is not None and record.succeeded_once):
             continue
-        if name in project.seeds:
+        if name in question.project.seeds:
             return TableError(
                 "seed-not-loaded",
                 f"{model.name} reads the seed {name}, which was never loaded",
                 where=model.where,
                 hint="run: penstock seed",
             )
-        return _not_built(model, project.models[name])
+        return _not_built(model, question.project.models[name])
     return None
+
+
+def _is_built(question: Question, earlier: Earlier, name: str) -> bool:
+    """Whether the plan sees to a table; where it cannot, what reads the table is skipped."""
+    above = earlier.get(name, Decided())
+    return (name in question.selected or bool(above.todo)) and not above.is_unborn
 
 
 def _not_built(model: Model, upstream: Model) -> TableError:
@@ -77,20 +82,28 @@ def _sources_below(project: Project, model: Model) -> list[str]:
     return sorted(found)
 
 
-def table_refusal(model: Model, reason: Reason, options: Options) -> PenstockError | None:
+def _refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
+    options, is_foreign = question.options, reason.state is State.FOREIGN_TABLE
     if reason.state is State.UNRECORDED:
-        return TableError(
-            "unrecorded",
-            f"{model.table} was built by penstock, but the state store does not know it",
-            where=model.where,
-            hint="restore the records from the tables' logs: penstock state rebuild",
-        )
-    if reason.state is State.FOREIGN_TABLE and not options.adopt:
-        return TableError(
-            "foreign-table",
-            f"{model.table} exists and was not built by penstock",
-            where=model.where,
-            hint=f"to take it over: penstock run --select {model.name} --adopt",
-        )
+        return unrecorded(model)
+    if model.is_snapshot:
+        seen = question.now.targets.get(model.name, Observed())
+        record = question.records.get(model.name)
+        if options.full_refresh and not is_foreign:
+            return not_delta(model, seen, record)
+        return history_refusal(model, seen, record, reason, question.now)
+    if is_foreign and not options.adopt:
+        hint = f"to take it over: penstock run --select {model.name} --adopt"
+        return foreign_table(model, hint)
     return None
+
+
+def _mutated(question: Question, model: Model) -> PenstockError | None:
+    record, now = question.records.get(model.name), model.fingerprint
+    made = record.fingerprint if record else None
+    if not model.immutable or question.options.allow_source_mutation or made is None:
+        return None
+    if made.label != now.label or means_same(made, now, question.now.meaning):
+        return None
+    return source_mutated(model, now, "rows", model.where)

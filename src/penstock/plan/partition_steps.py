@@ -99,8 +99,7 @@ def _reason(verdict: Verdict, piece: Range, wanted: Wanted, *, pending: bool) ->
     inside = [p for p in verdict.pieces if intersection((p.range,), (piece,))]
     if not inside or pending:
         if wanted.after and pending:
-            detail = f"after {', '.join(wanted.after)}"
-            return Reason(State.UPSTREAM_CHANGED, detail, pending=True)
+            return Reason.after(wanted.after)
         return Reason(State.CURRENT, "asked for", drift=False)
     order = list(State)
     first = min(inside, key=lambda p: order.index(p.state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -93,6 +93,15 @@ class Reason:
     also: tuple[State, ...] = ()
     pending: bool = False
     drift: bool = True
+
+    @classmethod
+    def after(cls, names: Iterable[str]) -> Reason:
+        """Wait for the outcome of other steps of the plan.
+
+        >>> str(Reason.after(["users", "orders"]))
+        'upstream_changed: after users, orders'
+        """
+        return cls(State.UPSTREAM_CHANGED, f"after {', '.join(names)}", pending=True)
 
     def __str__(self) -> str:
         """Give the words that plan and run print.

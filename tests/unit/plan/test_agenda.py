@@ -27,10 +27,11 @@ from penstock.core.pin import DeltaPin
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
-from penstock.plan.agenda import Scope, refusal, wanted_of
+from penstock.plan.agenda import refusal, wanted_of
 from penstock.plan.judge import Verdict
 from penstock.plan.partition_steps import Wanted
 from penstock.plan.planner import plan
+from penstock.plan.question import Scope
 from penstock.plan.values import Now, Observed, Options, Plan, State
 
 EDITED = ords("2024-12-02", "2024-12-16")
@@ -51,6 +52,7 @@ def sync(verdicts: Mapping[str, Verdict], **changes: object) -> Scope:
     """What `sync` asks of the whole range of all models."""
     settings: dict[str, object] = {
         "trigger": "sync",
+        "syncs": True,
         "verdicts": verdicts,
         "within": known(verdicts),
     }
@@ -355,7 +357,7 @@ def test_steps_of_one_model_run_at_once_where_nothing_moves_and_it_does_not_read
 def test_a_table_whose_first_version_is_to_come_is_left_out_and_so_is_its_reader(trigger):
     later = a_dated_table("2024-12-17")
     reader = a_model("reader", "table")
-    scope = Scope(trigger=trigger, force=trigger == "backfill")
+    scope = Scope(trigger=trigger, syncs=trigger != "run", force=trigger == "backfill")
 
     made = plan(
         a_project(later, reader),

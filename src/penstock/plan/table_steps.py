@@ -1,0 +1,93 @@
+"""From a reason to the step of a model of one partition, or to leaving it as it is."""
+
+from __future__ import annotations
+
+from penstock.core.model import Model, window_settings
+from penstock.core.records import ModelRecord
+from penstock.plan.decided import Decided
+from penstock.plan.layout import LayoutChange, layout_change
+from penstock.plan.question import Question
+from penstock.plan.values import Estimate, Observed, Reason, State, Step
+
+
+def table_step(
+    question: Question, model: Model, reason: Reason, waits: tuple[str, ...], *, anew: bool = False
+) -> Step:
+    """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
+    record, options = question.records.get(model.name), question.options
+    built = record is not None and record.succeeded_once
+    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.is_snapshot)
+    initial = (
+        anew or options.full_refresh or reason.state is State.MISSING or not (built or adopted)
+    )
+    executed = ""
+    if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
+        executed = record.fingerprint.sql
+    return Step(
+        model=model.name,
+        reason=reason,
+        initial=initial,
+        upstream=waits,
+        planned_on=record.last_step_seq if record else 0,
+        executed=executed,
+        estimate=_estimate(record),
+        notes=_notes(model, reason, initial=initial),
+    )
+
+
+def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
+    """Plan no build of a model; its properties and comments may still need a step."""
+    record = question.records[model.name]
+    facts = question.now.targets.get(model.name, Observed()).facts
+    change = layout_change(model, facts) if facts else LayoutChange()
+    notes: tuple[str, ...] = ()
+    if change.moved:
+        notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew",)
+    if change.told:
+        return Decided(steps=(_alteration(model, record),), notes=notes, hands_on=waits)
+    return Decided(
+        notes=notes,
+        hands_on=waits,
+        is_current=True,
+        is_cosmetic=_is_cosmetic(model, record),
+    )
+
+
+def postponed(question: Question, model: Model, reason: Reason) -> Decided:
+    """Leave out a model whose first version is still to come; what reads it cannot be built."""
+    notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()
+    return Decided(notes=notes, is_unborn=True)
+
+
+def _alteration(model: Model, record: ModelRecord) -> Step:
+    reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
+    return Step(
+        model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
+    )
+
+
+def _estimate(record: ModelRecord | None) -> Estimate | None:
+    if record is None or not record.succeeded_once:
+        return None
+    return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
+
+
+def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
+    """Say what an ordinary run of an incremental model leaves as it is."""
+    states = {reason.state, *reason.also}
+    if reason.state is State.MISSING:
+        return ("the table is gone: full rebuild from all inputs",)
+    if initial or (window_settings(model.strategy) is None and not model.is_snapshot):
+        return ()
+    notes = []
+    if State.SQL_CHANGED in states:
+        notes.append(
+            "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them"
+        )
+    if State.TAMPERED in states:
+        notes.append("rows that others changed stay as they are; --full-refresh re-makes them")
+    return tuple(notes)
+
+
+def _is_cosmetic(model: Model, record: ModelRecord) -> bool:
+    return record.fingerprint is not None and record.fingerprint.sql != model.fingerprint.sql

@@ -1,0 +1,66 @@
+"""What a sync decides of a model of one partition: it repairs drift, or follows a repair above."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.core.model import Model, window_settings
+from penstock.plan.cascade import WHOLE
+from penstock.plan.decided import Decided, Earlier, waits_for
+from penstock.plan.drift import drift
+from penstock.plan.obstacles import table_obstacle
+from penstock.plan.question import Question
+from penstock.plan.table_steps import left_current, postponed, table_step
+from penstock.plan.values import Reason, State, Step
+
+
+def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Repair a model if that is asked for, or make it after what is repaired above it.
+
+    Histories are never made again.
+    """
+    if model.is_snapshot:
+        return Decided()
+    reason = drift(question.project, model, question.records, question.now)
+    if reason.state is State.NOT_EFFECTIVE:
+        return postponed(question, model, reason)
+    waits = waits_for(earlier, model)
+    is_asked = _is_asked(question, model, reason)
+    if not is_asked and not (question.scope.cascade and waits and not model.is_view):
+        if model.name in question.selected and not _drifted(reason):
+            return left_current(question, model, waits)
+        return Decided(hands_on=waits if model.is_view else ())
+    error = table_obstacle(question, earlier, model, reason)
+    if error is not None:
+        return Decided(error=error)
+    if is_asked and reason.state is State.CURRENT:
+        reason = Reason(State.CURRENT, "asked for", drift=False)
+    elif not is_asked and not _drifted(reason):
+        reason = Reason.after(waits)
+    step = _step(question, model, reason, waits)
+    trigger = question.scope.trigger if is_asked else "cascade"
+    return Decided(steps=(replace(step, trigger=trigger),), todo=WHOLE)
+
+
+def _is_asked(question: Question, model: Model, reason: Reason) -> bool:
+    if model.name not in question.selected:
+        return False
+    if question.scope.force or question.options.full_refresh:
+        return True
+    states = question.scope.states
+    return _drifted(reason) and (not states or bool({reason.state, *reason.also} & states))
+
+
+def _drifted(reason: Reason) -> bool:
+    return reason.state is not State.CURRENT and reason.drift
+
+
+def _step(question: Question, model: Model, reason: Reason, waits: tuple[str, ...]) -> Step:
+    """Make a windowed model anew once it has rows that its windows have passed by.
+
+    New rows are taken by an ordinary run; where older ones are wrong, only all inputs help.
+    """
+    has_rows = reason.state not in (State.NEVER_RUN, State.FAILED)
+    anew = has_rows and window_settings(model.strategy) is not None
+    step = table_step(question, model, reason, waits, anew=anew)
+    return replace(step, notes=(*step.notes, "full refresh")) if anew else step

@@ -1,0 +1,51 @@
+"""What must be there above a model before it can be planned."""
+
+from dataclasses import replace
+
+from fakes.builders import NOON, a_model, a_project, a_success
+from penstock.core.errors import TableError
+from penstock.core.findings import Location
+from penstock.core.model import Seed
+from penstock.core.names import TableName
+from penstock.plan.cascade import WHOLE
+from penstock.plan.decided import Decided
+from penstock.plan.obstacles import obstacle
+from penstock.plan.question import Question
+from penstock.plan.values import Now, Options
+
+BASE, MART = a_model("base"), a_model("mart", "base")
+CODES = Seed("codes", TableName("s", "codes"), Location("seeds/codes.csv"), "", "csv", "")
+
+
+def found(*selected, model=MART, earlier=None, records=None):
+    project = replace(a_project(BASE, model), seeds={"codes": CODES})
+    question = Question(project, frozenset(selected), records or {}, Now(NOON, {}, {}), Options())
+    error = obstacle(question, earlier or {}, model)
+    return None if error is None else (error.code, error.hint)
+
+
+def test_an_upstream_is_there_once_it_was_built_or_is_in_the_plan():
+    assert found(records={"base": a_success(BASE)}) is None
+    assert found(earlier={"base": Decided(todo=WHOLE)}) is None
+    assert found("base", earlier={"base": Decided(is_current=True)}) is None
+
+
+def test_an_upstream_that_was_never_built_and_is_not_in_the_plan_is_not_there():
+    assert found() == ("upstream-not-built", "run: penstock run --select +mart")
+
+
+def test_an_upstream_whose_first_version_is_to_come_is_not_there_though_it_is_selected():
+    assert found("base", earlier={"base": Decided(is_unborn=True)}) == (
+        "upstream-not-built",
+        "run: penstock run --select +mart",
+    )
+
+
+def test_an_upstream_that_is_blocked_leaves_it_to_the_run_to_skip_its_reader():
+    assert found("base", earlier={"base": Decided(error=TableError("gone", "…"))}) is None
+
+
+def test_a_seed_that_was_never_loaded_is_named_with_its_command():
+    reader = a_model("reader", "codes")
+
+    assert found(model=reader) == ("seed-not-loaded", "run: penstock seed")

@@ -1,0 +1,71 @@
+"""Models of one partition that are not built: left as they are, altered, put off."""
+
+from dataclasses import replace
+
+import pytest
+
+from fakes.builders import NOON, a_model, a_project, a_success
+from penstock.core.facts import Head, TableFacts
+from penstock.core.model import Fingerprint, Layout
+from penstock.core.schema import Schema
+from penstock.plan.decided import Decided
+from penstock.plan.question import Question
+from penstock.plan.table_steps import left_current, postponed, table_step
+from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
+
+BASE = a_model("base", layout=Layout(("day",), properties={"kept": "30 days"}))
+DONE = a_success(BASE, 4)
+LAID = TableFacts("id-base", 0, Schema(), ("day",), properties={"kept": "30 days"})
+
+
+def question(record=DONE, facts=LAID, selected=("base",)):
+    now = Now(NOON, {"base": Observed(Head(0, "step"), facts=facts)}, {})
+    return Question(a_project(BASE), frozenset(selected), {"base": record}, now, Options())
+
+
+def test_a_table_that_lies_as_the_code_says_is_current_and_hands_on_its_upstreams():
+    assert left_current(question(), BASE, ("above",)) == Decided(
+        hands_on=("above",), is_current=True
+    )
+
+
+def test_other_text_of_the_same_meaning_is_cosmetic():
+    record = replace(DONE, fingerprint=Fingerprint("other-text", BASE.fingerprint.canonical))
+
+    assert left_current(question(record), BASE, ()) == Decided(is_current=True, is_cosmetic=True)
+
+
+def test_other_properties_take_a_step_that_changes_no_row_and_for_which_nobody_waits():
+    found = left_current(question(facts=replace(LAID, properties={})), BASE, ("above",))
+
+    reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
+    altered = Step("base", reason, initial=False, planned_on=4, only_alters=True)
+    assert found == Decided(steps=(altered,), hands_on=("above",))
+
+
+def test_other_partitioning_is_noted_because_only_a_full_refresh_moves_rows():
+    found = left_current(question(facts=replace(LAID, partition_by=())), BASE, ())
+
+    assert found == Decided(
+        notes=(
+            "base: partition_by is [], the code says [day]; --full-refresh writes the table anew",
+        ),
+        is_current=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("selected", "notes"), [(("base",), ("base: not_effective: from 2025",)), ((), ())]
+)
+def test_a_model_to_come_is_told_of_where_it_was_asked_for(selected, notes):
+    found = postponed(question(selected=selected), BASE, Reason(State.NOT_EFFECTIVE, "from 2025"))
+
+    assert found == Decided(notes=notes, is_unborn=True)
+
+
+def test_the_last_success_is_the_estimate_of_the_next_step():
+    record = replace(DONE, rows_written=10, bytes_written=2_000, duration_ms=1_500)
+
+    step = table_step(question(record), BASE, Reason(State.FAILED), ())
+
+    assert step.estimate == Estimate(10, 2_000, 1.5)

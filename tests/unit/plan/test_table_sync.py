@@ -1,0 +1,149 @@
+"""What a sync makes of models of one partition, each asked alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from fakes.builders import NOON, a_model, a_project, a_source, a_success
+from penstock.core.facts import Commit, Head
+from penstock.core.history import ColumnsDiffer, Snapshot
+from penstock.core.model import Append, Fingerprint, View, WindowSettings
+from penstock.core.pin import DeltaPin
+from penstock.plan.cascade import WHOLE
+from penstock.plan.decided import Decided
+from penstock.plan.question import Question, Scope
+from penstock.plan.table_sync import decide_sync
+from penstock.plan.values import Now, Observed, Options, Reason, State
+
+NEW, OLD = DeltaPin("id-events", 3), DeltaPin("id-events", 2)
+BASE = a_model("base")
+MART = a_model("mart", "base")
+VIEW = a_model("view", "base", strategy=View())
+LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
+HERE = Observed(Head(0, "step"))
+UPDATED = replace(HERE, foreign=(Commit(1, NOON, "UPDATE", changes_data=True),))
+BASE_RUNS = {"base": Decided(todo=WHOLE)}
+OF_BASE = DeltaPin("id-base", 0)
+TAMPERED = "tampered: version 1 UPDATE at 2024-03-01 12:00:00 UTC"
+
+
+def synced(  # what a decision looks at
+    model, *records, seen=HERE, earlier=None, options=None, below=(), **scope
+):
+    """Decide about one model; it is selected unless `selected` says no."""
+    selected = frozenset({model.name} if scope.pop("selected", True) else ())
+    known = {record.model: record for record in (a_success(BASE), *records)}
+    project = a_project(BASE, model, a_source("events"))
+    stale = {model.name: frozenset(below)}
+    now = Now(NOON, {model.name: seen}, {"raw.events": NEW}, below=stale)
+    asked = Scope(**{"trigger": "sync", "syncs": True} | scope)
+    question = Question(project, selected, known, now, options or Options(), asked)
+    return decide_sync(question, earlier or {}, model)
+
+
+def shown(decided):
+    return [(str(step.reason), step.trigger, step.initial) for step in decided.steps]
+
+
+def test_drift_is_repaired_in_the_name_of_the_command():
+    found = synced(MART, a_success(MART, base=OF_BASE), seen=UPDATED)
+
+    assert shown(found) == [(TAMPERED, "sync", False)]
+    assert found.todo == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ({State.FAILED}, []),
+        ({State.TAMPERED}, ["tampered"]),
+        ({State.SQL_CHANGED}, ["tampered"]),
+    ],
+)
+def test_states_narrow_a_sync_to_those_that_hold_the_hidden_ones_too(states, expected):
+    record = replace(a_success(MART, base=OF_BASE), fingerprint=Fingerprint("x", "x"))
+
+    found = synced(MART, record, seen=UPDATED, states=frozenset(states))
+
+    assert [step.reason.state for step in found.steps] == expected
+    assert not found.is_current
+
+
+def test_what_is_as_recorded_is_left_and_hands_on_what_runs_above_it():
+    found = synced(MART, a_success(MART, base=OF_BASE), earlier=BASE_RUNS)
+
+    assert found == Decided(hands_on=("base",), is_current=True)
+
+
+def test_a_cascade_makes_what_reads_a_repaired_table_if_the_repair_changes_anything():
+    found = synced(
+        MART, a_success(MART, base=OF_BASE), earlier=BASE_RUNS, cascade=True, selected=False
+    )
+
+    assert [(step.reason, step.trigger, step.upstream) for step in found.steps] == [
+        (Reason(State.UPSTREAM_CHANGED, "after base", pending=True), "cascade", ("base",))
+    ]
+
+
+def test_what_drifted_itself_runs_in_a_cascade_for_its_own_reason():
+    found = synced(
+        MART,
+        a_success(MART, base=OF_BASE),
+        seen=UPDATED,
+        earlier=BASE_RUNS,
+        cascade=True,
+        selected=False,
+    )
+
+    assert shown(found) == [(TAMPERED, "cascade", False)]
+
+
+def test_a_cascade_passes_through_a_view():
+    found = synced(
+        VIEW, a_success(VIEW, base=OF_BASE), earlier=BASE_RUNS, cascade=True, selected=False
+    )
+
+    assert found == Decided(hands_on=("base",))
+
+
+def test_new_input_of_a_windowed_model_is_left_to_an_ordinary_run():
+    assert synced(LOG, a_success(LOG, raw__events=OLD)) == Decided(is_current=True)
+
+
+def test_a_windowed_model_whose_window_has_passed_a_change_is_made_anew():
+    found = synced(LOG, a_success(LOG, raw__events=OLD), below=["base"])
+
+    assert shown(found) == [("upstream_changed: base", "sync", True)]
+    assert found.steps[0].notes == ("full refresh",)
+
+
+def test_the_first_build_of_a_windowed_model_is_no_refresh():
+    found = synced(LOG, seen=Observed())
+
+    assert shown(found) == [("never_run", "sync", True)]
+    assert found.steps[0].notes == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "initial"),
+    [({"force": True}, False), ({"options": Options(full_refresh=True)}, True)],
+)
+def test_what_is_asked_for_runs_though_nothing_drifted(settings, initial):
+    found = synced(MART, a_success(MART, base=OF_BASE), **settings)
+
+    assert shown(found) == [("current: asked for", "sync", initial)]
+    assert not found.steps[0].reason.drift
+
+
+def test_a_history_is_never_made_again():
+    users = a_model("users", "base", strategy=Snapshot(("id",), ColumnsDiffer(None)))
+
+    found = synced(users, seen=Observed(), options=Options(full_refresh=True), earlier=BASE_RUNS)
+
+    assert found == Decided()
+
+
+def test_a_table_of_others_blocks_its_model():
+    found = synced(MART, seen=HERE)
+
+    assert (found.error.code, found.steps, found.todo) == ("foreign-table", (), ())
