@@ -1,11 +1,20 @@
-"""Runs what a document shows a reader to type, and compares what it shows as the answer."""
+"""Runs what a document shows a reader to type, and compares what it shows as the answer.
 
+`penstock` runs in this process, on the Spark that the tests share: a start for every command would
+cost most of the time. tests/cli and `make demo` run it as a process.
+"""
+
+import contextlib
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
+
+from penstock.ui.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 RUN = {"penstock", "python", "cat", "ls", "mkdir", "rm"}
@@ -59,21 +68,37 @@ class Shell:
         return "tests/docs/shell.py knows no such command: nobody would notice if it broke"
 
     def compare(self, words, settings, shown):
+        run = self.in_process if words[0] == "penstock" else self.as_process
+        code, printed = run(words, environment() | settings)
+        if not shown:
+            return None if code == 0 else f"exit {code}\n{printed}"
+        if matches(shown, printed):
+            return None
+        return "\n".join(["shown:", *shown, "", f"printed (exit {code}):", printed])
+
+    def as_process(self, words, env):
         done = subprocess.run(
             words,
             cwd=self.folder,
-            env=environment() | settings,
+            env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             timeout=600,
             check=False,
         )
-        if not shown:
-            return None if done.returncode == 0 else f"exit {done.returncode}\n{done.stdout}"
-        if matches(shown, done.stdout):
-            return None
-        return "\n".join(["shown:", *shown, "", f"printed (exit {done.returncode}):", done.stdout])
+        return done.returncode, done.stdout
+
+    def in_process(self, words, env):
+        said = io.StringIO()
+        with (
+            mock.patch.dict(os.environ, env, clear=True),
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+        ):
+            code = main(words[1:])
+        return code, said.getvalue()
 
 
 def entries(text):
