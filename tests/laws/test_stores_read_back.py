@@ -15,7 +15,7 @@ from fakes.check_deeds import CHECKED, REPORT, keyed
 from fakes.clock import NOON, FixedClock
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
-from penstock.core.model import Fingerprint
+from penstock.core.model import Fingerprint, Writing
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
@@ -79,6 +79,7 @@ WHOLE_INTENT = st.builds(
     uri=TEXT,
     kind=st.sampled_from(StepKind),
     strategy=TEXT,
+    writing=st.sampled_from(Writing),
     reason=TEXT,
     triggered_by=TEXT,
     run_timestamp=TIME,

@@ -1,4 +1,4 @@
-"""Laws 2 and 4 of spec/checks.md §13: steps of many partitions, and what `block` leaves alone."""
+"""Laws 2, 4 and 5 of spec/checks.md §13: many partitions in a step, what modes leave alone."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from fakes.check_place import P1, P2, P3, P4, STATS, CheckPlace
+from fakes.check_place import P1, P2, P3, P4, STATS, STATS_SQL, STATS_YAML, CheckPlace
 
 deep = settings.default.max_examples > 100
 rigour = settings(
@@ -118,6 +118,52 @@ def test_a_block_changes_the_partitions_that_passed_and_no_other_row(place_of, o
     failed = [row for day in DAYS if statuses[day] == "FAILED" for row in staged.get(day, [])]
     assert place.quarantined() == sorted(failed, key=str)
     assert place.staged() == []
+
+
+NEVER = {"name": "never", "sql": "SELECT 1 AS always"}
+EDITS = {
+    "nothing": (),
+    "comment": ((STATS_YAML, "name: user_stats\n", "name: user_stats\ndescription: All\n"),),
+    "column comment": (
+        (
+            STATS_YAML,
+            "{name: region, type: STRING}",
+            "{name: region, type: STRING, description: R}",
+        ),
+    ),
+    "column": (
+        (STATS_YAML, "type: DOUBLE}", "type: DOUBLE}\n      - {name: more, type: STRING}"),
+        (STATS_SQL, "revenue\n", "revenue, 'm' AS more\n"),
+    ),
+}
+
+
+@rigour
+@example(old=MIXED, new=[(P1, "eu", 1, 7.0), (P3, "eu", 1, -1.5)], edit="comment")
+@given(old=DELIVERY, new=DELIVERY, edit=st.sampled_from(sorted(EDITS)))
+def test_a_rollback_leaves_rows_schema_and_properties_as_they_were(place_of, old, new, edit):
+    place = place_of(old)
+    place.backfill("user_stats", P1, P4)
+    before = described(place)
+    place.events(new, "overwrite")
+    place.checks(NEVER, on_failure="rollback")
+    for file, written, instead in EDITS[edit]:
+        place.edit(file, written, instead)
+
+    report = place.backfill("user_stats", P1, P4)
+
+    assert not report.succeeded
+    assert described(place) == before
+    assert set(place.statuses().values()) == {"FAILED"}
+    assert place.flags() == ()
+
+
+def described(place):
+    """Give rows, columns, properties and comment of the table."""
+    table = place.table(STATS)
+    (detail,) = place.sql(f"DESCRIBE DETAIL {table}")
+    columns = place.sql(f"DESCRIBE TABLE {table}")
+    return place.rows(), columns, place.sql(f"SHOW TBLPROPERTIES {table}"), detail[3]
 
 
 def by_day(rows):
