@@ -67,7 +67,7 @@ class LakeWorld:
 
 
 class SparkWorld:
-    """Real Spark: the session of the suite, which the engine believes to have started itself."""
+    """Real Spark: the session of the suite, which counts as taken when the engine asks for it."""
 
     def __init__(self, spark, folder: Path, monkeypatch) -> None:
         from penstock.core.project import SparkSettings
@@ -81,11 +81,12 @@ class SparkWorld:
         self.folders = DiskFolders()
         self._started = 0
 
-        def launch(settings, environ):
+        def take(settings, environ):
             self._started += 1
             return spark
 
-        monkeypatch.setattr(spark_engine, "launch", launch)
+        monkeypatch.setattr(spark_engine.SPARK, "take", take)
+        monkeypatch.setattr(spark_engine.SPARK, "give_back", lambda: None)
         self.engine = spark_engine.SparkEngine(
             LaunchSettings(SparkSettings(), str(folder), folder / "log"),
             {},
