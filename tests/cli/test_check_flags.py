@@ -11,8 +11,18 @@ from penstock.core.errors import UsageError
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--all", "--date", "2024-12-01"], "--all and --from, --to exclude each other"),
-        (["--all", "--query", "daily"], "--all and --select exclude each other"),
+        (["--all", "--date", "2024-12-01"], "--all and --date exclude each other\n"),
+        (["--all", "--from", "2024-12-01"], "--all and --from exclude each other\n"),
+        (["--all", "--query", "daily"], "--all and --query exclude each other\n"),
+        (["--all", "--model=daily"], "--all and --model exclude each other\n"),
+        (["--all", "-s", "daily"], "--all and --select exclude each other\n"),
+        (["--sources", "--check", "a"], "--sources and --check exclude each other\n"),
+        (["--sources", "--before"], "--sources and --before exclude each other\n"),
+        (["--sources", "--after"], "--sources and --after exclude each other\n"),
+        (["--sources", "--all"], "--sources and --all exclude each other\n"),
+        (["--sources", "--date", "2024-12-01"], "--sources and --date exclude each other\n"),
+        (["--sources", "--partition", "2024"], "--sources and --partition exclude each other\n"),
+        (["--sources", "--exclude", "daily"], "--sources and --exclude exclude each other\n"),
         (["--all", "--exclude", "daily"], "--all and --exclude exclude each other"),
         (["--all", "--partition", "2024"], "--all and --partition exclude each other"),
         (["--date", "2024-12-01", "--to", "2024-12-02"], "--date and --to exclude each other"),
@@ -46,11 +56,34 @@ def test_C56_flags_that_exclude_each_other_are_refused(words, said, shop, call):
     assert answer.err.startswith(f"error: option-conflict: {said}")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--drop-quarantine", ""], "unknown-step: '' names no quarantine\n"),
+        (["--check", "nope"], "unknown-check: no selected model has a check called 'nope'\n"),
+        (["--partition", "soon"], "invalid-partition: 'soon' is not "),
+    ],
+)
+def test_words_that_name_nothing_are_refused_before_anything_is_looked_at(words, said, shop, call):
+    shop()
+
+    answer = call("check", *words)
+
+    assert answer.code == 2
+    assert answer.err.startswith(f"error: {said}")
+
+
 def test_python_refuses_the_same(shop):
     shop()
 
     with pytest.raises(UsageError, match="--all and --select exclude each other"):
         penstock.check(".", everything=True, select=["daily"])
+    with pytest.raises(UsageError, match="--all and --date exclude each other"):
+        penstock.check(".", everything=True, date="2024-12-01")
+    with pytest.raises(UsageError, match="--date and --from exclude each other"):
+        penstock.check(".", date="2024-12-01", from_="2024-12-01")
+    with pytest.raises(UsageError, match="--sources and --check exclude each other"):
+        penstock.check(".", sources=True, checks=["a"])
     with pytest.raises(UsageError, match="'later' is no phase"):
         penstock.check(".", phases=["later"])
     with pytest.raises(UsageError, match="on_failure is 'stop'"):

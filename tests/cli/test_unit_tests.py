@@ -66,6 +66,14 @@ def test_a_selector_without_a_match_is_exit_2_with_the_nearest_name(project, cal
     assert call("test", "--select", "tag:qick").code == 2
 
 
+def test_a_selector_without_a_match_is_exit_2_where_there_are_no_tests(project, call):
+    project()
+
+    assert call("test", "--select", "users_clean").code == 2
+    assert call("test", "--test", "one").code == 2
+    assert call("test", "--exclude", "users_clean").code == 0
+
+
 def test_tests_need_java_and_say_so(project, call):
     project(**{"tests/t.yml": TESTS})
 

@@ -37,7 +37,7 @@ from penstock.core.check_results import (
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.errors import LeaseLostError, StateError
 from penstock.core.findings import Location, Severity
-from penstock.core.model import Fingerprint
+from penstock.core.model import Fingerprint, Writing
 from penstock.core.records import ModelRecord, PartitionRun, Status, StepRecord
 from penstock.core.step import Outcome, PartitionRows, StepKind
 
@@ -459,15 +459,15 @@ def test_flags_of_partitions_that_were_blocked_stay(store):
 @pytest.mark.parametrize(
     ("changes", "closes"),
     [
-        ({"strategy": "table"}, True),
-        ({"strategy": "view"}, True),
+        ({"strategy": "table", "writing": Writing.WHOLE}, True),
+        ({"strategy": "table", "writing": Writing.ADDED}, False),
         ({"strategy": "seed", "kind": StepKind.SEED}, True),
-        ({"strategy": "append"}, False),
-        ({"strategy": "append", "lowers_watermarks": True}, True),
-        ({"strategy": "merge"}, False),
+        ({"strategy": "append", "writing": Writing.ADDED}, False),
+        ({"writing": Writing.ADDED, "lowers_watermarks": True}, True),
+        ({"strategy": "merge", "writing": Writing.MERGED}, False),
         ({"strategy": "snapshot", "lowers_watermarks": True}, True),
-        ({"strategy": "table", "kind": StepKind.ALTER}, False),
-        ({"strategy": "table", "kind": StepKind.REWRITE}, False),
+        ({"writing": Writing.WHOLE, "kind": StepKind.ALTER}, False),
+        ({"writing": Writing.WHOLE, "kind": StepKind.REWRITE}, False),
     ],
 )
 def test_flags_of_a_table_close_when_all_its_rows_are_made_anew(store, changes, closes):
@@ -495,7 +495,7 @@ def test_flags_of_partitions_that_the_model_has_no_more_close(store):
 
 
 def test_a_step_that_ends_late_closes_no_newer_flag(store):
-    store.journal.begin(replace(intent("slow"), strategy="table"), {}, HERE, None)
+    store.journal.begin(replace(intent("slow"), writing=Writing.WHOLE), {}, HERE, None)
     store.journal.unlock("mart.orders")
     newer = replace(intent("step-2"), run="run-2")
     store.journal.begin(newer, {}, OTHER, None)
@@ -634,15 +634,6 @@ def test_a_person_may_roll_a_flagged_step_back(store):
     assert open_flags(store) == []
 
 
-def test_a_rollback_passes_over_flagged_successes(store):
-    succeed(store, days("step-1", "orders", (1, 1)), version=1)
-    flagged(store, "step-2", (1, 1))
-    succeed(store, days("step-3", "orders", (1, 1)), version=5)
-    succeed(store, back("step-4", 3, (1, 1), on_failure=""), version=6)
-
-    assert runs(store) == [(1, 1, Status.SUCCESS, 1, 6, 4)]
-
-
 @pytest.mark.parametrize("answer", ["accepted", "refused"])
 def test_a_rollback_is_due_until_its_flags_are_closed_or_it_is_refused(store, answer):
     step = replace(intent(), on_failure="rollback")
@@ -754,9 +745,9 @@ def test_a_pending_step_that_fails_in_rollback_mode_is_due(store):
 @pytest.mark.parametrize(
     ("changes", "left"),
     [
-        ({"strategy": "table"}, 0),
-        ({"strategy": "append"}, 1),
-        ({"strategy": "append", "lowers_watermarks": True}, 0),
+        ({"writing": Writing.WHOLE}, 0),
+        ({"writing": Writing.ADDED}, 1),
+        ({"writing": Writing.ADDED, "lowers_watermarks": True}, 0),
     ],
 )
 def test_a_step_whose_rows_were_all_replaced_is_pending_no_more(store, changes, left):
@@ -887,3 +878,26 @@ def test_what_comes_inside_of_a_build_makes_it_no_older(store, kind) -> None:
     found = store.records.models()["orders"]
     assert (str(found.status), found.step, found.settled_version) == ("SUCCESS", "step-1", 1)
     assert set(found.pins) == {"raw.orders"}
+
+
+def test_a_store_knows_the_steps_that_began_there(store):
+    succeed(store, intent("step-1"))
+    store.journal.begin(intent("step-2"), {}, HERE, None)
+    others = {f"other-{number}" for number in range(1200)}
+
+    assert store.records.known_steps(others | {"step-1", "step-2"}) == {"step-1", "step-2"}
+    assert store.records.known_steps(()) == frozenset()
+
+
+def test_a_store_knows_the_steps_that_skipped_checks_for_a_reason(store):
+    unchecked = a_result("min_rows", SKIPPED, "*", message="--skip-checks", values=())
+    unbased = replace(unchecked, message="no earlier execution")
+    check(store, intent("step-1"), Checked(FLAG, InvariantReport(after=(unchecked, unbased))))
+    check(store, intent("step-2"), Checked(FLAG, InvariantReport(after=(unbased,))))
+    check(store, intent("step-3"), passed_gate("*"))
+    check(store, intent("step-4", "lines"), Checked(FLAG, InvariantReport((unchecked,))))
+    store.journal.note_checks("run-9", "orders", InvariantReport((unchecked,)), ("*",), None)
+
+    assert store.records.steps_that_skipped("orders", "--skip-checks") == {"step-1"}
+    assert store.records.steps_that_skipped("lines", "--skip-checks") == {"step-4"}
+    assert store.records.steps_that_skipped("users", "--skip-checks") == frozenset()

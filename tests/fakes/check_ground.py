@@ -14,9 +14,12 @@ from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query, mentioned
 from penstock.core.ranges import of_numbers
 from penstock.core.schema import Schema
+from penstock.core.statement import Row
 from penstock.project.checks.conditions import condition_of
 from penstock.project.checks.understood import ConditionKind
 from penstock.strategies.checks.groups import key_sql
+from penstock.strategies.checks.phase import ROWS, named
+from penstock.strategies.checks.typed import measured
 
 EVERY = frozenset({"partition_date", "start_date", "end_date", "run_date"})
 MOMENT = dt.datetime(2024, 12, 5, 12, tzinfo=dt.UTC)
@@ -79,3 +82,9 @@ def literals(grid: Grid):
 def said(results: Sequence[object]) -> list[tuple[str, str]]:
     """Give status and message of results."""
     return [(str(each.status), each.message) for each in results]  # type: ignore[attr-defined]
+
+
+def answered(check: Check, columns: Schema, rows: int, **values: object) -> Row:
+    """The row of the query that measures a check: `failures=1`."""
+    measures = measured(check, columns).aggregates
+    return {ROWS: rows, **{named(measures[name]): str(each) for name, each in values.items()}}

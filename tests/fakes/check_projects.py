@@ -27,6 +27,27 @@ FIRST = f"""\
 {SCHEMA}"""
 PATH = "models/user_stats.yml"
 
+C3 = """\
+        - {type: rowcount, min: 1}
+        - {type: row_count}
+        - {name: bounds, type: row_count, min: 10, max: 5}
+        - {type: null_percentage, column: region, max_percentage: 150}
+        - {name: a, type: row_count, min: 1}
+        - {name: a, type: row_count, max: 9}
+        - {name: gone, sql: checks/gone.sql}
+        - {name: deletes, sql: DELETE FROM t}
+        - {name: braces, sql: "select * from {table} where date = @partition_date"}
+        - name: dates
+          sql: |
+            select * from {destination}
+            where date = @partition_day
+        - {type: accepted_values, column: region, values: []}
+        - {type: not_null, column: revenu}
+        - {name: severe, type: row_count, min: 1, severity: critical}
+        - {type: value_range, column: user_count, min: 1.5}
+"""
+"""Thirteen checks with a mistake each, to stand under a version."""
+
 
 def user_stats(*after: str, more: str = "", **files: str) -> dict[str, str]:
     """Give the files of the project; each check is a flow mapping under after."""

@@ -25,8 +25,9 @@ OPERATIONS = {
     "MERGE": "MERGE",
     "ALTER": "SET TBLPROPERTIES",
     "COMMENT": "SET TBLPROPERTIES",
+    "RESTORE": "RESTORE",
 }
-_READ = re.compile(r"\b(?:FROM|JOIN)\s+(?:`(\w+)`|(\w+)\b)(?![.(])", re.IGNORECASE)
+_READ = re.compile(r"\b(?:FROM|JOIN)\s+(?!VALUES\b)(?:`(\w+)`|(\w+)\b)(?![.(])", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:COMMENT|COMMENT ON TABLE \S+ IS) '([^']*)'")
 _PROPERTIES = re.compile(r"TBLPROPERTIES \(([^)]*)\)")
 _HIGH = re.compile(

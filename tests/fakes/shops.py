@@ -55,6 +55,7 @@ def an_intent(model: Model, *marks: Watermark, **pins: Pin) -> Intent:
         triggered_by="run",
         run_timestamp=NOON,
         fingerprint=model.fingerprint,
+        writing=model.writing,
         inputs=tuple(InputPin(name.replace("__", "."), pin) for name, pin in pins.items()),
         watermarks=marks,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fakes.builders import a_project
@@ -14,6 +16,8 @@ from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
 from fakes.shops import an_intent
+from penstock.app.check import check
+from penstock.app.checking.reports import CheckReport, CheckRequest
 from penstock.app.events import Listener, silent
 from penstock.app.faults import inert
 from penstock.app.planning import Planned, make_plan
@@ -37,6 +41,7 @@ class Workshop:
 
     def __init__(self, *parts: Model | Source) -> None:
         self.clock = FixedClock()
+        self.artifacts: list[str] = []
         self.project = a_project(*parts)
         alive = {DEAD.pid}.isdisjoint
         self.pid_alive: Callable[[int], bool] = lambda pid: alive({pid})
@@ -71,6 +76,16 @@ class Workshop:
     def run(self, *select: str, listener: Listener = silent, **asked: Any) -> RunReport:
         self.clock.advance(seconds=1)
         return run(self.shop(), RunRequest(select=select, **asked), listener)
+
+    def check(self, *select: str, **asked: Any) -> CheckReport:
+        """Run `penstock check`; `artifacts` are then the files that it has written."""
+        self.clock.advance(seconds=1)
+        with TemporaryDirectory() as root:
+            shop = self.shop()
+            shop.project = replace(shop.project, root=root)
+            report = check(shop, CheckRequest(select=select, **asked))
+            self.artifacts = sorted(each.name for each in Path(root).rglob("*.json"))
+        return report
 
     def plan(self, *select: str, **asked: Any) -> Planned:
         return make_plan(self.shop(), RunRequest(select=select, **asked))

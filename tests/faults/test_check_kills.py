@@ -93,9 +93,9 @@ def picture(place: CheckPlace) -> tuple[object, object, object]:
 
 
 def last_failure(place: CheckPlace) -> str:
-    """Give why rows of P2 were refused last; steps that died are told by their recovery."""
-    found = [each for each in place.executions() if each.triggered_by != "recover"]
-    return next(each.failure.code for each in found if each.failure)
+    """Give why rows of P2 were refused last; of steps that died before their commit nothing."""
+    found = [each.failure for each in place.executions() if each.partition == P2]
+    return next(failure.code for failure in found if failure and failure.code != "crashed")
 
 
 def operations(place: CheckPlace) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.checking.flags import refuse_conflicts
 from penstock.app.checking.reports import CheckReport, CheckRequest
-from penstock.app.request import Range
+from penstock.app.request import asked_range
 from penstock.app.shop import parse_moment
 from penstock.app.wire import Where, open_shop
 from penstock.core.checks import Phase
@@ -52,7 +52,7 @@ def check(  # the flags of the command
         select=tuple(select),
         exclude=tuple(exclude),
         everything=everything,
-        range=Range(date or from_, date or to),
+        range=asked_range(from_, to, date=date),
         partition=partition,
         phases=frozenset(map(_phase, phases)),
         names=tuple(checks),

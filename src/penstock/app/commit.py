@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from penstock.app.checking.undo import foreign_after, kept_by_others, refused_words, undoing
+from penstock.app.checking.undo import taken_back
 from penstock.app.outcomes import outcome_of, with_partitions
-from penstock.app.stages import staged
+from penstock.app.patience import patiently, waiting
+from penstock.app.stages import Decided, staged
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import (
     ConcurrentWriterError,
     DataError,
-    LeaseHeldError,
     LeaseLostError,
     PenstockError,
     StateError,
 )
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
-from penstock.core.statement import ROW_CHANGE, Commit, Row, Work
-from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.statement import ROW_CHANGE, Commit, Work
+from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:
-    from penstock.app.checking.watch import Watch
     from penstock.app.run_context import Context
     from penstock.app.shop import Shop
-
-_FINISH_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """A step that is done: what it intended, what came of it, what its checks said.
 
-    `undone` is what came of the step that took it back.
+    `undone` is what came of the step that took it back, `restored` the version that came back.
     """
 
     intent: Intent
@@ -48,6 +45,7 @@ class Ended:
     schema_changes: tuple[str, ...] = ()
     checked: Checked | None = None
     undone: Outcome | None = None
+    restored: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -69,8 +67,9 @@ class Committer:
 
         Steps of the same run that came after it do not count.
         """
+        self.where = where
+        self.fault = shop.fault
         self._shop = shop
-        self._where = where
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
@@ -85,148 +84,76 @@ class Committer:
             self._shop.writing.journal.reject(intent, StepFailure.of(error), self._holder)
             raise
 
-    def nothing(self, intent: Intent, late: int | None, watch: Watch | None = None) -> Ended:
-        """Record a step whose windows are empty: no statement, no commit, new pins."""
-        begun = self._begin(watch.promised(intent) if watch else intent)
-        checked = None
-        if watch is not None:
-            with self._failing(begun):
-                checked = watch.unchanged(begun)
-            self._record(begun, checked)
-        return self._finish(begun, self._unchanged(begun, late), checked)
-
     def alter(
         self,
         session: StepSession,
-        build: Intent,
+        intent: Intent,
         statement: Commit,
         kind: StepKind = StepKind.ALTER,
     ) -> Ended:
         """Make a change that must come before the build as a step of its own."""
-        intent = replace(
-            build,
+        own = replace(
+            intent,
             step=self._shop.clock.new_id(),
             kind=kind,
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
         )
-        begun = self._begin(intent)
+        begun = self.begin(own)
         self._shop.fault(f"begun-{kind}")
         self._commit(session, begun, statement)
-        return self._finish(begun, self._outcome(begun, None))
-
-    def build(  # the sides of one step
-        self,
-        session: StepSession,
-        intent: Intent,
-        work: Work,
-        late: int | None,
-        watch: Watch | None = None,
-    ) -> Ended:
-        """Run the stages, then the one commit; then write down what that commit did.
-
-        With a `watch` its rows are checked before the commit or after it. Rows that are held back
-        make no commit, and an end that is told, not raised.
-        """
-        begun = self._begin(watch.promised(intent) if watch else intent)
-        self._shop.fault("after-begin")
-        if watch is None:
-            return self._build(session, begun, work, late)
-        try:
-            build = self._build_held if watch.blocks else self._build_watched
-            return build(session, begun, work, late, watch)
-        finally:
-            watch.clean(begun)
-
-    def _build(self, session: StepSession, begun: Intent, work: Work, late: int | None) -> Ended:
-        with self._failing(begun):
-            seen = staged(session, work, self._where)
-            statement = work.decide(seen)
-        return self._finish(begun, self._made(session, begun, (work, statement, seen), late))
-
-    def _build_held(
-        self, session: StepSession, begun: Intent, work: Work, late: int | None, watch: Watch
-    ) -> Ended:
-        """Write, look, publish: nothing of a group that failed ever is in the table."""
-        with self._failing(begun):
-            seen = staged(session, work, self._where)
-            held = watch.hold(begun, work.decide(seen), seen)
-            self._shop.fault("after-evaluating")
-        self._record(begun, held.checked)
-        self._shop.fault("after-checks")
-        if held.statement is None and held.checked.failure is not None:
-            self._shop.writing.journal.fail(begun.step, held.checked.failure)
-            return Ended(begun, self._unchanged(begun, late), checked=held.checked)
-        if held.statement is not None and watch.prepare is not None:
-            with self._failing(begun):
-                begun = replace(begun, base_version=watch.prepare())
-        outcome = self._made(session, begun, (work, held.statement, seen), late)
-        return self._finish(begun, outcome, held.checked)
-
-    def _build_watched(
-        self, session: StepSession, begun: Intent, work: Work, late: int | None, watch: Watch
-    ) -> Ended:
-        """Commit, then look. A look that cannot end leaves the step for the next command."""
-        with self._failing(begun):
-            seen = staged(session, work, self._where)
-            statement = work.decide(seen)
-            if statement is not None:
-                statement = watch.passing(statement)
-        outcome = self._made(session, begun, (work, statement, seen), late)
-        looks = watch.subject.checks.looks_after
-        checked = watch.look(begun, outcome, seen) if looks else watch.unlooked()
-        self._record(begun, checked)
-        self._shop.fault("after-checks")
-        ended = self._finish(begun, outcome, checked)
-        return self.undo(session, ended)
+        return self.finish(begun, self._outcome(begun, None))
 
     def undo(self, session: StepSession, ended: Ended) -> Ended:
-        """Take back a step whose failure asks for it, as a step of its own.
-
-        Rows that others wrote after it keep it from being undone: it is flagged then.
-        """
+        """Take back a step whose failure asks for it, as a step of its own; see `taken_back`."""
         checked, version, intent = ended.checked, ended.outcome.version, ended.intent
         if checked is None or checked.failure is None or version is None:
             return ended
         if intent.on_failure != OnFailure.ROLLBACK:
             return ended
-        own = replace(intent, run=self._context.run)
-        found = undoing(self._shop, own, version, intent.step_seq)
-        foreign = foreign_after(self._shop, intent, version)
-        if foreign is not None:
-            flagged = kept_by_others(self._shop, intent, checked)
-            told = refused_words(intent.model, version, foreign)
-            return replace(ended, checked=flagged, notes=(*ended.notes, told))
-        try:
-            undone = self.alter(session, found.intent, found.statement, StepKind.ROLLBACK)
-        except ConcurrentWriterError as error:  # the next command decides
-            return replace(ended, notes=(*ended.notes, f"not rolled back yet: {error.sentence}"))
-        return replace(ended, undone=undone.outcome)
 
-    def _made(
-        self,
-        session: StepSession,
-        begun: Intent,
-        what: tuple[Work, Commit | None, Row],
-        late: int | None,
+        def restore(intent: Intent, statement: Commit) -> Outcome:
+            own = replace(intent, run=self._context.run)
+            return self.alter(session, own, statement, StepKind.ROLLBACK).outcome
+
+        found = taken_back(self._shop, intent, checked, version, restore)
+        notes = (*ended.notes, found.note) if found.note else ended.notes
+        return replace(
+            ended,
+            checked=found.checked,
+            undone=found.undone,
+            restored=found.version,
+            notes=notes,
+        )
+
+    def made(
+        self, session: StepSession, begun: Intent, decided: Decided, late: int | None
     ) -> Outcome:
-        """Commit, and give what the commit did."""
-        work, statement, seen = what
+        """Commit what was decided, and give what the commit did."""
+        work, statement = decided.work, decided.statement
         if statement is not None:
             self._commit(session, begun, statement, work.again)
         outcome = self._outcome(begun, late)
-        outcome = replace(outcome, metrics={**outcome.metrics, **work.told(seen)})
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.told(decided.seen)})
         if statement is not None:
             self._hold_promises(begun, statement)
         return outcome
 
-    def _record(self, intent: Intent, checked: Checked) -> None:
+    def fail(
+        self, begun: Intent, late: int | None, checked: Checked, failure: StepFailure
+    ) -> Ended:
+        """End a step that checks kept from being published."""
+        self._shop.writing.journal.fail(begun.step, failure)
+        return Ended(begun, self.unchanged(begun, late), checked=checked)
+
+    def record(self, intent: Intent, checked: Checked) -> None:
         """Write what checks said; a store that cannot be reached is tried again for a while."""
         journal = self._shop.writing.journal
         patiently(lambda: journal.record_checks(intent.step, checked))
 
-    def _begin(self, intent: Intent) -> Intent:
+    def begin(self, intent: Intent) -> Intent:
+        """Write the step down and take the target's lease; give it with its number."""
         contents = self._context.contents(intent)
         journal = self._shop.writing.journal
 
@@ -248,7 +175,7 @@ class Committer:
         A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
         more about rows for which the statement was refused.
         """
-        with self._failing(intent):
+        with self.failing(intent):
             self._shop.fault("before-commit")
             if not self._shop.writing.journal.holds(intent.step):
                 raise lease_lost(intent)
@@ -258,9 +185,9 @@ class Committer:
             session.commit(statement, intent)
         except BaseException as error:
             if self._commit_of(intent) is None:
-                with self._failing(intent):
+                with self.failing(intent):
                     if again is not None and isinstance(error, DataError):
-                        staged(session, again, self._where)
+                        staged(session, again, self.where)
                     raise
         self._shop.fault("after-commit")
 
@@ -271,7 +198,7 @@ class Committer:
             raise ConcurrentWriterError(
                 "concurrent-writer",
                 f"another writer committed to {intent.table} after the step had read it",
-                where=self._where,
+                where=self.where,
                 hint="run again; nothing of this step was written",
             )
 
@@ -283,14 +210,14 @@ class Committer:
         for name, (identity, wanted) in statement.expected.items():
             found = commit.row_change if name == ROW_CHANGE else commit.metrics.get(name, 0)
             if found is not None and found != wanted:
-                with self._failing(intent):
+                with self.failing(intent):
                     raise IdentityError(
                         f"metrics-mismatch: {identity}: {name} of version {commit.version} is "
                         f"{found}, staged were {wanted}; penstock snapshot verify {intent.model}"
                     )
 
     @contextmanager
-    def _failing(self, intent: Intent) -> Iterator[None]:
+    def failing(self, intent: Intent) -> Iterator[None]:
         """Record a begun step that fails before its commit."""
         try:
             yield
@@ -300,7 +227,9 @@ class Committer:
             if isinstance(error, IdentityError):
                 failure = StepFailure("metrics-mismatch", str(error))
             elif not isinstance(error, PenstockError):
-                failure = StepFailure("internal-error", f"{type(error).__name__}: {error}"[:4000])
+                failure = StepFailure(
+                    "internal-error", f"{type(error).__name__}: {error}"[:LONGEST]
+                )
             else:
                 failure = StepFailure.of(error)
             self._shop.writing.journal.fail(intent.step, failure)
@@ -311,7 +240,7 @@ class Committer:
             return Outcome(None)
         commit = self._commit_of(intent)
         if commit is None:
-            return self._unchanged(intent, late)
+            return self.unchanged(intent, late)
         outcome = outcome_of(commit, self._table_id(intent, commit), intent, late)
         return with_partitions(self._shop, intent, outcome)
 
@@ -322,7 +251,8 @@ class Committer:
         commits = self._shop.log.commits(intent.uri, after)
         return next((commit for commit in commits if commit.step == intent.step), None)
 
-    def _unchanged(self, intent: Intent, late: int | None) -> Outcome:
+    def unchanged(self, intent: Intent, late: int | None) -> Outcome:
+        """Give what came of a step that made no commit."""
         record = self._context.records.get(intent.model)
         table_id = record.table_id if record else ""
         rows = RowCounts(late=late)
@@ -337,7 +267,8 @@ class Committer:
         facts = self._shop.log.facts(intent.uri)
         return facts.table_id if facts else ""
 
-    def _finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
+    def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
+        """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
         journal = self._shop.writing.journal
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
@@ -349,30 +280,6 @@ class Committer:
             raise not_recorded(intent, outcome) from error
         self._shop.fault("after-finish")
         return Ended(intent, outcome, checked=checked)
-
-
-def patiently(write: Callable[[], None]) -> None:
-    """Write to the store; one that cannot be reached is tried again for a while."""
-    for pause in _FINISH_PAUSES:
-        try:
-            return write()
-        except StateError as error:
-            if error.code != "state-unreachable":
-                raise
-            time.sleep(pause)
-    return write()
-
-
-def waiting(begin: Callable[[], Intent], seconds: float) -> Intent:
-    """Try to begin until the lease is free or the time is over."""
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return begin()
-        except LeaseHeldError:
-            if time.monotonic() >= until:
-                raise
-            time.sleep(min(0.5, max(0.0, until - time.monotonic())))
 
 
 def lease_lost(intent: Intent) -> LeaseLostError:

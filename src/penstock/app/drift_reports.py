@@ -122,12 +122,14 @@ class DiffReport:
 class HistoryRow:
     """One execution of one partition; `reverted` is a success that a later one took back.
 
-    `sql` is the full text where it was asked for.
+    `sql` is the full text where it was asked for. `skipped_checks` is a step that `--skip-checks`
+    left unchecked.
     """
 
     execution: Execution
     reverted: bool = False
     sql: str = ""
+    skipped_checks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

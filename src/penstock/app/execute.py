@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from penstock.app.checking.ahead import look_ahead
+from penstock.app.building import build, build_nothing
+from penstock.app.checking.ahead import Ahead, look_ahead
 from penstock.app.checking.watching import subject_of, watched
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import pin_inputs
@@ -14,9 +15,8 @@ from penstock.app.look import Looked, Looking, table_gone
 from penstock.app.partitions import execute_partitions
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
-from penstock.core.check_results import CheckResult
 from penstock.core.engine_ports import StepSession
-from penstock.core.model import Table
+from penstock.core.model import Writing
 from penstock.core.statement import Commit
 from penstock.core.step import Intent
 from penstock.plan.layout import layout_change
@@ -24,17 +24,15 @@ from penstock.plan.values import Step
 from penstock.strategies.alter import allow_widening, alter_properties
 
 
-def execute(
-    shop: Shop, context: Context, step: Step, told: tuple[CheckResult, ...] | None = None
-) -> Ended:
+def execute(shop: Shop, context: Context, step: Step, held: Ahead | None = None) -> Ended:
     """Do one step: pin, look, begin, commit, finish.
 
     An error before `begin` is recorded without a lease; one after it fails the begun step. What
-    raises is a `PenstockError`, `TakenOut`, or a bug. `told` are results of checks ahead of the
-    step that were looked at already.
+    raises is a `PenstockError`, `TakenOut`, or a bug. What is `held` was said already ahead of the
+    step that these partitions are left of.
     """
     if step.partitions:
-        return execute_partitions(shop, context, step, told)
+        return execute_partitions(shop, context, step, held)
     model = shop.project.models[step.model]
     committer = Committer(shop, context, model.where, step.planned_on)
     intent = intent_of(shop, context, step, model)
@@ -50,18 +48,17 @@ def execute(
         if context.as_of is not None and looked.opened is not None:
             intent = replace(intent, inputs=())  # cut short: the next plan looks again
         subject = subject_of(shop, context, session, model, inputs, looked)
-        if told is None:
-            with committer.rejecting(intent):
-                told = look_ahead(subject, intent)
+        with committer.rejecting(intent):
+            told = look_ahead(subject, intent)
         watch, work = watched(subject, looked, told)
         if looked.has_nothing_to_read and not step.initial:
-            return committer.nothing(intent, looked.late, watch)
+            return build_nothing(committer, intent, looked.late, watch)
         alter = partial(_alter, shop, context, committer, session, intent, looked)
         if watch is not None and watch.blocks:
             watch = replace(watch, prepare=lambda: alter().base_version)
         else:
             intent = alter()
-        ended = committer.build(session, intent, work, looked.late, watch)
+        ended = build(committer, session, intent, work, looked.late, watch)
     return replace(ended, schema_changes=schema_changes(looked))
 
 
@@ -109,8 +106,7 @@ def _alter(  # the sides of one step
 ) -> Intent:
     """Make the metadata commits that must come before the build; give the intent that follows."""
     facts, model = looked.facts, shop.project.models[intent.model]
-    replaced = isinstance(model.strategy, Table) and not model.strategy.overwrite_partitions
-    if facts is None or looked.table is None or replaced:
+    if facts is None or looked.table is None or model.writing is Writing.WHOLE:
         return intent
     target = shop.project.sql_of(model.table)
     statements = alter_properties(target, model, facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from penstock.app.checking.chosen import SKIPPED
 from penstock.app.drift_reports import HistoryReport, HistoryRow
 from penstock.app.named import named_model
 from penstock.app.shop import Shop
@@ -27,10 +28,12 @@ def history(
     everything = records.history(found.name, None, key) if key else None
     executions = everything if everything is not None else records.history(found.name, limit)
     taken_back = _reverted(everything or executions)
+    unchecked = records.steps_that_skipped(found.name, SKIPPED)
     rows = []
     for one in executions[:limit]:
         sql = (records.text(one.fingerprint.sql) or "") if show_sql else ""
-        rows.append(HistoryRow(one, one.step in taken_back.get(one.partition, ()), sql))
+        reverted = one.step in taken_back.get(one.partition, ())
+        rows.append(HistoryRow(one, reverted, sql, one.step in unchecked))
     return HistoryReport(found.name, key or "", tuple(rows))
 
 

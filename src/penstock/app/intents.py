@@ -23,4 +23,5 @@ def intent_of(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
         triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
         run_timestamp=context.run_timestamp,
         fingerprint=model.fingerprint,
+        writing=model.writing,
     )

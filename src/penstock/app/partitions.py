@@ -5,28 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.app.checking.ahead import look_ahead
+from penstock.app.building import build
+from penstock.app.checking.ahead import Ahead, look_ahead
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.output import PartitionOutput
-from penstock.app.checking.parameters import of_range
+from penstock.app.checking.partition_output import PartitionOutput
 from penstock.app.checking.subject import Subject
 from penstock.app.checking.watch import Watch
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import Inputs, pin_names
 from penstock.app.intents import intent_of
+from penstock.app.partition_parameters import of_range
 from penstock.app.reshaping import Reshaping, Shape
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
-from penstock.core.check_results import CheckResult
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
 from penstock.core.model import Body, Model, Partition, Version
 from penstock.core.names import quoted
-from penstock.core.partition import Span, write_ranges
+from penstock.core.partition import Span, shown_ranges, write_ranges
 from penstock.core.query import with_parameters
 from penstock.core.ranges import numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW
+from penstock.core.step import Intent
 from penstock.plan.cascade import reads_itself
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
@@ -55,50 +56,57 @@ class Job:
 
 
 def execute_partitions(
-    shop: Shop, context: Context, step: Step, told: tuple[CheckResult, ...] | None = None
+    shop: Shop, context: Context, step: Step, held: Ahead | None = None
 ) -> Ended:
     """Do one step of partitions: at most one commit changes rows.
 
     What must come before it (a table, a wider type) is a step of its own each, safe to stop after;
     where a gate may hold rows back it comes once they have passed. An error before `begin` is
-    recorded for every partition of the step.
+    recorded for every partition of the step. What is `held` was said ahead of it already.
     """
     job = _job(shop, context, step)
     model = job.model
     committer = Committer(shop, context, job.body.where, step.planned_on)
-    intent = replace(
-        intent_of(shop, context, step, model),
-        fingerprint=job.body.fingerprint,
-        grid=model.grid,
-        partitions=write_ranges(model.grid, step.partitions),
-    )
+    intent = _intended(job)
     with shop.engine.session(model.name, job.body.where) as session:
         reshaping = Reshaping(shop, context, committer, session, model)
+        with committer.rejecting(intent):
+            inputs = held.inputs if held else _pinned(job)
+            intent = replace(intent, inputs=inputs.pins)
+            subject = _subject(job, session, inputs)
+            told = held.results if held else look_ahead(subject, intent)
         if reads_itself(model):
             with committer.rejecting(intent):
                 reshaping.require_declared()
             reshaping.create(intent, Schema())
         with committer.rejecting(intent):
-            inputs = _pinned(job)
-            intent = replace(intent, inputs=inputs.pins)
             slices, described = _slices(job, session, inputs)
             check_columns(model.name, job.body.where, job.version.schema, described)
             reshaping.check(described)
-            subject = _subject(job, session, inputs)
-            told = look_ahead(subject, intent) if told is None else told
         mode = subject.checks.mode_where(creates=reshaping.creates)
-        blocks = mode is OnFailure.BLOCK and subject.checks.looks_after
-        waits = blocks and not reshaping.rewrites(described)
+        waits = mode is OnFailure.BLOCK and subject.checks.looks_after
         bring = partial(reshaping.bring, intent, described)
         shape = reshaping.foreseen(described) if waits else bring()
         table = _table(job, shape, described)
         watch = None
         if not subject.checks.is_empty:
-            output = PartitionOutput(subject, table, feed(table, slices), shape.version)
+            output = PartitionOutput(
+                subject, table, feed(table, slices), shape.version, shape.stays
+            )
             watch = Watch(subject, output, mode, told, (lambda: bring().version) if waits else None)
         intent = replace(intent, base_version=shape.version)
-        ended = committer.build(session, intent, replace_range(table, slices), None, watch)
+        work = replace_range(table, slices)
+        ended = build(committer, session, intent, work, watch=watch)
     return replace(ended, schema_changes=shape.changes)
+
+
+def _intended(job: Job) -> Intent:
+    return replace(
+        intent_of(job.shop, job.context, job.step, job.model),
+        fingerprint=job.body.fingerprint,
+        grid=job.model.grid,
+        partitions=write_ranges(job.model.grid, job.step.partitions),
+    )
 
 
 def _table(job: Job, shape: Shape, described: Schema) -> PartitionTable:
@@ -160,7 +168,7 @@ def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[tuple[Slice
     for first, last in pieces:
         lower, upper = grid.lower(first), grid.upper(last)
         sql = with_parameters(bound.sql, of_range(settings, moment, first, last))
-        key = grid.key(first) if first == last else f"{grid.key(first)} to {grid.key(last)}"
+        key = shown_ranges(grid, ((first, last),))
         view = f"{QUERY_VIEW}_{len(slices)}"
         schema = session.define(view, sql)
         described = described or schema

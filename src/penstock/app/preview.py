@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from penstock.app.checking.planned import PlannedChecks, planned_checks
 from penstock.app.diffs import SqlChange, executed_sql
 from penstock.app.planning import make_plan
+from penstock.app.previewing import planned_results
 from penstock.app.reports import ModelResult, Plan, RunReport
 from penstock.app.request import RunRequest
 from penstock.app.shop import Shop
 from penstock.core.graph import ordered
-from penstock.plan.planner import upstream_models
+from penstock.plan.cascade import upstream_models
+from penstock.plan.values import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +46,19 @@ def preview(shop: Shop, request: RunRequest) -> Preview:
         executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps
     ]
     checks = {
-        step.key: planned_checks(shop.project, step, request.options) for step in planned.plan.steps
+        step.key: planned_checks(shop.project, step, request.options, partial(_creates, shop, step))
+        for step in planned.plan.steps
     }
     return Preview(report, tuple(change for change in changes if change is not None), checks)
 
 
 def preview_results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
-    """Give what would become of each model, in topological order."""
-    found: dict[str, ModelResult] = {}
-    for name in plan.current:
-        found[name] = _result(shop, name, "unchanged", "current")
-    for blocked in plan.blocked:
-        model = shop.project.models[blocked.model]
-        found[blocked.model] = ModelResult(
-            model.name,
-            model.table,
-            model.strategy_name,
-            "failed",
-            blocked.error.code,
-            error=blocked.error,
-        )
-    for step in plan.steps:
-        stopped = [up for up in step.upstream if up in found and not found[up].ok]
-        found[step.model] = (
-            _result(shop, step.model, "skipped", f"upstream {stopped[0]} failed")
-            if stopped
-            else _result(shop, step.model, "planned", str(step.reason), step.notes)
-        )
+    """Give what would become of each step and each model without one, in topological order."""
     parents = {name: upstream_models(model) for name, model in shop.project.models.items()}
-    return tuple(found[name] for name in ordered(parents) if name in found)
+    place = {name: number for number, name in enumerate(ordered(parents))}
+    return tuple(sorted(planned_results(shop, plan), key=lambda result: place[result.name]))
 
 
-def _result(
-    shop: Shop, name: str, status: str, reason: str, notes: tuple[str, ...] = ()
-) -> ModelResult:
-    model = shop.project.models[name]
-    return ModelResult(name, model.table, model.strategy_name, status, reason, notes=notes)
+def _creates(shop: Shop, step: Step) -> bool:
+    """Whether a step finds no table to write to."""
+    return shop.log.head(shop.project.uri_of(shop.project.models[step.model].table)) is None

@@ -26,7 +26,7 @@ def planned_results(shop: Shop, made: Plan) -> tuple[ModelResult, ...]:
     for step in made.steps:
         stopped = [up for up in step.upstream if up in bad]
         status = "skipped" if stopped else "planned"
-        reason = f"upstream {stopped[0]} failed" if stopped else str(step.reason)
+        reason = f"upstream {_model_of(stopped[0])} failed" if stopped else str(step.reason)
         result = _result(shop, step.model, status, reason)
         found.append(
             replace(
@@ -78,6 +78,11 @@ def diffs_of(shop: Shop, planned: Planned) -> tuple[ModelDiff, ...]:
         model_diff(shop, looked, name, wanted[name]) for name in looked.names if name in wanted
     ]
     return tuple(one for one in found if one.diffs)
+
+
+def _model_of(key: str) -> str:
+    """Give the model that a step's key names."""
+    return key.partition(" ")[0]
 
 
 def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:

@@ -13,7 +13,7 @@ from penstock.app.reports import ModelResult, RunReport
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
-from penstock.app.stages import staged
+from penstock.app.stages import decide
 from penstock.app.works import build_of, work_of
 from penstock.core.errors import PenstockError
 from penstock.plan.values import Step
@@ -74,14 +74,13 @@ def _classified(shop: Shop, context: Context, step: Step, result: ModelResult) -
     with shop.engine.session(model.name, model.where) as session:
         looked = Looking(shop, context, step, model, inputs).look(session)
         work = work_of(shop, context, build_of(shop, model, looked))
-        work = work.again or work
-        seen = staged(session, work, model.where)
-        commits = work.decide(seen) is not None
+        decided = decide(session, work.again or work, model.where)
+        commits = decided.statement is not None
     return replace(
         result,
         status="planned" if commits else "unchanged",
         reason=WOULD_COMMIT if commits else NO_CHANGE,
-        metrics=work.told(seen),
+        metrics=decided.work.told(decided.seen),
         version=looked.facts.version if looked.facts else None,
         schema_changes=schema_changes(looked) if commits else (),
         inputs=inputs.pins,

@@ -62,6 +62,21 @@ class Range:
         return self.first is None and self.last is None and self.days is None
 
 
+def asked_range(
+    first: str | None, last: str | None, days: int | None = None, date: str | None = None
+) -> Range:
+    """Give the range of the flags; raise `option-conflict` for flags that exclude each other."""
+    others = [name for name, given in (("--from", first), ("--to", last)) if given is not None]
+    for name, given in (("--days", days), ("--date", date)):
+        if given is not None and others:
+            raise UsageError(
+                "option-conflict",
+                f"{name} and {' and '.join(others)} exclude each other",
+                hint=f"leave {name} out",
+            )
+    return Range(date, date) if date is not None else Range(first, last, days)
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """What the command line, or the Python entry point, asks of a run.

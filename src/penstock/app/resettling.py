@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.app.building import build
 from penstock.app.commit import Committer, Ended
 from penstock.app.remember import remembered
 from penstock.app.run_context import Context
@@ -85,7 +86,7 @@ class Resettling:
             run_timestamp=record.high_time or self._context.run_timestamp,
         )
         work = Work.just(Commit(sql, exclusive=True))
-        self._ended(self._committer().build(self._session, intent, work, None))
+        self._ended(build(self._committer(), self._session, intent, work))
 
     def _ended(self, ended: Ended) -> None:
         records = self._context.records

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.app.artifacts import write_artifacts
-from penstock.app.checking.ahead import TakenOut, of_partitions
+from penstock.app.checking.ahead import Ahead, TakenOut
 from penstock.app.checking.upstream import flagged_above
 from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
@@ -26,7 +26,6 @@ from penstock.app.settling import settle
 from penstock.app.share import EVERYTHING, UPSTREAM_FAILED, share_of
 from penstock.app.shop import Shop
 from penstock.app.step_results import failed_by, with_checks
-from penstock.core.check_results import CheckResult
 from penstock.core.errors import (
     ConcurrentWriterError,
     PenstockError,
@@ -35,9 +34,9 @@ from penstock.core.errors import (
 )
 from penstock.core.ranges import Ranges
 from penstock.core.records import Run, Status
+from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
 
-Told = tuple[CheckResult, ...] | None
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 
 
@@ -198,14 +197,15 @@ class Runner:
             result = _result(self._shop, blocked.model, "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
         nodes = [
-            Node(s.key, s.upstream, bool(s.partitions), s.later_than) for s in self._plan.steps
+            Node(s.key, (*s.upstream, *self._unsettled(s)), bool(s.partitions), s.later_than)
+            for s in self._plan.steps
         ]
         for result in self._settled.results:
             self._end(results, result)
         bad = {blocked.model for blocked in self._plan.blocked}
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
         self._context.failed.update(self._settled.failed)
-        bad |= {name for name in self._settled.failed if not self._is_cut(name)}
+        bad |= set(self._settled.failed)
         work = Work(self._do, self._skip, lambda results: not all(r.ok for r in results))
         threads = self._request.threads or self._shop.project.threads
         schedule = Schedule(nodes, work, threads, bad)
@@ -222,8 +222,11 @@ class Runner:
                     self._end(results, result)
             raise
 
-    def _is_cut(self, model: str) -> bool:
-        return self._shop.project.models[model].partition is not None
+    def _unsettled(self, step: Step) -> tuple[str, ...]:
+        """Name the models that a step reads and that failed before it, in the plan or not."""
+        project = self._shop.project
+        above = parents_of(project, project.models[step.model])
+        return tuple(name for name in above if name in self._settled.failed)
 
     def _end(self, results: list[ModelResult], result: ModelResult) -> None:
         results.append(result)
@@ -238,14 +241,14 @@ class Runner:
         ]
         return (*results, *(result for each in share.steps for result in self._step(each)))
 
-    def _step(self, step: Step, told: Told = None) -> tuple[ModelResult, ...]:
+    def _step(self, step: Step, held: Ahead | None = None) -> tuple[ModelResult, ...]:
         """Do a step; of what a gate ahead of it takes out of it, do what is left."""
         started, clock = self._shop.clock.now(), time.monotonic()
         self._tell(StepStarted(step.model, str(step.reason)))
         result = _of_step(self._shop, step, "success", str(step.reason))
         out: TakenOut | None = None
         try:
-            result = self._attempt(step, result, told)
+            result = self._attempt(step, result, held)
         except TakenOut as error:
             out, result = error, self._taken_out(step, error)
         except PenstockError as error:
@@ -258,7 +261,7 @@ class Runner:
         if out is None or not step.partitions:
             return found
         for each in _left(step, out.left):
-            found += self._step(each, of_partitions(out.held, each.grid, each.partitions))
+            found += self._step(each, out.held.of(each.grid, each.partitions))
         return found
 
     def _taken_out(self, step: Step, out: TakenOut) -> ModelResult:
@@ -267,8 +270,8 @@ class Runner:
         result = _of_step(self._shop, lost, "skipped", out.error.code)
         return replace(result, error=out.error, invariant_report=out.report)
 
-    def _attempt(self, step: Step, result: ModelResult, told: Told) -> ModelResult:
-        """Do a step; plan it again when another step of its target came between."""
+    def _attempt(self, step: Step, result: ModelResult, held: Ahead | None) -> ModelResult:
+        """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
         now: Step | None = step
         for pause in (*_CONFLICT_PAUSES, None):
             if now is None:
@@ -281,13 +284,13 @@ class Runner:
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
-                return self._done(step, result, execute(self._shop, self._context, needed, told))
+                return self._done(step, result, execute(self._shop, self._context, needed, held))
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 if pause is None:
                     raise _gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                now = replan(self._shop, self._context, now, self._request.options)
+                now, held = replan(self._shop, self._context, now, self._request.options), None
         return result
 
     def _done(self, step: Step, result: ModelResult, ended: Ended) -> ModelResult:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.app.building import build
 from penstock.app.commit import Committer, Ended
 from penstock.app.observe import observe_target
 from penstock.app.run_context import Context
@@ -66,11 +67,11 @@ def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended
         refuse_foreign(seed, reason)
     with shop.engine.session(seed.name, seed.where) as session:
         with committer.rejecting(intent):
-            columns = _define(session, seed)
+            columns = define_seed(session, seed)
         project = shop.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
-        build = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
-        return committer.build(session, intent, Work.just(create_from(build)), None)
+        made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
+        return build(committer, session, intent, Work.just(create_from(made)))
 
 
 def refuse_foreign(seed: Seed, reason: Reason) -> None:
@@ -103,7 +104,7 @@ def _intent(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Intent:
     )
 
 
-def _define(session: StepSession, seed: Seed) -> Schema:
+def define_seed(session: StepSession, seed: Seed) -> Schema:
     """Name the file's rows, with declared types, else those that the values suggest.
 
     CSV is read twice, once as text: a number that is declared as text keeps its leading zeros.

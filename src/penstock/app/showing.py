@@ -11,6 +11,7 @@ from penstock.app.looking import Looked, look
 from penstock.app.named import named_model
 from penstock.app.reports import Reason
 from penstock.app.shop import Shop
+from penstock.core.checks import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Fingerprint, Model
@@ -35,6 +36,14 @@ class ColumnInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckInfo:
+    """A check as the project says it; `version` is that of the model, 0 where it has none."""
+
+    version: int
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
 class ModelDetail:
     """One model in full. `record` is None before its first run, `version` without a table.
 
@@ -55,6 +64,7 @@ class ModelDetail:
     record: ModelRecord | None = None
     executions: tuple[Execution, ...] = ()
     versions: tuple[str, ...] = ()
+    checks: tuple[CheckInfo, ...] = ()
 
 
 def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
@@ -84,6 +94,7 @@ def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
         record=records.get(model.name),
         executions=shop.reading.records.history(model.name, _EXECUTIONS),
         versions=tuple(_versions(model)),
+        checks=tuple(_checks(model)),
     )
 
 
@@ -136,6 +147,13 @@ def _versions(model: Model) -> Iterator[str]:
             source = body.source if body.source.endswith(".sql") else "inline"
             told = f": {said}" if said else ""
             yield f"{body.fingerprint.label}{since}{back} ({source}){told}"
+
+
+def _checks(model: Model) -> Iterator[CheckInfo]:
+    sets = [(each.number, each.checks) for each in model.versions] or [(0, model.checks)]
+    for version, checks in sets:
+        for check in checks.all:
+            yield CheckInfo(version, check)
 
 
 def _info(model: Model) -> ModelInfo:

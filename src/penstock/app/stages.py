@@ -1,11 +1,28 @@
-"""Running the stages of a step and holding their rules."""
+"""Running the stages of a step, holding their rules, and deciding on its statement."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
-from penstock.core.statement import Row, Scalar, Stage, Work
+from penstock.core.statement import Commit, Row, Scalar, Stage, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The statement that a step's work came to, None for nothing to write, and what it has seen."""
+
+    work: Work
+    statement: Commit | None
+    seen: Row
+
+
+def decide(session: StepSession, work: Work, where: Location | None) -> Decided:
+    """Run the stages of a step and decide what it writes."""
+    seen = staged(session, work, where)
+    return Decided(work, work.decide(seen), seen)
 
 
 def staged(session: StepSession, work: Work, where: Location | None) -> Row:

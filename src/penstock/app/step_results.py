@@ -9,7 +9,7 @@ from penstock.app.reports import ModelResult
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.errors import CheckFailedError
-from penstock.core.partition import write_ranges
+from penstock.core.partition import shown_ranges
 from penstock.core.ranges import Ranges, difference
 
 
@@ -40,14 +40,20 @@ def failed_by(ended: Ended) -> Ranges:
 
 def consequence(ended: Ended, checked: Checked) -> str:
     """Say what became of the rows that failed."""
-    if ended.undone is not None and ended.outcome.version is not None:
-        return f"restored to version {ended.outcome.version - 1}"
+    if ended.undone is not None:
+        return f"restored to version {ended.restored}"
     if checked.mode is not OnFailure.BLOCK:
-        return "rows written and flagged" if ended.intent.uri else "view made and flagged"
+        return f"{_written(ended)} flagged"
     kept = checked.quarantine
     if kept is None:
         return "nothing published"
     return f"rows kept in {kept.table} until {kept.expires.date().isoformat()}"
+
+
+def _written(ended: Ended) -> str:
+    if not ended.intent.uri:
+        return "view made and"
+    return "nothing was written;" if ended.outcome.version is None else "rows written and"
 
 
 def _undone(ended: Ended, checked: Checked) -> tuple[str, ...]:
@@ -56,8 +62,5 @@ def _undone(ended: Ended, checked: Checked) -> tuple[str, ...]:
     others = difference(intent.ords, checked.failed)
     if ended.undone is None or not others:
         return ()
-    gone, bad = (
-        ", ".join(key.replace("..", " to ") for key in write_ranges(intent.grid, ranges))
-        for ranges in (others, checked.failed)
-    )
+    gone, bad = (shown_ranges(intent.grid, ranges) for ranges in (others, checked.failed))
     return (f"rolled-back: {intent.model} {gone}: undone with {bad}",)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from penstock.app.wire import Where, open_project
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
+from penstock.project.unit_tests.places import files_with_tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
 
 def _of_unit_tests(project: Project) -> tuple[Finding, ...]:
     """Give what is wrong with unit tests; a project without any imports no parser for them."""
-    if not Path(project.root, "tests").is_dir():
+    if not any(files_with_tests(project)):
         return ()
-    from penstock.project.unit_tests.load import load_unit_tests
+    from penstock.app.unit_testing.loading import Variants, load_tests
 
-    return load_unit_tests(project).findings
+    return load_tests(Variants(project)).findings

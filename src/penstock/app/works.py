@@ -7,7 +7,7 @@ from penstock.app.look import Looked
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.history import Snapshot
-from penstock.core.model import Append, Merge, Model, Partition, Table
+from penstock.core.model import Append, Merge, Model, Partition, Table, Writing
 from penstock.core.model import View as ViewStrategy
 from penstock.core.statement import Work
 from penstock.plan.history import PROPERTY, property_of, retention_of
@@ -21,13 +21,13 @@ from penstock.strategies.view import view
 
 
 def build_of(shop: Shop, model: Model, looked: Looked) -> Build:
-    """Give what the model's strategy is told."""
+    """Give what the model's strategy is told: nothing of a table that is replaced whole."""
     catalog = bool(shop.project.target.catalog)
     return Build(
         model=model,
         target=shop.project.sql_of(model.table),
         query=looked.query,
-        table=looked.table,
+        table=None if model.writing is Writing.WHOLE else looked.table,
         evolves=looked.evolution.changes_table,
         location=shop.project.uri_of(model.table) if catalog else "",
     )
@@ -40,8 +40,8 @@ def work_of(shop: Shop, context: Context, build: Build) -> Work:
         case ViewStrategy():
             name = shop.project.sql_of(model.table) if catalog else ""
             return view(name, shop.project.view_sql(model, marked_histories(shop, model.query)))
-        case Table() as strategy:
-            return table(build, strategy)
+        case Table():
+            return table(build)
         case Append():
             return append(build)
         case Merge() as strategy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,14 +27,17 @@ class CheckJournal(Protocol):
         With a `failure` the step ends as FAILED. In the modes `flag` and `rollback` its data is
         recorded all the same, the partitions in `failed` become FAILED and each opens a flag; in
         `block` those keep the data on record, because nothing of them was written. A quarantine is
-        remembered. `LeaseLostError` if the target is not ours.
+        remembered. What was recorded first stays. `LeaseLostError` for a step that does not run, or
+        whose lease is not its own.
         """
         ...
 
     def settle_checks(self, step: str, checked: Checked) -> None:
         """Write the checks of a step that ended while they were pending.
 
-        A failure then makes the step and its partitions what `finish` would have made of them.
+        A failure then makes the step and its partitions what `finish` would have made of them, as
+        far as their rows are still there. A step whose rollback is due, and which another mode is
+        given, counts as flagged: the rollback is due no more. Any other step is left as it is.
         """
         ...
 
@@ -62,11 +65,22 @@ class CheckJournal(Protocol):
 class Unsettled:
     """A step whose checks still decide something: they are pending, or it must be rolled back.
 
-    `checked` is None while they are pending.
+    `checked` is None while they are pending; its report is empty, `checks_of` tells it.
     """
 
     step: StepRecord
     checked: Checked | None = None
+
+    @property
+    def rollback_due(self) -> bool:
+        """Whether its checks have failed, and its rows are to be taken back."""
+        return self.checked is not None
+
+    @property
+    def sentence(self) -> str:
+        """Say what is left to be done."""
+        what = "a rollback is due" if self.rollback_due else "checks pending"
+        return f"{what}: step {self.step.intent.step}"
 
 
 class CheckRecords(Protocol):
@@ -75,7 +89,9 @@ class CheckRecords(Protocol):
     def unsettled(self) -> tuple[Unsettled, ...]:
         """Give the steps that ended with pending checks or whose rollback is due, oldest first.
 
-        A step is pending that was recovered after its commit, promised checks, and recorded none.
+        A step is pending that was recovered after its commit, promised checks, and recorded none,
+        as long as some of its rows are there. A rollback is due as long as a flag of its step is
+        open.
         """
         ...
 
@@ -87,6 +103,10 @@ class CheckRecords(Protocol):
         """Give the quarantines that are still there, oldest first."""
         ...
 
+    def known_steps(self, steps: Collection[str]) -> frozenset[str]:
+        """Give those of the steps that ever began here; a warehouse may hold others' folders."""
+        ...
+
     def evaluated(self) -> Mapping[str, frozenset[str]]:
         """Give the definitions of checks that were ever evaluated, by model."""
         ...
@@ -95,6 +115,10 @@ class CheckRecords(Protocol):
         self, model: str, name: str | None = None, limit: int | None = None
     ) -> tuple[CheckRecord, ...]:
         """Give the history of a model's checks, newest first."""
+        ...
+
+    def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
+        """Give the steps of a model whose checks were skipped for this reason."""
         ...
 
     def rows_before(self, model: str, partitions: Ranges, last: int, step_seq: int) -> RowsBefore:

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
-from penstock.core.ranges import Ranges
+from penstock.core.partition import Grain, Grid, read_ranges
+from penstock.core.ranges import Ranges, intersection
 from penstock.core.step import StepFailure
 
 WHOLE_GROUP = "*"
@@ -81,6 +82,14 @@ class CheckResult:
     def failed_gate(self) -> bool:
         """Whether it stops something."""
         return self.failed and self.severity is Severity.ERROR
+
+    def failed_ords(self, grid: Grid, ords: Ranges) -> Ranges:
+        """Give those of some partitions that fail it; one that names none, or `*`, is about all."""
+        if not self.failed:
+            return ()
+        if grid.grain is Grain.WHOLE or not self.partitions or WHOLE_GROUP in self.partitions:
+            return ords
+        return intersection(read_ranges(grid, self.partitions), ords)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,16 +24,8 @@ class QueryResult:
     truncated: bool = False
 
 
-class CheckSession(Protocol):
-    """What the checks of a step ask of its session."""
-
-    def observed(self, rows: int) -> Row | None:
-        """Give what the last commit's feed observed, waiting at most 5 s; None if it is not sure.
-
-        `rows` is how many rows the commit wrote by its own metrics: a count that differs means
-        that rows passed more than once. Ask only after the commit was found in the log.
-        """
-        ...
+class QuerySession(Protocol):
+    """What is asked of rows: all that evaluating checks needs."""
 
     def rows(self, sql: str) -> tuple[Row, ...]:
         """Run a query of few rows."""
@@ -43,32 +35,8 @@ class CheckSession(Protocol):
         """Give the columns of a query without running it; `QueryError` if Spark refuses it."""
         ...
 
-    def keep(self, feed: Feed, folder: str) -> Kept:
-        """Write the feed's rows to files in a folder, once; its view then reads these files."""
-        ...
 
-    def write_table(self, sql: str, uri: str) -> int:
-        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
-        ...
-
-    def clone(self, uri: str, version: int, to: str) -> str:
-        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
-        ...
-
-    def trial(self, statement: CommitStatement) -> None:
-        """Run a statement on a clone: it carries no token and is no step."""
-        ...
-
-    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
-        """Make the rows of the files that one commit added readable under a view.
-
-        They are a Delta table of their own in `folder`, whose one log entry names these files, so
-        that nothing else of the target is read.
-        """
-        ...
-
-
-class StepSession(CheckSession, Protocol):
+class StepSession(QuerySession, Protocol):
     """Spark for one step: own settings, own views, shared executors."""
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
@@ -93,6 +61,38 @@ class StepSession(CheckSession, Protocol):
 
     def commit(self, statement: CommitStatement, intent: Intent) -> None:
         """Run the statement; its commit, if it makes one, carries the intent as its token."""
+        ...
+
+    def observed(self, rows: int) -> Row | None:
+        """Give what the last commit's feed observed, waiting at most 5 s; None if it is not sure.
+
+        `rows` is how many rows the commit wrote by its own metrics: a count that differs means
+        that rows passed more than once. Ask only after the commit was found in the log.
+        """
+        ...
+
+    def keep(self, feed: Feed, folder: str) -> Kept:
+        """Write the feed's rows to files in a folder, once; its view then reads these files."""
+        ...
+
+    def write_table(self, sql: str, uri: str) -> int:
+        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
+        ...
+
+    def clone(self, uri: str, version: int, to: str) -> str:
+        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
+        ...
+
+    def trial(self, statement: CommitStatement) -> None:
+        """Run a statement on a clone: it carries no token and is no step."""
+        ...
+
+    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
+        """Make the rows of the files that one commit added readable under a view.
+
+        They are a Delta table of their own in `folder`, whose one log entry names these files, so
+        that nothing else of the target is read.
+        """
         ...
 
 

@@ -6,8 +6,9 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import assert_never
 
-from penstock.core.checks import Checks
+from penstock.core.checks import Check, Checks
 from penstock.core.findings import Location
 from penstock.core.history import Snapshot
 from penstock.core.mapping import RangeMapping
@@ -100,6 +101,38 @@ def strategy_name(strategy: Strategy) -> str:
     'view'
     """
     return type(strategy).__name__.lower()
+
+
+class Writing(StrEnum):
+    """How the rows of a step come into its table, and so what becomes of those before."""
+
+    WHOLE = "whole"
+    """All rows are made anew."""
+    ADDED = "added"
+    """The files that the commit adds hold exactly the rows of the step."""
+    RANGES = "ranges"
+    """The rows of the step's partitions are replaced."""
+    MERGED = "merged"
+    """Rows are matched with those that are there."""
+
+
+def writing(strategy: Strategy) -> Writing:
+    """Tell how a strategy writes.
+
+    >>> str(writing(Table())), str(writing(Table(overwrite_partitions=True)))
+    ('whole', 'added')
+    """
+    match strategy:
+        case View() | Table(overwrite_partitions=False):
+            return Writing.WHOLE
+        case Append() | Table():
+            return Writing.ADDED
+        case Partition():
+            return Writing.RANGES
+        case Merge() | Snapshot():
+            return Writing.MERGED
+        case _ as never:
+            assert_never(never)
 
 
 def window_settings(strategy: Strategy) -> WindowSettings | None:
@@ -274,6 +307,12 @@ class Model:
         return self.checks
 
     @property
+    def all_checks(self) -> tuple[Check, ...]:
+        """The checks of all versions, in their order."""
+        sets = [each.checks for each in self.versions] or [self.checks]
+        return tuple(check for each in sets for check in each.all)
+
+    @property
     def partition(self) -> Partition | None:
         """How it is cut into partitions; None for a model that is one."""
         return self.strategy if isinstance(self.strategy, Partition) else None
@@ -287,6 +326,11 @@ class Model:
     def is_view(self) -> bool:
         """Whether nothing is stored for it."""
         return isinstance(self.strategy, View)
+
+    @property
+    def writing(self) -> Writing:
+        """How the rows of its steps come into its table."""
+        return writing(self.strategy)
 
     @property
     def is_snapshot(self) -> bool:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from penstock.core import calendar
 from penstock.core.errors import UsageError
 from penstock.core.ranges import Range, Ranges, intersection, merged
+from penstock.core.words import some
 
 FIRST, LAST = -(2**62), 2**62
 """Positions before and after every value."""
@@ -281,6 +282,23 @@ def write_ranges(grid: Grid, ranges: Ranges) -> tuple[str, ...]:
         grid.key(low) if low == high else f"{grid.key(low)}..{grid.key(high)}"
         for low, high in ranges
     )
+
+
+def key_pairs(grid: Grid, ranges: Ranges) -> tuple[tuple[str, str], ...]:
+    """Write ranges of partitions as their first and last keys."""
+    return tuple((grid.key(low), grid.key(high)) for low, high in ranges)
+
+
+def shown_ranges(grid: Grid, ranges: Ranges, most: int = 5) -> str:
+    """Write partitions for people, "" for a whole table.
+
+    >>> shown_ranges(Grid(Grain.YEAR), ((2001, 2003), (2007, 2007), (2009, 2009)), most=2)
+    '2001 to 2003, 2007 and 1 more'
+    """
+    if grid.grain is Grain.WHOLE:
+        return ""
+    keys = (low if low == high else f"{low} to {high}" for low, high in key_pairs(grid, ranges))
+    return some([*keys], most)
 
 
 def read_ranges(grid: Grid, texts: tuple[str, ...]) -> Ranges:

@@ -66,6 +66,7 @@ class Project:
     vars: Mapping[str, str] = field(default_factory=dict)
     max_partitions: int | None = None
     checks: CheckSettings = CheckSettings()
+    folders: tuple[str, ...] = ("models",)
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""

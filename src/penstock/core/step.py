@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
-from penstock.core.model import Fingerprint
+from penstock.core.model import Fingerprint, Writing
 from penstock.core.names import TableName
 from penstock.core.partition import Grid, read_ranges
 from penstock.core.pin import InputPin
@@ -16,6 +16,7 @@ from penstock.core.ranges import Ranges
 from penstock.core.window import InputWindow, Watermark
 
 WHOLE = "*"
+LONGEST = 4000
 
 
 class StepKind(StrEnum):
@@ -38,6 +39,7 @@ class Intent:
     ranges of them: `2024-01-01..2024-01-31`. `restores` is set by a rollback: the number of the
     first step that it undoes. `on_failure` is the mode in which checks of its rows were promised,
     "" without any; a rollback of that mode undoes rows that failed, so records stay FAILED.
+    `writing` tells what becomes of the rows before; what does not say it leaves them.
     """
 
     step: str
@@ -61,6 +63,7 @@ class Intent:
     grid: Grid = Grid()
     restores: int = 0
     on_failure: str = ""
+    writing: Writing = Writing.MERGED
 
     @property
     def ords(self) -> Ranges:
@@ -118,7 +121,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class StepFailure:
-    """Why a step failed, as records keep it (message at most 4,000 characters)."""
+    """Why a step failed, as records keep it (message at most `LONGEST` characters)."""
 
     code: str
     message: str
@@ -129,4 +132,4 @@ class StepFailure:
     def of(cls, error: PenstockError) -> StepFailure:
         """Take over what an error says."""
         where = str(error.where) if error.where else ""
-        return cls(error.code, error.sentence[:4000], where, error.hint)
+        return cls(error.code, error.sentence[:LONGEST], where, error.hint)

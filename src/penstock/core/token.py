@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.core.model import Fingerprint
+from penstock.core.model import Fingerprint, Writing
 from penstock.core.names import TableName
 from penstock.core.partition import Grid, read_grid, write_grid
 from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
@@ -54,6 +54,8 @@ def write_intent(intent: Intent) -> str:
         document["restores"] = intent.restores
     if intent.on_failure:
         document["on_failure"] = intent.on_failure
+    if intent.writing is not Writing.MERGED:
+        document["writing"] = str(intent.writing)
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -124,6 +126,7 @@ def read_intent(text: str) -> Intent:
         grid=read_grid(document.get("grid", "*")),
         restores=document.get("restores", 0),
         on_failure=document.get("on_failure", ""),
+        writing=Writing(document.get("writing", Writing.MERGED)),
     )
 
 

@@ -11,7 +11,9 @@ from functools import total_ordering
 from penstock.core.errors import UsageError
 from penstock.core.names import literal
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
+"""How many bits their numbers have beside the sign."""
+
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(-?\d+)\)")
 _EXACT = Context(prec=80)  # Spark's decimals have 38 digits, Python's arithmetic 28
 _TEMPORAL = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
@@ -55,6 +57,22 @@ class TypedValue:
             raise UsageError(
                 "bad-value", f"{text!r} is not a {family}", hint=f"for example {_example(family)}"
             ) from error
+
+    @classmethod
+    def least(cls, spark_type: str) -> TypedValue:
+        """Give the least value of a type, of times the first of the year 1.
+
+        >>> str(TypedValue.least("DECIMAL(4,2)")), str(TypedValue.least("TINYINT"))
+        ('DECIMAL(4,2) -99.99', 'TINYINT -128')
+        """
+        family = spark_type.upper().replace(" ", "")
+        if family in _INTEGERS:
+            return cls(family, str(-(2 ** _INTEGERS[family])))
+        if family in _TEMPORAL:
+            return cls.parse(family, "0001-01-01")
+        if family == "STRING":
+            return cls(family, "")
+        return cls(family, f"{_greatest(family).copy_negate():f}")
 
     @property
     def key(self) -> Sortable:
@@ -103,6 +121,36 @@ class TypedValue:
             case _:
                 raise TypeError(f"cannot subtract {amount!r} from a {self.type}")
 
+    def next(self) -> TypedValue:
+        """Give the value right after it; the greatest of its type has none and gives itself.
+
+        >>> str(TypedValue.parse("DATE", "2024-12-31").next())
+        'DATE 2025-01-01'
+        >>> str(TypedValue.parse("DECIMAL(4,2)", "1.5").next())
+        'DECIMAL(4,2) 1.51'
+        """
+        try:
+            match self.key:
+                case dt.datetime():
+                    return self.minus(-dt.timedelta(microseconds=1))
+                case dt.date():
+                    return self.minus(-dt.timedelta(days=1))
+                case int() as number:
+                    return self if number == 2 ** _INTEGERS[self.type] - 1 else self.minus(-1)
+                case Decimal() as number:
+                    return self._above(number)
+                case bytes():
+                    return TypedValue(self.type, self.text + "\0")
+        except OverflowError:  # Python's times end with the year 9999
+            return self
+
+    def _above(self, number: Decimal) -> TypedValue:
+        greatest = _greatest(self.type)
+        unit = Decimal((0, (1,), int(greatest.as_tuple().exponent)))
+        return (
+            self if number == greatest else TypedValue(self.type, f"{_EXACT.add(number, unit):f}")
+        )
+
     def __eq__(self, other: object) -> bool:
         """Compare by value within a family: INT 1 equals BIGINT 1."""
         return isinstance(other, TypedValue) and self.key == other.key
@@ -144,6 +192,14 @@ def _canonical(family: str, given: str) -> str:
         unit = Decimal(1).scaleb(-int(scale[2]))
         return f"{Decimal(text).quantize(unit, context=_EXACT):f}"
     raise ValueError(family)
+
+
+def _greatest(family: str) -> Decimal:
+    """Give the greatest number of a type of decimals; no arithmetic, which would round it."""
+    found = _DECIMAL.fullmatch(family)
+    if found is None:
+        raise ValueError(family)
+    return Decimal((0, (9,) * int(found[1]), -int(found[2])))
 
 
 def _moment(family: str, text: str) -> str:

@@ -69,6 +69,11 @@ class GivenTable:
                 found.setdefault(name.lower(), name)
         return tuple(found.values())
 
+    @property
+    def valued(self) -> frozenset[str]:
+        """The columns that a header or a row names, in lower case: not those of types alone."""
+        return frozenset(name.lower() for row in (self.header, *self.rows) for name in row)
+
     def type_of(self, name: str) -> ColumnType | None:
         """Give the declared type of a column, in any case of letters."""
         folded = name.lower()
@@ -114,7 +119,8 @@ class Given:
 class Expectation:
     """What must hold after a step; what is None or empty is not looked at.
 
-    `status` "" takes a success, whether anything changed or not. `watermarks` None looks at none.
+    `status` "" takes a success, whether anything changed or not. `checks` are by their name, or by
+    `before.NAME` and `after.NAME` where both phases have one.
     """
 
     where: Location

@@ -15,7 +15,7 @@ from penstock.core.statement import OBSERVED_ROWS, Feed, Kept, Row
 from penstock.engine.added_files import write_log
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.kept_files import CONFS, count_rows, write_files
-from penstock.engine.observing import Watch
+from penstock.engine.observing import ObservedWrite
 from penstock.engine.reading import schema_of
 from penstock.engine.spark_errors import explaining
 
@@ -26,7 +26,7 @@ _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")  # Delta has such names only with
 
 
 class SparkCheckSession:
-    """The `CheckSession` of real Spark, but for what belongs to a commit."""
+    """What a `StepSession` of real Spark does for checks, but for what belongs to a commit."""
 
     def __init__(self, spark: SparkSession, where: Location | None, fault: Fault) -> None:
         """Take over a fresh session."""
@@ -48,13 +48,13 @@ class SparkCheckSession:
     def keep(self, feed: Feed, folder: str) -> Kept:
         """See `StepSession.keep`. A commit of this session that has the feed reads the files."""
         with explaining(self._where), self._set({**CONFS, **feed.confs}):
-            frame, watch = self._watched(feed)
+            frame, observed = self._watched(feed)
             kept = write_files(frame, folder)
             self._fault("during-staging")
             kept.createOrReplaceTempView(feed.view)
             self._in_files.add(feed.view)
             rows = count_rows(folder)
-        return Kept(rows, agreed(watch, rows))
+        return Kept(rows, agreed(observed, rows))
 
     def write_table(self, sql: str, uri: str) -> int:
         """See `StepSession.write_table`. A table that is there already is an error."""
@@ -80,10 +80,10 @@ class SparkCheckSession:
             frame.createOrReplaceTempView(view)
             return schema_of(frame)
 
-    def _watched(self, feed: Feed) -> tuple[DataFrame, Watch | None]:
+    def _watched(self, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
         frame = self._spark.sql(feed.sql)
-        watch = Watch(frame, feed.counts) if feed.counts else None
-        return (watch.frame if watch else frame), watch
+        observed = ObservedWrite(frame, feed.counts) if feed.counts else None
+        return (observed.frame if observed else frame), observed
 
     @contextmanager
     def _set(self, settings: Mapping[str, str]) -> Iterator[None]:
@@ -97,7 +97,7 @@ class SparkCheckSession:
                 self._spark.conf.unset(key)
 
 
-def agreed(watch: Watch | None, rows: int) -> Row | None:
+def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
     """Give what was seen if it was seen of so many rows, each of them once."""
-    seen = watch.seen() if watch else None
+    seen = observed.seen() if observed else None
     return seen if seen and seen.get(OBSERVED_ROWS) == rows else None

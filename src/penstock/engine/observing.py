@@ -16,11 +16,11 @@ _PATIENCE_SECONDS = 5.0
 _LOOKS_EVERY_SECONDS = 0.005
 
 
-class Watch:
+class ObservedWrite:
     """Aggregates over the rows of one frame, computed as one write takes them."""
 
     def __init__(self, frame: DataFrame, counts: Mapping[str, str]) -> None:
-        """Look at a frame; `frame` of the watch is the one to be written."""
+        """Look at a frame; `frame` of it is the one to be written."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 

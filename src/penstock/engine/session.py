@@ -19,7 +19,7 @@ from penstock.core.statement import Commit, Overwrite, Passing, Row, Stage
 from penstock.core.step import Intent
 from penstock.core.token import write_token
 from penstock.engine.check_session import SparkCheckSession, agreed
-from penstock.engine.observing import Watch
+from penstock.engine.observing import ObservedWrite
 from penstock.engine.reading import read, schema_of
 from penstock.engine.spark_errors import explaining
 
@@ -44,7 +44,7 @@ class SparkStepSession(SparkCheckSession):
         """Take over a fresh session; `signature` is asked for when something is committed."""
         super().__init__(spark, where, fault)
         self._signature = signature
-        self._watch: Watch | None = None
+        self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
         self.interrupted = False

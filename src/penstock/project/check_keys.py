@@ -25,7 +25,7 @@ def _typed(
 
 
 KEYS: Mapping[str, Keys] = {
-    "sql": Keys((*_SHOWN, "sql"), ("sql",)),
+    "sql": Keys((*_SHOWN, "sql", "empty"), ("sql",)),
     "row_count": _typed(("min", "max")),
     "column_check": _typed(("column", "check"), ("column", "check")),
     "null_percentage": _typed(("column", "max_percentage"), ("column", "max_percentage")),

@@ -72,7 +72,7 @@ def load(request: LoadRequest) -> Project:
         everything = [finding for finding in everything if finding.code != "missing-var"]
     if any(finding.is_error for finding in everything):
         raise ProjectError(tuple(everything))
-    return replace(project, findings=tuple(everything))
+    return replace(project, findings=tuple(everything), folders=settings.folders)
 
 
 def _settings(request: LoadRequest, tree: Plain, first: FirstPass) -> Settings:

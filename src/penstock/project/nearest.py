@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from penstock.core.words import some
+
 _SHOWN = 8
 
 
@@ -35,6 +37,4 @@ def some_of(names: Iterable[str]) -> str:
     >>> some_of(["b", "a"])
     'a, b'
     """
-    ordered = sorted(names)
-    rest = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
-    return ", ".join(ordered[:_SHOWN]) + rest
+    return some(sorted(names), _SHOWN)

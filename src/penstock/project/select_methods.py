@@ -68,7 +68,12 @@ def _path(asked: Asked, term: Term) -> set[str]:
 
 
 def _tag(asked: Asked, term: Term) -> set[str]:
-    return _among(term, "tag", {n: m.tags for n, m in asked.project.models.items()})
+    return _among(term, "tag", {n: _tags(m) for n, m in asked.project.models.items()})
+
+
+def _tags(model: Model) -> set[str]:
+    """Give the tags of a model and of its checks."""
+    return {*model.tags, *(tag for each in model.all_checks for tag in each.tags)}
 
 
 def _kind(asked: Asked, term: Term) -> set[str]:

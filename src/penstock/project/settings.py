@@ -133,7 +133,7 @@ def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
     default = CheckSettings()
     mode, days = default.on_failure, default.quarantine_days
     with suppress(ValueError):
-        mode = OnFailure(text_of(tree.get("on_failure")) or mode)
+        mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
     with suppress(ValueError):
         days = max(0, int(text_of(tree.get("quarantine_days")) or days))
     sample = tree.get("sample")

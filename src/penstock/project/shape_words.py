@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -94,6 +94,10 @@ def _grain(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return value.upper() if isinstance(value, str) else value
 
 
+def _small(value: Any) -> Any:  # noqa: ANN401  what the user wrote
+    return value.lower() if isinstance(value, str) else value
+
+
 def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     if isinstance(value, bool):
         raise ValueError("an integer >= 1")  # noqa: TRY004  pydantic's way
@@ -126,8 +130,11 @@ GrainWord = Annotated[
     str, BeforeValidator(_grain), Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
 ]
 Days = Annotated[Whole, Field(ge=0)]
-OnFailureWord = Annotated[str, Words(("flag", "block", "rollback"))]
+OnFailureWord = Annotated[Literal["flag", "block", "rollback"], BeforeValidator(_small)]
 SchemaName = Annotated[str, AfterValidator(_schema_name)]
 Prefix = Annotated[str, AfterValidator(_prefix)]
 Tests = list[str | dict[str, Any]]
+_TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
+ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
+"""Tests of a column, which `checks/column_tests.py` reads."""
 Checks = Annotated[Any, WithJsonSchema(checks_schema())]

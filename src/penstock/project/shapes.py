@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from penstock.project.shape_words import (
     Checks,
+    ColumnTests,
     Count,
     Days,
     Duration,
@@ -44,8 +45,8 @@ class ColumnShape(Shape):
     description: str | None = None
     data_type: str | None = None
     type: str | None = None
-    tests: Tests = []
-    data_tests: Tests = []
+    tests: ColumnTests = []
+    data_tests: ColumnTests = []
     tags: Texts = []
     meta: dict[str, Any] = {}
 

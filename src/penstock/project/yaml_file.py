@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location, Severity
@@ -77,7 +77,7 @@ def _is_near(key: str) -> bool:
 
 def _is_described(tree: Plain) -> bool:
     """Whether a file describes models, sources or seeds, so that few places are kept."""
-    known = {"models", "snapshots", "sources", "seeds"}
+    known = {"models", "snapshots", "sources", "seeds", "unit_tests"}
     return isinstance(tree, dict) and not is_versioned(tree) and not known.isdisjoint(tree)
 
 
@@ -103,15 +103,13 @@ def _check(document: Document, tree: Plain) -> list[Finding]:
             findings = _check_defaults(document, defaults)
             rest.pop("defaults")
         return _checked(document, ProjectShape, rest, ()) + findings
-    if "unit_tests" in tree:
-        where = _place(document, ("unit_tests",), key=True)
-        hint = "move the file under tests/"
-        return [Finding(where, "unknown-key", "unit tests of models do not stand here", hint)]
+    tree = {key: value for key, value in tree.items() if key != "unit_tests"}  # read elsewhere
     later = [key for key in tree if key in _LATER]
     if later:
         return [_not_yet(document, later)]
     findings = _checked(document, ModelsFileShape, tree, ())
-    return findings + _query_findings(document, tree) + _unrun_tests(document, tree)
+    findings += [*_query_findings(document, tree), *_unrun_tests(document, tree)]
+    return [*findings, *_tests_of_seeds(document, tree)]
 
 
 def _is_setting(key: str) -> bool:
@@ -192,3 +190,21 @@ def _unrun_tests(document: Document, tree: Mapping[str, Plain]) -> list[Finding]
         for word in ("tests", "data_tests")
         if mapping_of(entry).get(word)
     ]
+
+
+def _tests_of_seeds(document: Document, tree: Mapping[str, Plain]) -> Iterator[Finding]:
+    """Warn of tests of seeds: files are loaded as they are, and no step looks at their rows."""
+    for index, item in enumerate(list_of(tree.get("seeds"))):
+        entry, at = mapping_of(item), ("seeds", index)
+        columns = enumerate(map(mapping_of, list_of(entry.get("columns"))))
+        said = [(entry, at), *((each, (*at, "columns", n)) for n, each in columns)]
+        for holder, path in said:
+            for word in ("tests", "data_tests"):
+                if holder.get(word):
+                    yield Finding(
+                        _place(document, (*path, word), key=True),
+                        "option-without-effect",
+                        f"{word} of a seed do not run",
+                        "put checks under before of a model that reads it, with input:",
+                        Severity.WARNING,
+                    )

@@ -18,14 +18,12 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
+from penstock.core.model import Writing
 from penstock.core.partition import Grain, Grid, read_ranges, write_ranges
 from penstock.core.ranges import Ranges, difference
 from penstock.core.step import Intent, StepKind
 from penstock.state.partition_rules import BUILDS
-from penstock.state.verdict import Verdict, ords_of
-
-OVERWRITES = frozenset({"table", "view", "seed"})
-"""Strategies whose every step makes all rows anew."""
+from penstock.state.verdict import RecordedChecks, ords_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +74,14 @@ def read_sample(document: Mapping[str, Any]) -> Sample:
     return Sample(tuple(document["columns"]), tuple(tuple(row) for row in document["rows"]))
 
 
-def promises(intent: Intent, verdict: Verdict | None, *, recovered: bool) -> bool:
+def promises(intent: Intent, verdict: RecordedChecks | None, *, recovered: bool) -> bool:
     """Whether checks of rows that are committed are still to be looked at."""
     modes = (OnFailure.FLAG, OnFailure.ROLLBACK)
     promised = intent.kind in BUILDS and intent.on_failure in modes
     return promised and recovered and verdict is None
 
 
-def fails(intent: Intent, verdict: Verdict | None) -> Ranges:
+def fails(intent: Intent, verdict: RecordedChecks | None) -> Ranges:
     """Give the partitions that are FAILED although their step made a commit."""
     if verdict is None or verdict.failure is None or intent.kind not in BUILDS:
         return ()
@@ -107,14 +105,14 @@ class Replaced:
         return () if self.every else difference(ords, self.ords)
 
 
-def replaced(intent: Intent, verdict: Verdict | None) -> Replaced:
+def replaced(intent: Intent, verdict: RecordedChecks | None) -> Replaced:
     """Tell which rows of steps before it a build made anew."""
     if intent.kind not in BUILDS:
         return Replaced()
     blocked = verdict.failed if verdict is not None and verdict.blocks else ()
     if intent.grid.grain is not Grain.WHOLE:
         return Replaced(difference(ords_of(intent), blocked))
-    overwrites = intent.kind is StepKind.SEED or intent.strategy in OVERWRITES
+    overwrites = intent.kind is StepKind.SEED or intent.writing is Writing.WHOLE
     return Replaced(every=not blocked and (overwrites or intent.lowers_watermarks))
 
 

@@ -25,7 +25,7 @@ from penstock.state.memory_replay import pictures
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.notes import read_spans
 from penstock.state.parts import Parts
-from penstock.state.verdict import Verdict, read_verdict, write_verdict
+from penstock.state.verdict import RecordedChecks, read_verdict, write_verdict
 
 SCHEMA = "memory-3"
 Json = Any  # what json gives; it does not leave this file
@@ -180,11 +180,11 @@ def _read_outcome(row: Json) -> Outcome:
     return Outcome(**{**row, "rows": RowCounts(**row["rows"]), "partitions": partitions})
 
 
-def _write_verdict(verdict: Verdict) -> Json:
+def _write_verdict(verdict: RecordedChecks) -> Json:
     return json.loads(write_verdict(verdict))
 
 
-def _read_verdict(row: Json) -> Verdict:
+def _read_verdict(row: Json) -> RecordedChecks:
     return read_verdict(json.dumps(row))
 
 

@@ -21,7 +21,7 @@ from penstock.state.memory_tables import (
     MemoryTransactions,
 )
 from penstock.state.parts import Parts
-from penstock.state.verdict import Verdict
+from penstock.state.verdict import RecordedChecks
 
 
 class MemoryCheckJournal:
@@ -91,20 +91,20 @@ class MemoryCheckJournal:
                 now = self._parts.clock.now()
                 tables.quarantines[step] = replace(found, dropped=now)
 
-    def _record(self, tables: MemoryTables, step: MemoryStep, checked: Checked) -> Verdict:
+    def _record(self, tables: MemoryTables, step: MemoryStep, checked: Checked) -> RecordedChecks:
         now = self._parts.clock.now()
         asked = Asked.by(step.intent)
         tables.remember(records_of(asked, checked.report, checked.version, now))
         if checked.quarantine is not None:
             kept = replace(checked.quarantine, step=step.intent.step, model=step.intent.model)
             tables.quarantines[step.intent.step] = MemoryQuarantine(kept)
-        return Verdict.of(checked, step.intent)
+        return RecordedChecks.of(checked, step.intent)
 
 
 def _let_stay(step: MemoryStep) -> MemoryStep:
     """Give a step of which a rollback was due with rows that stay, flagged."""
 
-    def changed(verdict: Verdict | None) -> Verdict | None:
+    def changed(verdict: RecordedChecks | None) -> RecordedChecks | None:
         due = verdict is not None and verdict.mode is OnFailure.ROLLBACK
         return replace(verdict, mode=OnFailure.FLAG) if verdict is not None and due else verdict
 

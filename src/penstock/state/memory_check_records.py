@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from penstock.core.check_ports import Unsettled
@@ -54,6 +54,11 @@ class MemoryCheckRecords:
             found = [each.kept for each in tables.quarantines.values() if each.dropped is None]
         return tuple(sorted(found, key=lambda kept: number[kept.step]))
 
+    def known_steps(self, steps: Collection[str]) -> frozenset[str]:
+        """Give those of the steps that ever began here."""
+        with self._transactions.read() as tables:
+            return frozenset(tables.steps.keys() & steps)
+
     def evaluated(self) -> Mapping[str, frozenset[str]]:
         """Give the definitions of checks that were ever evaluated, by model."""
         found: dict[str, set[str]] = defaultdict(set)
@@ -71,6 +76,16 @@ class MemoryCheckRecords:
             every = [record for batch in reversed(tables.results) for record in batch]
         told = [r for r in every if r.model == model and name in {None, r.result.name}]
         return tuple(told)[:limit]
+
+    def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
+        """Give the steps of a model whose checks were skipped for this reason."""
+        return frozenset(
+            record.step
+            for record in self.checks_of(model)
+            if record.step
+            and record.result.status is CheckStatus.SKIPPED
+            and record.result.message == why
+        )
 
     def rows_before(self, model: str, partitions: Ranges, last: int, step_seq: int) -> RowsBefore:
         """Give what successes before a step wrote to the partitions and to `last` before them."""

@@ -8,28 +8,39 @@ from dataclasses import replace
 from penstock.core.check_results import Flag
 from penstock.core.ranges import Ranges, holds, numbers
 from penstock.core.records import Status
-from penstock.core.step import StepKind
-from penstock.state.check_rules import fails, promises, replaced
+from penstock.state.check_rules import fails
+from penstock.state.flag_rules import EndedStep, FlagChange, KnownFlag, Pending, flag_change
 from penstock.state.memory_picture import Picture
 from penstock.state.memory_tables import MemoryEvent, MemoryStep
-from penstock.state.partition_rules import BUILDS
-from penstock.state.verdict import Verdict, ords_of
+from penstock.state.verdict import RecordedChecks
 
 
-def change(picture: Picture, step: MemoryStep, *, is_ours: bool) -> None:
-    """Close the flags on rows that a step replaced or took back, then open those of its own."""
-    intent, verdict = step.intent, step.verdict
+def change(picture: Picture, step: MemoryStep, *, is_ours: bool) -> FlagChange:
+    """Do what the end of a step means for flags and pending checks, and give it."""
+    intent, checks = step.intent, step.verdict
     if step.ended is None:
-        return
-    if intent.kind is StepKind.ROLLBACK:
-        first, seq = intent.restores, intent.step_seq
-        picture.flags = {k: f for k, f in picture.flags.items() if not first <= k[0] < seq}
-    elif intent.kind in BUILDS and is_ours and (step.settles or not step.by_time):
-        _replace(picture, step)
-    if promises(intent, verdict, recovered=step.recovered):
-        picture.pending[intent.step_seq] = ords_of(intent)
-    if verdict and not verdict.blocks and intent.step_seq not in picture.undone:
-        _open(picture, step, verdict, fails(intent, verdict), step.ended)
+        return FlagChange()
+    ended = EndedStep(
+        intent=intent,
+        checks=checks,
+        replaces=is_ours and (step.settles or not step.by_time),
+        recovered=step.recovered,
+        undone=intent.step_seq in picture.undone,
+    )
+    grids = {each.intent.step_seq: each.intent.grid for each in picture.steps}
+    known = [KnownFlag(key, grids[key[0]]) for key in picture.flags]
+    known += [KnownFlag(key, grids[key[0]], by) for key, (_, by) in picture.closed.items()]
+    pending = [Pending(seq, grids[seq], ords) for seq, ords in picture.pending.items()]
+    found = flag_change(ended, known, pending)
+    for key in found.closes:
+        picture.closed[key] = picture.flags.pop(key), intent.step_seq
+    for key in found.reopens:
+        picture.flags[key] = picture.closed.pop(key)[0]
+    every = {**picture.pending, **found.pending}
+    picture.pending = {seq: left for seq, left in every.items() if left}
+    if checks is not None:
+        _open(picture, step, checks, found.opens, step.ended)
+    return found
 
 
 def settle(picture: Picture, step: MemoryStep, event: MemoryEvent) -> None:
@@ -55,35 +66,18 @@ def settle(picture: Picture, step: MemoryStep, event: MemoryEvent) -> None:
 def close(picture: Picture, event: MemoryEvent) -> None:
     """Close flags; partitions that failed only by them are SUCCESS again."""
     closed = [key for key in event.closes if key in picture.flags]
-    picture.flags = {key: flag for key, flag in picture.flags.items() if key not in closed}
+    for key in closed:
+        picture.closed[key] = picture.flags.pop(key), 0
     for seq, number in closed:
         if all(other != number for _, other in picture.flags):
             _forgive(picture, seq, number)
 
 
-def _replace(picture: Picture, step: MemoryStep) -> None:
-    """Drop what was known of rows that are gone; with another grid's records its flags go too."""
-    gone, seq = replaced(step.intent, step.verdict), step.intent.step_seq
-    grids = {each.intent.step_seq: each.intent.grid for each in picture.steps}
-    same = {number for number, grid in grids.items() if grid == step.intent.grid}
-    picture.flags = {
-        key: flag
-        for key, flag in picture.flags.items()
-        if key[0] >= seq or (key[0] in same and gone.left_of(((key[1], key[1]),)))
-    }
-    left = {
-        number: ords if number >= seq else gone.left_of(ords) if number in same else ()
-        for number, ords in picture.pending.items()
-    }
-    picture.pending = {number: ords for number, ords in left.items() if ords}
-
-
 def _open(
-    picture: Picture, step: MemoryStep, verdict: Verdict, failed: Ranges, at: dt.datetime
+    picture: Picture, step: MemoryStep, verdict: RecordedChecks, failed: Ranges, at: dt.datetime
 ) -> None:
     intent = step.intent
     for number in numbers(failed):
-        picture.flagged.add((intent.step_seq, number))
         picture.flags[intent.step_seq, number] = Flag(
             step=intent.step,
             step_seq=intent.step_seq,

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from penstock.core.check_results import Flag
 from penstock.core.model import Fingerprint
 from penstock.core.partition import Grid
-from penstock.core.ranges import Ranges, numbers, of_numbers, union
+from penstock.core.ranges import Ranges, holds, numbers, of_numbers, union
 from penstock.core.records import Execution, ModelRecord, Status
 from penstock.core.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.check_rules import undoes_failure
 from penstock.state.memory_tables import MemoryStep
 from penstock.state.partition_rules import BUILDS, Written
 from penstock.state.parts import RECOVER
+from penstock.state.verdict import ords_of
 
 REMAKES = (StepKind.CREATE, StepKind.REWRITE)
 
@@ -49,7 +50,8 @@ class Picture:
     """Records, history, and what was rolled back: by a step's number that of the rollback.
 
     `whole` is the record of a model of one partition, `rows` are those of the others. `flags` are
-    open, `flagged` those that ever were, `pending` the partitions of steps that are to be checked.
+    open, `closed` those that were, with the number of the step that closed them, 0 for a person.
+    `pending` are the partitions of steps that are to be checked.
     """
 
     grid: Grid = Grid()
@@ -59,7 +61,7 @@ class Picture:
     steps: list[MemoryStep] = field(default_factory=list)
     undone: dict[int, int] = field(default_factory=dict)
     flags: dict[tuple[int, int], Flag] = field(default_factory=dict)
-    flagged: set[tuple[int, int]] = field(default_factory=set)
+    closed: dict[tuple[int, int], tuple[Flag, int]] = field(default_factory=dict)
     pending: dict[int, Ranges] = field(default_factory=dict)
 
     @property
@@ -116,7 +118,7 @@ class Picture:
         if step.by_time:
             ended = step.ended
             return row.executed_at is None or ended is None or row.executed_at <= ended
-        return row.last_step_seq <= step.intent.step_seq
+        return step.settles or row.last_step_seq <= step.intent.step_seq
 
     def put(self, number: int, step: MemoryStep, row: PartitionRow) -> None:
         """Write the record of a partition unless it is newer than the step."""
@@ -147,20 +149,25 @@ class Picture:
             elif first <= number < seq and by < seq:
                 self.undone[number] = seq
 
+    def is_flagged(self, past: Past) -> bool:
+        """Whether rows of an execution were flagged, be it that the flag is closed."""
+        key = past.execution.step_seq, past.ord
+        return key in self.flags or key in self.closed
+
     def succeeded(self, past: Past) -> bool:
         """Whether it is a success that no check and no rollback took back later."""
-        number = past.execution.step_seq
-        if past.execution.status is not Status.SUCCESS or number in self.undone:
+        if past.execution.status is not Status.SUCCESS:
             return False
-        return (number, past.ord) not in self.flagged
+        return past.execution.step_seq not in self.undone and not self.is_flagged(past)
 
     def restored(self, step: MemoryStep) -> dict[int, Past]:
-        """Give each partition's last success before `restores`."""
+        """Give what was written last to each partition before `restores`."""
         found = [
             past
             for past in self.past
             if past.execution.step_seq < step.intent.restores
-            and self.succeeded(past)
+            and past.execution.step_seq not in self.undone
+            and (past.execution.status is Status.SUCCESS or self.is_flagged(past))
             and past.step.intent.kind in BUILDS
             and past.step.intent.grid == step.intent.grid
         ]
@@ -185,16 +192,18 @@ class Picture:
         return union(of_numbers(found), step.intent.ords)
 
 
-def status_after(intent: Intent) -> Status:
-    """Give the status of what a rollback brings back."""
-    return Status.FAILED if undoes_failure(intent) else Status.SUCCESS
+def status_after(picture: Picture, intent: Intent, past: Past) -> Status:
+    """Give the status of what a rollback brings back: flagged, or undone with what failed."""
+    is_open = (past.execution.step_seq, past.ord) in picture.flags
+    failed = undoes_failure(intent) and holds(ords_of(intent), past.ord)
+    return Status.FAILED if is_open or failed else Status.SUCCESS
 
 
-def row_again(past: Past, step: MemoryStep, outcome: Outcome) -> PartitionRow:
+def row_again(past: Past, step: MemoryStep, outcome: Outcome, status: Status) -> PartitionRow:
     """Give the record that a rollback leaves of a success before it."""
     execution = past.execution
     return PartitionRow(
-        status=status_after(step.intent),
+        status=status,
         last_step_seq=step.intent.step_seq,
         mark=execution.fingerprint,
         step_seq=execution.step_seq,

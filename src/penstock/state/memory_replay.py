@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.core.ranges import difference, holds
+from penstock.core.ranges import difference, holds, numbers
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import Outcome, StepFailure, StepKind
 from penstock.state import memory_flags
 from penstock.state.check_rules import fails, undoes_failure
+from penstock.state.flag_rules import FlagChange, told_of_rollback
 from penstock.state.memory_picture import (
     PartitionRow,
     Picture,
@@ -55,14 +56,17 @@ def _replay(picture: Picture, step: MemoryStep, tables: MemoryTables) -> None:
     is_ours = _take_grid(picture, step)
     if step.intent.kind is StepKind.ROLLBACK and step.outcome is not None:
         picture.undo(step, tables.of_model(step.intent.model))
+    changed = FlagChange()
+    if step.outcome is not None:
+        changed = memory_flags.change(picture, step, is_ours=is_ours)
     if is_whole(step.intent):
         _end_whole(picture, step, is_ours=is_ours)
     elif step.outcome is None:
         _fail_partitions(picture, step, is_ours=is_ours)
+    elif step.intent.kind is StepKind.ROLLBACK:
+        _roll_back(picture, step, step.outcome, changed, is_ours=is_ours)
     else:
         _end_partitions(picture, step, step.outcome, is_ours=is_ours)
-    if step.outcome is not None:
-        memory_flags.change(picture, step, is_ours=is_ours)
 
 
 def _take_grid(picture: Picture, step: MemoryStep) -> bool:
@@ -154,10 +158,12 @@ def _whole_again(
 ) -> ModelRecord:
     past = picture.restored(step).get(0)
     if past is None or past.step.outcome is None:
-        return ModelRecord(before.model, status_after(step.intent), before.last_step_seq)
+        status = Status.FAILED if undoes_failure(step.intent) else Status.SUCCESS
+        return ModelRecord(before.model, status, before.last_step_seq)
     version = outcome.version if outcome.version is not None else before.commit_version
     again = _built(before, past.step, past.step.outcome, version)
-    return replace(again, status=status_after(step.intent), settled_version=outcome.stands_at)
+    status = status_after(picture, step.intent, past)
+    return replace(again, status=status, settled_version=outcome.stands_at)
 
 
 def _fail_partitions(picture: Picture, step: MemoryStep, *, is_ours: bool) -> None:
@@ -173,9 +179,7 @@ def _fail_partitions(picture: Picture, step: MemoryStep, *, is_ours: bool) -> No
 
 def _end_partitions(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
     kind = step.intent.kind
-    if kind is StepKind.ROLLBACK:
-        _roll_back(picture, step, outcome, is_ours=is_ours)
-    elif kind not in {StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE}:
+    if kind not in {StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE}:
         _build(picture, step, outcome, is_ours=is_ours)
     elif is_ours and kind is StepKind.CREATE:
         for each in list(picture.rows):
@@ -216,20 +220,26 @@ def _build(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: boo
             picture.put(each, step, row)
 
 
-def _roll_back(picture: Picture, step: MemoryStep, outcome: Outcome, *, is_ours: bool) -> None:
+def _roll_back(
+    picture: Picture, step: MemoryStep, outcome: Outcome, changed: FlagChange, *, is_ours: bool
+) -> None:
+    intent = step.intent
     ords, before = picture.written_since(step, is_ours=is_ours), picture.restored(step)
     written = RowsByPartition(outcome, ords)
-    for each, key in keys_of(step, ords).items():
+    for what, part in told_of_rollback(intent, outcome, changed, ords):
+        failure = None if isinstance(what, Outcome) else what
+        for each, key in keys_of(step, part).items():
+            mark = before[each].execution.fingerprint if each in before else None
+            picture.tell(step, each, written.of(each), key, mark, failure)
+    for each in numbers(ords) if is_ours else ():
         past = before.get(each)
-        picture.tell(
-            step, each, written.of(each), key, past.execution.fingerprint if past else None
-        )
-        if is_ours and past is not None:
-            picture.put(each, step, row_again(past, step, outcome))
-        elif is_ours and picture.is_open(each, step):
+        if past is not None:
+            status = status_after(picture, intent, past)
+            picture.put(each, step, row_again(past, step, outcome, status))
+        elif picture.is_open(each, step):
             picture.rows.pop(each, None)
-            if undoes_failure(step.intent):
-                picture.put(each, step, PartitionRow(Status.FAILED, step.intent.step_seq))
+            if undoes_failure(intent):
+                picture.put(each, step, PartitionRow(Status.FAILED, intent.step_seq))
 
 
 def _failure_of(step: MemoryStep, number: int) -> StepFailure | None:

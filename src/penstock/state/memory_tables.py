@@ -14,7 +14,7 @@ from penstock.core.records import Lease, Run, Status, WatermarkChange
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.core.typed import TypedValue, read_typed
 from penstock.state.lease import unknown_step
-from penstock.state.verdict import Verdict
+from penstock.state.verdict import RecordedChecks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class MemoryStep:
     by_time: bool = False
     outcome: Outcome | None = None
     failure: StepFailure | None = None
-    verdict: Verdict | None = None
-    settled: Verdict | None = None
+    verdict: RecordedChecks | None = None
+    settled: RecordedChecks | None = None
 
     @property
     def target(self) -> str:

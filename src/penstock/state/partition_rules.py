@@ -29,8 +29,11 @@ def is_whole(intent: Intent) -> bool:
 def leaves_history(intent: Intent, *, succeeded: bool) -> bool:
     """Whether the end of a step is told in the history of partitions.
 
-    Making or rewriting a table is not, nor is a change of properties where there are many.
+    Making or rewriting a table is not, nor is a change of properties where there are many, nor an
+    attempt to take rows back that failed a gate: the next command tries again.
     """
+    if intent.kind is StepKind.ROLLBACK and intent.on_failure and not succeeded:
+        return False
     if is_whole(intent):
         return not succeeded or intent.kind not in {StepKind.CREATE, StepKind.REWRITE}
     return intent.kind in {*BUILDS, StepKind.ROLLBACK}

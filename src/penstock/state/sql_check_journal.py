@@ -15,6 +15,7 @@ from penstock.core.records import Status
 from penstock.core.token import read_intent
 from penstock.state import sql_flags, sql_lease
 from penstock.state.check_rules import Asked, records_of
+from penstock.state.flag_rules import Key
 from penstock.state.lease import lease_lost
 from penstock.state.parts import Parts
 from penstock.state.sql_checks import insert_quarantine, insert_results, write_decided
@@ -29,7 +30,7 @@ from penstock.state.tables import (
     quarantines,
     steps,
 )
-from penstock.state.verdict import Verdict, read_numbers, read_verdict
+from penstock.state.verdict import RecordedChecks, read_numbers, read_verdict
 
 StepRow = Row[tuple[object, ...]]
 
@@ -42,11 +43,7 @@ class SqlCheckJournal:
         self._parts = parts
 
     def record_checks(self, step: str, checked: Checked) -> None:
-        """Write what the checks of a running step said; `finish` and `fail` go by it.
-
-        What was recorded first stays. Raises `LeaseLostError` for a step that does not run, or
-        whose lease is not its own.
-        """
+        """Write what the checks of a running step said; `finish` and `fail` go by it."""
         with self._database.write() as connection:
             row = find_step(connection, step)
             owned = sql_lease.owns(connection, row.target, row.run, row.lease_token)
@@ -56,12 +53,7 @@ class SqlCheckJournal:
                 self._record(connection, row, checked)
 
     def settle_checks(self, step: str, checked: Checked) -> None:
-        """Write the checks of a step that ended while they were pending.
-
-        A failure then makes the step and its partitions what `finish` would have made of them, as
-        far as their rows are still there. A step whose rollback is due, and which another mode is
-        given, counts as flagged: the rollback is due no more. Any other step is left as it is.
-        """
+        """Write the checks of a step that ended while they were pending."""
         with self._database.write() as connection:
             row = find_step(connection, step)
             if row.checked is not None:
@@ -109,9 +101,9 @@ class SqlCheckJournal:
                 .values(dropped=self._parts.clock.now())
             )
 
-    def _record(self, connection: Connection, row: StepRow, checked: Checked) -> Verdict:
+    def _record(self, connection: Connection, row: StepRow, checked: Checked) -> RecordedChecks:
         intent = read_intent(row.intent)
-        verdict = Verdict.of(checked, intent)
+        verdict = RecordedChecks.of(checked, intent)
         write_decided(connection, row.step_seq, verdict)
         now = self._parts.clock.now()
         records = records_of(Asked.by(intent), checked.report, checked.version, now)
@@ -120,7 +112,7 @@ class SqlCheckJournal:
             insert_quarantine(connection, row.model_id, row.step_seq, checked.quarantine)
         return verdict
 
-    def _fail_late(self, connection: Connection, row: StepRow, verdict: Verdict) -> None:
+    def _fail_late(self, connection: Connection, row: StepRow, verdict: RecordedChecks) -> None:
         """Make an ended step FAILED, with the partitions whose rows are still its own."""
         failure = verdict.failure
         if failure is None:
@@ -176,7 +168,7 @@ def _fail_records(ending: Ending) -> None:
         )
 
 
-def _open_of(connection: Connection, wanted: Sequence[Flag]) -> list[sql_flags.Key]:
+def _open_of(connection: Connection, wanted: Sequence[Flag]) -> list[Key]:
     """Give those of the flags that are open."""
     query = select(flags.c.step_seq, flags.c.ord).where(flags.c.closed.is_(None))
     is_open = {(step_seq, number) for step_seq, number in connection.execute(query)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, func, select
@@ -30,6 +30,8 @@ from penstock.state.tables import (
 from penstock.state.verdict import read_verdict
 
 HISTORY = execution_history.c
+STEP = steps.c
+_AT_ONCE = 500
 
 
 class SqlCheckRecords:
@@ -39,11 +41,7 @@ class SqlCheckRecords:
         self._database = database
 
     def unsettled(self) -> tuple[Unsettled, ...]:
-        """Give the steps that ended with pending checks or whose rollback is due, oldest first.
-
-        A rollback is due as long as a flag of its step is open. The report of `checked` is empty:
-        `checks_of` tells it.
-        """
+        """Give the steps that ended with pending checks or whose rollback is due, oldest first."""
         flagged = select(flags.c.step_seq).where(flags.c.closed.is_(None))
         counts = steps.c.undone_by.is_(None)
         pending = select(steps).where(sql_flags.is_pending(), counts)
@@ -94,6 +92,15 @@ class SqlCheckRecords:
         with self._database.read() as connection:
             return tuple(quarantine_of(row) for row in connection.execute(query))
 
+    def known_steps(self, steps: Collection[str]) -> frozenset[str]:
+        """Give those of the steps that ever began here."""
+        asked, found = sorted(steps), set()
+        with self._database.read() as connection:
+            for first in range(0, len(asked), _AT_ONCE):
+                part = asked[first : first + _AT_ONCE]
+                found |= set(connection.scalars(select(STEP.id).where(STEP.id.in_(part))))
+        return frozenset(found)
+
     def evaluated(self) -> Mapping[str, frozenset[str]]:
         """Give the definitions of checks that were ever evaluated, by model."""
         found: dict[str, set[str]] = defaultdict(set)
@@ -121,6 +128,22 @@ class SqlCheckRecords:
         )
         with self._database.read() as connection:
             return tuple(record_of(row) for row in connection.execute(query))
+
+    def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
+        """Give the steps of a model whose checks were skipped for this reason."""
+        result = check_results.c
+        query = (
+            select(steps.c.id)
+            .join(check_results, result.step_seq == steps.c.step_seq)
+            .join(models, models.c.id == result.model_id)
+            .where(
+                models.c.name == model,
+                result.status == str(CheckStatus.SKIPPED),
+                result.message == why,
+            )
+        )
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(query))
 
     def rows_before(self, model: str, partitions: Ranges, last: int, step_seq: int) -> RowsBefore:
         """Give what successes before a step wrote to the partitions and to `last` before them.

@@ -14,7 +14,7 @@ from penstock.core.findings import Location, Severity
 from penstock.state.check_rules import read_sample, read_value
 from penstock.state.sql_rows import next_number
 from penstock.state.tables import check_results, quarantines, steps
-from penstock.state.verdict import Verdict, read_numbers, write_numbers, write_verdict
+from penstock.state.verdict import RecordedChecks, read_numbers, write_numbers, write_verdict
 
 Found = Row[tuple[object, ...]]
 
@@ -42,7 +42,7 @@ def insert_results(
         connection.execute(insert(check_results), rows)
 
 
-def write_decided(connection: Connection, step_seq: int, verdict: Verdict) -> None:
+def write_decided(connection: Connection, step_seq: int, verdict: RecordedChecks) -> None:
     """Write with the step what its checks decided."""
     values = {"checked": write_verdict(verdict)}
     connection.execute(update(steps).where(steps.c.step_seq == step_seq).values(values))

@@ -42,11 +42,13 @@ def write_success(connection: Connection, end: End, outcome: Outcome) -> None:
     )
     _see_target(ending, outcome)
     is_ours = _take_grid(ending, succeeded=True)
-    part = sql_whole if is_whole(end.intent) else sql_partitions
     if end.intent.kind is StepKind.ROLLBACK:
         sql_rollback.undo(ending)
-    part.write_success(ending, outcome, is_ours=is_ours)
-    sql_flags.change(ending, is_ours=is_ours)
+    changed = sql_flags.change(ending, is_ours=is_ours)
+    if is_whole(end.intent):
+        sql_whole.write_success(ending, outcome, is_ours=is_ours)
+    else:
+        sql_partitions.write_success(ending, outcome, changed, is_ours=is_ours)
     if end.settles and not end.blocked:
         _move_watermarks(ending)
 

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, insert
+from sqlalchemy import ColumnElement, Connection, insert, true
 
 from penstock.core.ranges import Ranges
 from penstock.core.records import Status
@@ -15,7 +15,7 @@ from penstock.state.check_rules import fails
 from penstock.state.partition_rules import Written
 from penstock.state.parts import RECOVER
 from penstock.state.tables import execution_history, partition_state
-from penstock.state.verdict import Verdict
+from penstock.state.verdict import RecordedChecks
 
 Cells = dict[str, object]
 
@@ -38,7 +38,7 @@ class End:
     recovered: bool = False
     settles: bool = True
     by_time: bool = False
-    verdict: Verdict | None = None
+    verdict: RecordedChecks | None = None
     skipped: bool = False
     undone: bool = False
 
@@ -87,6 +87,8 @@ class Ending:
         made = partition_state.c.executed_at
         if self.end.by_time:
             return made.is_(None) | (made <= self.end.at)
+        if self.end.settles:  # what is newer made the table ready inside of this step
+            return true()
         return partition_state.c.last_step_seq <= self.seq
 
 

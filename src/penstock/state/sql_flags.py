@@ -7,20 +7,16 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
 
-from penstock.core.partition import write_grid
+from penstock.core.partition import read_grid
 from penstock.core.ranges import Ranges, numbers
 from penstock.core.records import Status
 from penstock.core.step import StepKind
-from penstock.state.check_rules import promises, replaced
-from penstock.state.partition_rules import BUILDS
+from penstock.state.flag_rules import EndedStep, FlagChange, Key, KnownFlag, Pending, flag_change
 from penstock.state.sql_ending import Ending
 from penstock.state.tables import flags, partition_state, steps
-from penstock.state.verdict import ords_of, read_numbers, write_numbers
-
-Key = tuple[int, int]
-"""A flag: the number of its step and that of its partition."""
+from penstock.state.verdict import read_numbers, write_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +28,23 @@ class Closing:
     who: str
 
 
-def change(ending: Ending, *, is_ours: bool) -> None:
-    """Close the flags on rows that a step replaced or took back, then open those of its own."""
-    end, intent = ending.end, ending.intent
-    closing = Closing(end.at, intent.step, end.executed_by)
-    if intent.kind is StepKind.ROLLBACK:
-        close(ending.connection, _taken_back(ending), closing)
-    elif intent.kind in BUILDS and is_ours and (end.settles or not end.by_time):
-        close(ending.connection, _replaced(ending), closing)
-        _lessen_pending(ending)
-    if promises(intent, end.verdict, recovered=end.recovered):
-        _set_pending(ending.connection, ending.seq, ords_of(intent))
-    if not end.blocked and not end.undone:
-        open_flags(ending, ending.failing)
+def change(ending: Ending, *, is_ours: bool) -> FlagChange:
+    """Do what the end of a step means for flags and pending checks, and give it."""
+    end, connection = ending.end, ending.connection
+    ended = EndedStep(
+        intent=end.intent,
+        checks=end.verdict,
+        replaces=is_ours and (end.settles or not end.by_time),
+        recovered=end.recovered,
+        undone=end.undone,
+    )
+    found = flag_change(ended, _known(ending), _pending(ending))
+    close(connection, found.closes, Closing(end.at, end.intent.step, end.executed_by))
+    _reopen(connection, found.reopens)
+    for step_seq, left in found.pending.items():
+        _set_pending(connection, step_seq, left)
+    open_flags(ending, found.opens)
+    return found
 
 
 def is_pending() -> ColumnElement[bool]:
@@ -112,43 +112,43 @@ def forgive(connection: Connection, keys: Sequence[Key]) -> None:
         connection.execute(statement, rows)
 
 
-def _taken_back(ending: Ending) -> list[Key]:
-    query = select(flags.c.step_seq, flags.c.ord).where(
-        *_open_of(ending), flags.c.step_seq >= ending.intent.restores
-    )
-    return [(step_seq, number) for step_seq, number in ending.connection.execute(query)]
-
-
-def _replaced(ending: Ending) -> list[Key]:
-    """Give the flags on rows that are gone; with the records of another grid its flags go too."""
-    gone = replaced(ending.intent, ending.end.verdict)
+def _known(ending: Ending) -> list[KnownFlag]:
+    """Give the open flags of a model; before a rollback also those that steps had closed."""
+    closer = steps.alias("closer")
+    is_open = flags.c.closed.is_(None)
+    goes_back = ending.intent.kind is StepKind.ROLLBACK
     query = (
-        select(flags.c.step_seq, flags.c.ord, steps.c.grid)
+        select(flags.c.step_seq, flags.c.ord, steps.c.grid, closer.c.step_seq.label("closed_by"))
         .join(steps, steps.c.step_seq == flags.c.step_seq)
-        .where(*_open_of(ending))
+        .outerjoin(closer, (closer.c.id == flags.c.why) & ~is_open)
+        .where(flags.c.model_id == ending.model)
+        .where(or_(is_open, closer.c.step_seq.is_not(None)) if goes_back else is_open)
     )
     return [
-        (step_seq, number)
-        for step_seq, number, grid in ending.connection.execute(query)
-        if grid != write_grid(ending.intent.grid) or not gone.left_of(((number, number),))
+        KnownFlag((step_seq, number), read_grid(grid), closed_by)
+        for step_seq, number, grid, closed_by in ending.connection.execute(query)
     ]
 
 
-def _open_of(ending: Ending) -> tuple[ColumnElement[bool], ...]:
-    older = flags.c.step_seq < ending.seq
-    return flags.c.closed.is_(None), flags.c.model_id == ending.model, older
-
-
-def _lessen_pending(ending: Ending) -> None:
-    gone = replaced(ending.intent, ending.end.verdict)
+def _pending(ending: Ending) -> list[Pending]:
     query = select(steps.c.step_seq, steps.c.grid, steps.c.pending).where(
         steps.c.model_id == ending.model, is_pending()
     )
-    older = [row for row in ending.connection.execute(query) if row.step_seq < ending.seq]
-    for row in older:
-        same = row.grid == write_grid(ending.intent.grid)
-        left = gone.left_of(read_numbers(row.pending)) if same else ()
-        _set_pending(ending.connection, row.step_seq, left)
+    return [
+        Pending(step_seq, read_grid(grid), read_numbers(left))
+        for step_seq, grid, left in ending.connection.execute(query)
+    ]
+
+
+def _reopen(connection: Connection, keys: Iterable[Key]) -> None:
+    rows = [{"of_step": step_seq, "of_ord": number} for step_seq, number in keys]
+    if rows:
+        statement = (
+            update(flags)
+            .where(flags.c.step_seq == bindparam("of_step"), flags.c.ord == bindparam("of_ord"))
+            .values(closed=None, why="", who="")
+        )
+        connection.execute(statement, rows)
 
 
 def _set_pending(connection: Connection, step_seq: int, left: Ranges) -> None:

@@ -11,6 +11,7 @@ from penstock.core.ranges import Ranges, difference, holds, numbers
 from penstock.core.records import Status
 from penstock.core.step import Outcome, StepFailure, StepKind
 from penstock.state.check_rules import undoes_failure
+from penstock.state.flag_rules import FlagChange, told_of_rollback
 from penstock.state.partition_rules import RowsByPartition, leaves_history
 from penstock.state.sql_database import upsert
 from penstock.state.sql_ending import Cells, Ending, Told, append_history
@@ -21,7 +22,7 @@ STATE = partition_state.c
 TRUE = true()
 
 
-def write_success(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
+def write_success(ending: Ending, outcome: Outcome, changed: FlagChange, *, is_ours: bool) -> None:
     """Write the history of every partition and the records that the step is not older than.
 
     With `is_ours` False, of another grid than the records, only the history.
@@ -36,7 +37,7 @@ def write_success(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
             if is_ours:
                 _rewrite(ending, outcome)
         case StepKind.ROLLBACK:
-            _roll_back(ending, outcome, is_ours=is_ours)
+            _roll_back(ending, outcome, changed, is_ours=is_ours)
         case StepKind.BUILD | StepKind.SEED:
             _build(ending, outcome, is_ours=is_ours)
 
@@ -91,27 +92,23 @@ def _rewrite(ending: Ending, outcome: Outcome) -> None:
     _update(ending, values, STATE.settled_version.is_not(None))
 
 
-def _roll_back(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
+def _roll_back(ending: Ending, outcome: Outcome, changed: FlagChange, *, is_ours: bool) -> None:
     ords = written_since(ending, is_ours=is_ours)
     keys, written, before = _keys(ending, ords), RowsByPartition(outcome, ords), restored(ending)
     marks = {each: number_in(before.get(each, {}), "fingerprint_id") for each in keys}
-    told = [Told(each, keys[each], *written.of(each), mark=marks[each]) for each in keys]
-    append_history(ending, told, outcome)
+    for what, part in told_of_rollback(ending.intent, outcome, changed, ords):
+        told = [Told(n, keys[n], *written.of(n), mark=marks[n]) for n in numbers(part)]
+        append_history(ending, told, what)
     if not is_ours:
         return
-    failed = undoes_failure(ending.intent)
-    status: Cells = {"status": str(Status.FAILED if failed else Status.SUCCESS)}
-    same: Cells = {
-        **status,
-        "commit_version": outcome.version,
-        "settled_version": outcome.stands_at,
-    }
+    same: Cells = {"commit_version": outcome.version, "settled_version": outcome.stands_at}
     back = [{**same, **before[n], "ord": n, "partition": keys[n]} for n in keys if n in before]
     _upsert(ending, back)
     gone = [each for each in keys if each not in before]
     _forget(ending, gone)
-    if failed:
-        _upsert(ending, [{**status, "ord": each, "partition": keys[each]} for each in gone])
+    if undoes_failure(ending.intent):
+        failed: Cells = {"status": str(Status.FAILED)}
+        _upsert(ending, [{**failed, "ord": each, "partition": keys[each]} for each in gone])
 
 
 def _keys(ending: Ending, ords: Ranges) -> dict[int, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, exists, literal, or_, select, update
+from sqlalchemy import ColumnElement, Exists, exists, literal, or_, select, update
 
 from penstock.core.partition import write_grid
-from penstock.core.ranges import Ranges, of_numbers, union
+from penstock.core.ranges import Ranges, holds, of_numbers, union
 from penstock.core.records import Status, WatermarkChange
 from penstock.core.step import StepKind
 from penstock.core.typed import TypedValue
+from penstock.state.check_rules import undoes_failure
 from penstock.state.partition_rules import BUILDS
 from penstock.state.sql_ending import Cells, Ending
 from penstock.state.tables import execution_history, flags, partition_state, steps, watermarks
@@ -42,30 +43,46 @@ def undo(ending: Ending) -> None:
 
 
 def restored(ending: Ending) -> dict[int, Cells]:
-    """Give the record of each partition's last success before `restores`, by its number."""
+    """Give the record of what was written last to each partition before `restores`, by its number.
+
+    A partition is FAILED if its rows are flagged, or if a gate is the reason to go back.
+    """
     history = execution_history.c
+    by_a_gate = undoes_failure(ending.intent)
     query = (
-        select(history.ord, history.partition, *(history[name] for name in RECORD))
+        select(
+            history.ord,
+            _flags_of().where(flags.c.closed.is_(None)).label("flagged"),
+            *(history[name] for name in RECORD),
+        )
         .join(steps, steps.c.step_seq == history.step_seq)
         .where(
             history.model_id == ending.model,
             history.step_seq < ending.intent.restores,
-            *counts_as_success(),
+            or_(history.status == str(Status.SUCCESS), _flags_of()),
             steps.c.undone_by.is_(None),
             steps.c.kind.in_([str(kind) for kind in BUILDS]),
             steps.c.grid == write_grid(ending.intent.grid),
         )
         .order_by(history.step_seq)
     )
-    rows = ending.connection.execute(query)
-    return {row.ord: {name: getattr(row, name) for name in RECORD} for row in rows}
+    found: dict[int, Cells] = {}
+    for row in ending.connection.execute(query):
+        failed = row.flagged or (by_a_gate and holds(ending.intent.ords, row.ord))
+        status: Cells = {"status": str(Status.FAILED if failed else Status.SUCCESS)}
+        found[row.ord] = {**status, **{name: getattr(row, name) for name in RECORD}}
+    return found
 
 
 def counts_as_success() -> tuple[ColumnElement[bool], ...]:
     """Say which rows of the history are of successes that no check took back later."""
+    return execution_history.c.status == str(Status.SUCCESS), ~_flags_of()
+
+
+def _flags_of() -> Exists:
+    """Say that the rows of an execution were flagged, be it that the flag is closed."""
     history = execution_history.c
-    flagged = exists().where(flags.c.step_seq == history.step_seq, flags.c.ord == history.ord)
-    return history.status == str(Status.SUCCESS), ~flagged
+    return exists().where(flags.c.step_seq == history.step_seq, flags.c.ord == history.ord)
 
 
 def number_in(cells: Cells, name: str) -> int | None:

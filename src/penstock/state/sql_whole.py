@@ -42,7 +42,8 @@ def write_success(ending: Ending, outcome: Outcome, *, is_ours: bool) -> None:
 
 def write_failure(ending: Ending, failure: StepFailure, *, is_ours: bool) -> None:
     """Write the history and that the last execution failed."""
-    append_history(ending, [Told(ORD, _partition(ending), *ending.unwritten)], failure)
+    if leaves_history(ending.intent, succeeded=False):
+        append_history(ending, [Told(ORD, _partition(ending), *ending.unwritten)], failure)
     if is_ours and ending.end.settles:
         _upsert(ending, {"status": str(Status.FAILED)})
 
@@ -100,13 +101,11 @@ def _rewritten(ending: Ending, outcome: Outcome) -> Cells:
 
 def _rolled_back(ending: Ending, outcome: Outcome) -> Cells:
     before = restored(ending).get(ORD)
-    failed = undoes_failure(ending.intent)
-    status: Cells = {"status": str(Status.FAILED if failed else Status.SUCCESS)}
     if before is None:
-        return {**EMPTY, **status}
+        failed = undoes_failure(ending.intent)
+        return {**EMPTY, "status": str(Status.FAILED if failed else Status.SUCCESS)}
     return {
         **before,
-        **status,
         "settled_version": outcome.stands_at,
         **_committed(outcome),
     }

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult
+from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
-from penstock.core.partition import Grain, read_ranges
+from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, holds, intersection
 from penstock.core.step import Intent, StepFailure
 
@@ -16,7 +16,7 @@ Gates = tuple[tuple[str, Ranges], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RecordedChecks:
     """What was recorded of a step's checks, without what each of them said.
 
     `failed` are partitions of the step, `gates` the checks after it that failed, with theirs.
@@ -29,7 +29,7 @@ class Verdict:
     gates: Gates = ()
 
     @classmethod
-    def of(cls, checked: Checked, intent: Intent) -> Verdict:
+    def of(cls, checked: Checked, intent: Intent) -> RecordedChecks:
         """Take over what was recorded of a step."""
         ords = ords_of(intent)
         return cls(
@@ -38,7 +38,7 @@ class Verdict:
             failure=checked.failure,
             failed=intersection(checked.failed, ords) if checked.failure else (),
             gates=tuple(
-                (result.name, _failed_of(result, intent, ords))
+                (result.name, result.failed_ords(intent.grid, ords))
                 for result in checked.report.after
                 if result.failed_gate
             ),
@@ -65,7 +65,7 @@ def ords_of(intent: Intent) -> Ranges:
     return ((0, 0),) if intent.grid.grain is Grain.WHOLE else intent.ords
 
 
-def write_verdict(verdict: Verdict) -> str:
+def write_verdict(verdict: RecordedChecks) -> str:
     """Give a verdict as one line of JSON."""
     document = {
         "mode": str(verdict.mode),
@@ -77,11 +77,11 @@ def write_verdict(verdict: Verdict) -> str:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
-def read_verdict(text: str) -> Verdict:
+def read_verdict(text: str) -> RecordedChecks:
     """Read what `write_verdict` gave."""
     document: dict[str, Any] = json.loads(text)
     failure = document["failure"]
-    return Verdict(
+    return RecordedChecks(
         mode=OnFailure(document["mode"]),
         version=document["version"],
         failure=StepFailure(**failure) if failure else None,
@@ -106,11 +106,3 @@ def read_numbers(text: str) -> Ranges:
 
 def _ranges(found: list[list[int]]) -> Ranges:
     return tuple((low, high) for low, high in found)
-
-
-def _failed_of(result: CheckResult, intent: Intent, ords: Ranges) -> Ranges:
-    """Give the partitions that a result names; one that names none, or all, is about all."""
-    whole = intent.grid.grain is Grain.WHOLE or WHOLE_GROUP in result.partitions
-    if whole or not result.partitions:
-        return ords
-    return intersection(read_ranges(intent.grid, result.partitions), ords)

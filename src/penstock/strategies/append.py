@@ -13,7 +13,7 @@ def append(build: Build) -> Work:
     A zombie that lost its lease cannot append the same step twice, because the commit carries
     the step's number as its application transaction (spec/state.md §2).
     """
-    if build.table is None:
+    if not build.inserts:
         return Work.just(create_from(build))
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     return Work.just(

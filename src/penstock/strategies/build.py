@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.model import Layout, Model
+from penstock.core.model import Layout, Model, Writing
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, Commit, Feed
@@ -41,6 +41,16 @@ class Build:
     location: str = ""
     source: str = QUERY_VIEW
     staged: bool = False
+
+    @property
+    def takes_feed(self) -> bool:
+        """Whether what it writes is what the query gives: such rows can pass through a feed."""
+        return self.model.writing in {Writing.WHOLE, Writing.ADDED} and not self.model.is_view
+
+    @property
+    def inserts(self) -> bool:
+        """Whether its commit is an INSERT: it adds the files of its rows and rewrites none."""
+        return self.model.writing is Writing.ADDED and self.table is not None
 
 
 def create_from(build: Build, source: str = "") -> Commit:

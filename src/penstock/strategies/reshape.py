@@ -43,14 +43,7 @@ def rewrite(  # the sides of one statement
     Delta sets at creation alone: `replace` looks at required columns itself. Rows without a value
     in a partition field that is a new one belong to no partition and are gone too.
     """
-    chosen = ", ".join(
-        f"{_moved(facts.schema.find(column.name), column)} AS {quoted(column.name)}"
-        for column in columns.columns
-    )
-    rows = f"SELECT {chosen} FROM {target}"
-    field = model.partition.field if model.partition else ""
-    if field and _field_of(facts) != field.lower():
-        rows = f"SELECT * FROM ({rows}) WHERE {quoted(field)} IS NOT NULL"
+    rows = rewritten(model, target, columns, facts)
     partition_by = model.layout.partition_by
     if partition_by and facts.cluster_by:
         return Commit(rows, _ANSI, overwrite=Overwrite(uri, partition_by))
@@ -58,6 +51,19 @@ def rewrite(  # the sides of one statement
         f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)} AS {rows}",
         _ANSI,
     )
+
+
+def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
+    """Give the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
+    chosen = ", ".join(
+        f"{_moved(facts.schema.find(column.name), column)} AS {quoted(column.name)}"
+        for column in columns.columns
+    )
+    found = f"SELECT {chosen} FROM {rows}"
+    field = model.partition.field if model.partition else ""
+    if field and _field_of(facts) != field.lower():
+        return f"SELECT * FROM ({found}) WHERE {quoted(field)} IS NOT NULL"
+    return found
 
 
 def drop_not_null(target: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,12 +21,6 @@ def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str 
     )
 
 
-def columns_of(columns: Schema, given: Schema) -> Schema:
-    """Give the columns of `with_rows`."""
-    added = tuple(column for column in given.columns if columns.find(column.name) is None)
-    return Schema((*columns.columns, *added))
-
-
 def _listed(names: list[str], there: Schema) -> str:
     return ", ".join(
         quoted(name) if there.find(name) is not None else f"NULL AS {quoted(name)}"

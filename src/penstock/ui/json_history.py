@@ -54,6 +54,7 @@ def _execution(row: HistoryRow) -> Json:
         "sql_checksum": one.fingerprint.sql,
         "status": str(one.status),
         "reverted": row.reverted,
+        "skipped_checks": row.skipped_checks,
         "triggered_by": one.triggered_by,
         "executed_by": one.executed_by,
         "step": one.step or None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from penstock.app.graphing import Graph
 from penstock.app.listing import ModelInfo
-from penstock.app.showing import ModelDetail
+from penstock.app.showing import CheckInfo, ModelDetail
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.json_document import Json, instant
 
@@ -42,6 +42,7 @@ def show_document(detail: ModelDetail) -> Json:
             {"name": c.name, "type": c.type or None, "description": c.description}
             for c in detail.columns
         ],
+        "checks": [_check(each) for each in detail.checks],
         "inputs": [{"kind": str(name.kind), "name": name.name} for name in detail.inputs],
         "sql": detail.sql,
         "fingerprint": {
@@ -72,6 +73,21 @@ def graph_document(graph: Graph) -> Json:
             for n in graph.nodes
         ],
         "edges": [{"from": read, "to": reader} for read, reader in graph.edges],
+    }
+
+
+def _check(found: CheckInfo) -> Json:
+    check = found.check
+    return {
+        "version": found.version or None,
+        "phase": str(check.phase),
+        "name": check.name,
+        "type": check.type,
+        "severity": str(check.severity),
+        "description": check.description,
+        "tags": check.tags,
+        "meta": dict(check.meta),
+        "where": str(check.where),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
 from penstock.core.check_results import CheckResult, CheckStatus
@@ -57,7 +58,7 @@ def _notes(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _sources(sources: Sequence[SourceChecked], passed: int | None, *, quiet: bool) -> str:
-    results = [each.result for each in sources]
+    results = [replace(each.result, name=each.source) for each in sources]
     found = result_lines(results, _INDENT, phases=False, failures=quiet, passed=passed)
     return "\n".join(["sources", *found]) if found else ""
 

@@ -8,6 +8,7 @@ from penstock.app.reports import ModelResult
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.errors import CheckFailedError
 from penstock.core.masking import mask
+from penstock.core.words import some
 from penstock.ui.text_partitions import WHOLE, ranges_text
 
 _NAMED = 3
@@ -26,9 +27,7 @@ def failures(results: Sequence[ModelResult]) -> list[str]:
     head = f"{len(failed)} failed"
     if not any(map(by_check, failed)):
         return [head]
-    named = [_named(result) for result in failed[:_NAMED]]
-    rest = len(failed) - len(named)
-    return [f"{head}: {', '.join(named)}{f' and {rest} more' if rest else ''}"]
+    return [f"{head}: {some([_named(result) for result in failed], _NAMED)}"]
 
 
 def _named(result: ModelResult) -> str:

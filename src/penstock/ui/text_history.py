@@ -39,9 +39,14 @@ def _cells(row: HistoryRow) -> dict[str, str]:
         "version": one.fingerprint.label.removeprefix("v"),
         "sql_checksum": one.fingerprint.sql[:_CUT],
         "status": str(one.status),
-        "triggered_by": f"{one.triggered_by}{' (reverted)' if row.reverted else ''}",
+        "triggered_by": f"{one.triggered_by}{_beside(row)}",
         "step": one.step or "-",
     }
+
+
+def _beside(row: HistoryRow) -> str:
+    said = ["reverted"] * row.reverted + ["--skip-checks"] * row.skipped_checks
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _texts(report: HistoryReport) -> Iterator[str]:

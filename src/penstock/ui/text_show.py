@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from penstock.app.showing import ModelDetail
 from penstock.core.masking import mask, mask_value
 from penstock.core.records import Execution
-from penstock.ui.text_table import table
+from penstock.ui.text_table import one_line, table
 from penstock.ui.text_values import moment, seconds
 
 
@@ -18,6 +18,7 @@ def show_text(detail: ModelDetail) -> str:
         _columns(detail),
         _section("Versions", [mask(line) for line in detail.versions]),
         _section("Inputs", [f"{name}  ({name.kind})" for name in detail.inputs]),
+        _checks(detail),
         _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(detail.config.items())]),
         _section("Watermarks", _watermarks(detail)),
         _section("SQL", mask(detail.sql).strip().splitlines()),
@@ -49,6 +50,20 @@ def _columns(detail: ModelDetail) -> str:
         return ""
     rows = [[c.name, c.type or "-", c.description] for c in detail.columns]
     return _section("Columns", table(["name", "type", "description"], rows).splitlines())
+
+
+def _checks(detail: ModelDetail) -> str:
+    """Give each check in a line; of several versions the version as well."""
+    several = len({each.version for each in detail.checks}) > 1
+    header = ["version"] * several + ["phase", "name", "type", "severity", "tags", "description"]
+    rows = [
+        [str(each.version)] * several
+        + [str(check.phase), check.name, check.type, str(check.severity)]
+        + [", ".join(check.tags), one_line(mask(check.description))]
+        for each in detail.checks
+        for check in [each.check]
+    ]
+    return _section("Checks", table(header, rows).splitlines()) if rows else ""
 
 
 def _watermarks(detail: ModelDetail) -> list[str]:

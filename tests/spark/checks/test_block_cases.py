@@ -16,6 +16,7 @@ from fakes.check_place import (
     SELECT,
     STATS,
     STATS_SQL,
+    STATS_YAML,
     USERS,
     after,
 )
@@ -72,6 +73,28 @@ def test_C36_a_first_build_that_fails_makes_no_table(stats) -> None:
     assert not (stats.root / "warehouse" / STATS).exists()
     assert len(stats.quarantined()) == 3
     assert stats.statuses()[P1] == "FAILED"
+
+
+def test_rows_are_written_anew_only_once_the_new_ones_have_passed(stats) -> None:
+    stats.backfill("user_stats", P1, P2)
+    version, rows = stats.version(STATS), stats.rows()
+    as_text = {
+        "name": "as_text",
+        "sql": "SELECT * FROM `{destination}` WHERE typeof(revenue) <> 'string'",
+    }
+
+    stats.checks(AT_LEAST_5, as_text, on_failure="block")
+    stats.edit(STATS_YAML, "revenue, type: DOUBLE", "revenue, type: STRING")
+    failed = stats.backfill("user_stats", P1, P1, allow_breaking=True)
+    left = stats.version(STATS), stats.rows()
+    stats.edit(STATS_YAML, '"min": 5', '"min": 3')
+    passed = stats.backfill("user_stats", P1, P1, allow_breaking=True)
+
+    assert after(failed) == {"row_count": "failed rows 3 < min 5", "as_text": "passed no rows"}
+    assert left == (version, rows)
+    assert after(passed) == {"row_count": "passed rows 3", "as_text": "passed no rows"}
+    assert (stats.version(STATS), stats.rows()) == (version + 2, rows)
+    assert stats.partitions()[P1].commit_version == version + 2
 
 
 def test_C37_partitions_that_passed_are_published_by_one_commit(stats) -> None:

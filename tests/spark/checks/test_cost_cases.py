@@ -14,7 +14,7 @@ from fakes.check_place import MOMENT, P1, STATS, STATS_SQL, STATS_YAML, CheckPla
 from fakes.clock import FixedClock
 from penstock.core.check_results import Sample
 from penstock.engine.check_session import SparkCheckSession
-from penstock.engine.observing import Watch
+from penstock.engine.observing import ObservedWrite
 from penstock.engine.session import SparkStepSession
 
 TWELVE = [
@@ -120,9 +120,9 @@ def plain(sql: str, place: CheckPlace) -> str:
 @pytest.fixture
 def seen(monkeypatch):
     """Remember what was observed, in sessions whose sorts look at their rows beforehand."""
-    found, real, init = [], Watch.seen, SparkStepSession.__init__
+    found, real, init = [], ObservedWrite.seen, SparkStepSession.__init__
 
-    def remembered(watch: Watch) -> object:
+    def remembered(watch: ObservedWrite) -> object:
         found.append(real(watch))
         return found[-1]
 
@@ -130,7 +130,7 @@ def seen(monkeypatch):
         init(session, *given)
         session._spark.conf.set("spark.sql.shuffle.partitions", "4")
 
-    monkeypatch.setattr(Watch, "seen", remembered)
+    monkeypatch.setattr(ObservedWrite, "seen", remembered)
     monkeypatch.setattr(SparkStepSession, "__init__", sampled)
     return found
 
@@ -149,9 +149,11 @@ def test_C50_a_query_that_ends_in_a_sort_gives_the_right_values(copies, seen) ->
 
 
 def test_C50_values_that_were_seen_twice_are_thrown_away(copies, queries, monkeypatch) -> None:
-    real = Watch.seen
+    real = ObservedWrite.seen
     monkeypatch.setattr(
-        Watch, "seen", lambda watch: {name: 2 * count for name, count in real(watch).items()}
+        ObservedWrite,
+        "seen",
+        lambda watch: {name: 2 * count for name, count in real(watch).items()},
     )
     place = copies("doubled")
     place.checks(*BOTH)

@@ -22,7 +22,8 @@ def test_C8_a_check_of_another_text_is_no_drift(stats) -> None:
     stats.check("user_stats", first=P1, last=P1)
 
     assert planned.plan.is_empty
-    assert before == ("1 check not yet evaluated (run: penstock check --query user_stats)",)
+    command = f"penstock check --query user_stats --partition {P1}"
+    assert before == (f"1 check not yet evaluated (run: {command})",)
     assert stats.status("user_stats").models[0].lines == ()
 
 

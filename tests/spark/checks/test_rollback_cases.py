@@ -81,6 +81,31 @@ def test_C43_schema_and_properties_are_those_before(place) -> None:
     assert place.rows() == [(P1, "old", "1", "1.0")]
 
 
+@pytest.mark.matrix
+def test_C43_a_comment_that_was_set_for_the_step_goes_with_it(place) -> None:
+    """Law 5."""
+    place.on(P1)
+    before = described(place)
+    place.checks(MANY, on_failure="rollback")
+    place.edit(
+        "models/analytics/user_stats.yml", "name: user_stats", "name: user_stats\ndescription: All"
+    )
+    place.events()
+
+    report = place.on(P1)
+
+    assert report["user_stats"].consequence == "restored to version 1"
+    assert operations(place)[2:] == ["SET TBLPROPERTIES", "WRITE", "RESTORE"]
+    assert (described(place), place.rows()) == (before, [(P1, "old", "1", "1.0")])
+    assert place.statuses() == {P1: "FAILED"}
+
+
+def described(place: CheckPlace) -> object:
+    """Give the comment of the table."""
+    (detail,) = place.sql(f"DESCRIBE DETAIL {place.table(STATS)}")
+    return detail[3]
+
+
 def test_C44_a_first_build_runs_as_block(place) -> None:
     place.checks(MANY, on_failure="rollback")
 
@@ -104,6 +129,13 @@ def test_C44_all_partitions_of_the_step_are_undone(place) -> None:
     assert result.notes == ("rolled-back: user_stats 2024-12-01: undone with 2024-12-02",)
     assert place.rows() == [(P1, "old", "1", "1.0")]
     assert place.statuses() == {P1: "FAILED", P2: "FAILED"}
+    told = [(e.partition, e.triggered_by, e.failure and e.failure.code) for e in place.executions()]
+    assert told[:4] == [
+        (P1, "rollback", "rolled-back"),
+        (P2, "rollback", None),
+        (P1, "sync", None),
+        (P2, "sync", "after-check-failed"),
+    ]
     planned = place.preview("user_stats", first=P1, last=P2).plan.steps
     assert [(step.keys, str(step.reason)) for step in planned] == [(((P1, P2),), "failed")]
 

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project
+from fakes.check_ground import a_check
 from fakes.log import FakeLog
 from fakes.shops import a_shop, built
 from penstock.app.diffs import SqlChange
 from penstock.app.preview import preview
 from penstock.app.request import RunRequest
+from penstock.core.checks import Checks, OnFailure, RowCount
 from penstock.core.facts import Commit
 from penstock.core.model import Fingerprint
 
@@ -56,3 +58,12 @@ def test_sql_that_nobody_kept_gives_no_comparison():
     built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
 
     assert preview(shop, RunRequest()).changes == ()
+
+
+def test_a_first_build_is_not_said_to_be_rolled_back():
+    checks = Checks((), (a_check(RowCount(1)),), OnFailure.ROLLBACK)
+    shop = a_shop(a_project(a_model("users", checks=checks)))
+
+    found = preview(shop, RunRequest())
+
+    assert str(found.checks["users"]) == "checks: 1 after (1 observed), on failure: block"

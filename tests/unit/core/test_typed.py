@@ -145,3 +145,62 @@ def test_only_types_that_sort_carry_a_watermark():
 
     assert [kind for kind in known if is_watermark_type(kind)] == known
     assert not any(map(is_watermark_type, ["double", "boolean", "binary", "array<int>"]))
+
+
+@given(VALUES)
+def test_the_next_value_is_greater_and_of_the_type(value):
+    found = value.next()
+
+    assert value < found
+    assert parse(found.type, found.text).text == found.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "following"),
+    [
+        ("INT", "-1", "0"),
+        ("DATE", "2024-02-28", "2024-02-29"),
+        ("TIMESTAMP", "2024-12-31T23:59:59.999999Z", "2025-01-01T00:00:00.000000Z"),
+        (
+            "DECIMAL(38,2)",
+            "123456789012345678901234567890.12",
+            "123456789012345678901234567890.13",
+        ),
+        ("DECIMAL(38,0)", "9" * 37, "1" + "0" * 37),
+        ("STRING", "ab", "ab\0"),
+    ],
+)
+def test_nothing_lies_between_a_value_and_the_next(kind, text, following):
+    assert parse(kind, text).next().text == following
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("TINYINT", "127"),
+        ("BIGINT", str(2**63 - 1)),
+        ("DECIMAL(4,2)", "99.99"),
+        ("DATE", "9999-12-31"),
+        ("TIMESTAMP_NTZ", "9999-12-31T23:59:59.999999"),
+    ],
+)
+def test_the_greatest_value_of_a_type_has_no_next(kind, text):
+    assert parse(kind, text).next().text == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("smallint", "-32768"),
+        ("DECIMAL(38,2)", f"-{'9' * 36}.99"),
+        ("DECIMAL(3, 3)", "-0.999"),
+        ("DATE", "0001-01-01"),
+        ("TIMESTAMP", "0001-01-01T00:00:00.000000Z"),
+        ("STRING", ""),
+    ],
+)
+def test_the_least_value_is_one_that_the_type_can_hold(kind, text):
+    found = TypedValue.least(kind)
+
+    assert found.text == text
+    assert parse(found.type, found.text).text == text

@@ -52,6 +52,7 @@ def test_editors_get_a_schema_of_each_file():
     assert sorted(schemas) == [
         "models.schema.json",
         "penstock.schema.json",
+        "unit_tests.schema.json",
         "versioned.schema.json",
     ]
     assert sorted(schemas["models.schema.json"]["properties"]) == [
@@ -59,6 +60,7 @@ def test_editors_get_a_schema_of_each_file():
         "seeds",
         "snapshots",
         "sources",
+        "unit_tests",
         "version",
     ]
     assert schemas["penstock.schema.json"]["additionalProperties"] is False

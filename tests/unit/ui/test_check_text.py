@@ -4,13 +4,14 @@ import datetime as dt
 import json
 from dataclasses import replace
 
-from fakes.builders import NOON
+from fakes.builders import NOON, a_source
 from fakes.check_story import BOUNDS, FAILED, HAS_ROWS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_check_result
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
+from penstock.app.checking.sources import freshness_checks
 from penstock.core.check_results import CheckRecord, Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
-from penstock.core.findings import Severity
+from penstock.core.model import Freshness
 from penstock.ui.json_checks import accept_document, check_history_document, checks_document
 from penstock.ui.json_document import printed
 from penstock.ui.text_check import accept_text, check_text
@@ -20,12 +21,14 @@ DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)
 ROWS = a_check_result("row_count", FAILED, "1 of 3 partitions failed: 2024-12-03: rows 0 < min 1")
 THREE = replace(NULLS, message="1 of 3 partitions failed: 2024-12-01: nulls 33.33 % > max 5.00 %")
+LIMITS = Freshness("created_at", dt.timedelta(days=1))
+(LATE,) = freshness_checks(a_source("events", freshness=LIMITS))
 OLD = a_check_result(
-    "raw.events",
+    LATE.name,
     FAILED,
     "newest 2024-12-03 09:00:00, age 1d 12h > max 1d",
-    severity=Severity.WARNING,
-    type="freshness",
+    severity=LATE.severity,
+    type=LATE.type,
 )
 
 

@@ -47,6 +47,19 @@ def test_DH1_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
     )
 
 
+def test_C54_a_step_that_was_not_checked_says_so():
+    unchecked = ran("2024-12-03 10:00:00", "abc123", skipped_checks=True)
+    both = ran("2024-12-02 10:00:00", "abc123", skipped_checks=True, reverted=True)
+    report = HistoryReport("daily_user_stats", "2024-12-01", (unchecked, both))
+
+    assert history_text(report).splitlines()[1:] == [
+        "2024-12-03 10:00:00  3        abc123        SUCCESS  sync (--skip-checks)",
+        "2024-12-02 10:00:00  3        abc123        SUCCESS  sync (reverted, --skip-checks)",
+    ]
+    document = json.loads(printed(history_document(report)))
+    assert [each["skipped_checks"] for each in document["executions"]] == [True, True]
+
+
 def test_all_partitions_of_a_model_are_named_and_verbose_adds_the_steps():
     rows = (THREE[1], ran("2024-12-01 10:00:00", "abc123", revision=1, partition="2024-12-02"))
 
@@ -111,6 +124,7 @@ def test_DH1_the_document_has_code_and_message_of_a_failure():
                 "sql_checksum": "abc123ffff",
                 "status": "FAILED",
                 "reverted": False,
+                "skipped_checks": False,
                 "triggered_by": "sync",
                 "executed_by": "ann@host",
                 "step": "step-abc123",

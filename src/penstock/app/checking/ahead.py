@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, skipped
 from penstock.app.checking.subject import Subject
 from penstock.app.checking.telling import told_within
-from penstock.app.checking.verdicts import failed_of, failure_of, refusal
+from penstock.app.checking.verdicts import failed_of, refusal
+from penstock.app.inputs import Inputs
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
 from penstock.core.partition import Grid, write_ranges
 from penstock.core.ranges import Ranges, difference, numbers
-from penstock.core.step import Intent
+from penstock.core.step import Intent, StepFailure
 
 NOT_RUN = "step did not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What checks said ahead of a step, and the inputs, pinned, of which they said it."""
+
+    inputs: Inputs
+    results: tuple[CheckResult, ...]
+
+    def of(self, grid: Grid, partitions: Ranges) -> Ahead:
+        """Give what they said of some partitions of the step."""
+        return replace(self, results=of_partitions(self.results, grid, partitions))
 
 
 class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may still run
     """Partitions that a gate ahead of a step took out of it; `left` may still be made.
 
-    `report` is what the checks said of those that failed, `held` what they said of those left.
+    `report` is what the checks said of those that failed, `held` what they said of those left,
+    which are made from the same inputs.
     """
 
     def __init__(  # two sides of a step
@@ -31,7 +45,7 @@ class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may
         failed: Ranges,
         left: Ranges,
         report: InvariantReport,
-        held: tuple[CheckResult, ...] = (),
+        held: Ahead,
     ) -> None:
         """Keep what failed and what the checks said."""
         super().__init__(error.sentence)
@@ -59,11 +73,12 @@ def look_ahead(subject: Subject, intent: Intent) -> tuple[CheckResult, ...]:
     report = InvariantReport(here, skipped(subject.checks.after, NOT_RUN))
     shop = subject.shop
     out = replace(intent, step=shop.clock.new_id(), partitions=keys)
-    checked = Checked(OnFailure.FLAG, report, failure=failure_of(error), failed=failed)
+    checked = Checked(OnFailure.FLAG, report, failure=StepFailure.of(error), failed=failed)
     holder = shop.holder(subject.context.run)
-    shop.writing.journal.reject(out, failure_of(error), holder, checked)
+    shop.writing.journal.reject(out, StepFailure.of(error), holder, checked)
     left = difference(subject.partitions, failed)
-    raise TakenOut(error, failed, left, report, of_partitions(results, intent.grid, left))
+    held = Ahead(subject.inputs, results).of(intent.grid, left)
+    raise TakenOut(error, failed, left, report, held)
 
 
 def of_partitions(

@@ -10,7 +10,7 @@ from penstock.app.checking.ground import Rows
 from penstock.app.checking.placing import Placed
 from penstock.app.checking.refusing import Refusal, is_of_the_job
 from penstock.core.check_results import WHOLE_GROUP
-from penstock.core.engine_ports import StepSession
+from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
 from penstock.core.statement import Row
 from penstock.strategies.checks.measured import Measured, Values
@@ -39,13 +39,21 @@ class Answer:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A check that is placed, with what was measured for it."""
+
+    placed: Placed
+    answer: Answer
+
+
 def means_of(placed: Placed) -> Measured:
     """Give what a check measures of its rows; of those of its first group, if they differ."""
-    check = placed.each[0][0] if placed.each else placed.check
+    check = placed.by_group[0].check if placed.by_group else placed.check
     return measured(check, placed.rows.columns)
 
 
-def asked(session: StepSession, placed: Sequence[Placed]) -> list[Answer | Refusal]:
+def asked(session: QuerySession, placed: Sequence[Placed]) -> list[Answer | Refusal]:
     """Give the answers to all checks, in their order.
 
     Checks over the same rows share a query. Of those that Spark refuses to analyse, or that fail,
@@ -54,8 +62,8 @@ def asked(session: StepSession, placed: Sequence[Placed]) -> list[Answer | Refus
     found: dict[int, Answer | Refusal] = {}
     together: dict[Rows, list[int]] = {}
     for place, each in enumerate(placed):
-        if each.each:
-            found[place] = _each(session, each)
+        if each.by_group:
+            found[place] = _by_group(session, each)
         else:
             together.setdefault(each.rows, []).append(place)
     for rows, places in together.items():
@@ -64,7 +72,7 @@ def asked(session: StepSession, placed: Sequence[Placed]) -> list[Answer | Refus
     return [found[place] for place in range(len(placed))]
 
 
-def fetched(session: StepSession, sql: str) -> tuple[Row, ...] | QueryError | DataError:
+def fetched(session: QuerySession, sql: str) -> tuple[Row, ...] | QueryError | DataError:
     """Run a query; an error of the query is given back, one of the job is raised."""
     try:
         return session.rows(sql)
@@ -74,7 +82,9 @@ def fetched(session: StepSession, sql: str) -> tuple[Row, ...] | QueryError | Da
         return error
 
 
-def _together(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> list[Answer | Refusal]:
+def _together(
+    session: QuerySession, rows: Rows, placed: Sequence[Placed]
+) -> list[Answer | Refusal]:
     refusals = _described(session, rows, placed)
     left = [place for place in range(len(placed)) if place not in refusals]
     found: dict[int, Answer | Refusal] = {**refusals}
@@ -86,7 +96,9 @@ def _together(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> lis
     return [found[place] for place in range(len(placed))]
 
 
-def _described(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> Mapping[int, Refusal]:
+def _described(
+    session: QuerySession, rows: Rows, placed: Sequence[Placed]
+) -> Mapping[int, Refusal]:
     """Find the checks that Spark does not understand: all at once, and only then one by one."""
     if _refusal(session, rows, placed) is None:
         return {}
@@ -94,7 +106,7 @@ def _described(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> Ma
     return {place: refusal for place, refusal in each.items() if refusal is not None}
 
 
-def _refusal(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> Refusal | None:
+def _refusal(session: QuerySession, rows: Rows, placed: Sequence[Placed]) -> Refusal | None:
     try:
         session.describe(_query(rows, placed))
     except (QueryError, DataError) as error:
@@ -106,7 +118,7 @@ def _query(rows: Rows, placed: Sequence[Placed]) -> str:
     return phase_query(rows.sql, rows.key, aggregates_of([means_of(each) for each in placed]))
 
 
-def _shared(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> Answer | Refusal:
+def _shared(session: QuerySession, rows: Rows, placed: Sequence[Placed]) -> Answer | Refusal:
     started = time.monotonic()
     found = fetched(session, _query(rows, placed))
     if not isinstance(found, tuple):
@@ -115,14 +127,11 @@ def _shared(session: StepSession, rows: Rows, placed: Sequence[Placed]) -> Answe
     return Answer(groups, _since(started))
 
 
-def _each(session: StepSession, placed: Placed) -> Answer | Refusal:
+def _by_group(session: QuerySession, placed: Placed) -> Answer | Refusal:
     """Ask for groups that have SQL of their own, some by one statement."""
     started, groups = time.monotonic(), dict[str, Values]()
-    parts = [
-        (group, measured(check, placed.rows.columns), sql)
-        for group, (check, sql) in zip(placed.groups, placed.each, strict=True)
-    ]
-    queries = [one_group_query(sql, group.key, means) for group, means, sql in parts]
+    parts = [(each, measured(each.check, placed.rows.columns)) for each in placed.by_group]
+    queries = [one_group_query(each.sql, each.group.key, means) for each, means in parts]
     try:
         session.describe(queries[0])
     except (QueryError, DataError) as error:
@@ -133,9 +142,9 @@ def _each(session: StepSession, placed: Placed) -> Answer | Refusal:
             return Refusal.of(found, placed.check, ran=True)
         groups |= {_group(row): _texts(row) for row in found}
     known = {
-        group.key: renamed(groups[group.key], means)
-        for group, means, _ in parts
-        if group.key in groups
+        each.group.key: renamed(groups[each.group.key], means)
+        for each, means in parts
+        if each.group.key in groups
     }
     return Answer(known, _since(started))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport
-from penstock.core.checks import Check, Checks, CheckScope, OnFailure, SqlCheck
+from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
@@ -48,7 +48,9 @@ def reads_table(check: Check) -> bool:
     """Whether a check sees the target as a whole."""
     if check.scope is CheckScope.TABLE or isinstance(check.rule, SqlCheck):
         return True
-    tables = check.query.inputs if check.query else check.reads
+    tables = check.query.inputs if check.query else ()
+    if isinstance(check.rule, Relationships):
+        tables = (*tables, check.rule.to)
     return any(name.kind is InputKind.THIS for name in tables)
 
 

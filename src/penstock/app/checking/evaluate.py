@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from penstock.app.checking.asking import Answer, asked
+from penstock.app.checking.asking import Answer, Answered, asked
 from penstock.app.checking.chosen import skipped
 from penstock.app.checking.ground import Ground
-from penstock.app.checking.judging import Base, judge, passing, rows_written
+from penstock.app.checking.judging import RowsToCompare, judge
 from penstock.app.checking.placing import Placed, Skip, place
 from penstock.app.checking.querying_sql import evaluate_sql
 from penstock.app.checking.refusing import Refusal
+from penstock.app.checking.row_count_changes import judge_changes
 from penstock.app.checking.sampling import sampled
 from penstock.app.checking.telling import told, told_refused
-from penstock.core.check_results import CheckResult, CheckStatus, GroupValue
+from penstock.app.checking.verdicts import failed_of
+from penstock.core.check_results import CheckResult, GroupValue
 from penstock.core.checks import Check, RowCountChange, SqlCheck
-from penstock.core.engine_ports import StepSession
+from penstock.core.engine_ports import QuerySession
+from penstock.core.ranges import difference
 from penstock.strategies.checks.observe import taken
 from penstock.strategies.checks.typed import measured
 
 
 def evaluate(
-    session: StepSession, checks: Sequence[Check], ground: Ground, *, sampling: bool = True
+    session: QuerySession, checks: Sequence[Check], ground: Ground, *, sampling: bool = True
 ) -> tuple[CheckResult, ...]:
     """Give one result per check, in their order; all are evaluated, whatever fails.
 
@@ -32,103 +35,81 @@ def evaluate(
     `sampling`, as for a check without sample, no cell of a row leaves Spark.
     """
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
-    phase = _Phase(session, ground)
-    for number, check in enumerate(wanted):
-        phase.place(number, check)
-    phase.ask()
-    phase.judge()
-    return tuple(phase.results[number] for number in range(len(wanted)))
+    found = [_found(session, check, ground) for check in wanted]
+    answers = iter(_answered(session, [e for e in found if isinstance(e, Placed)], ground))
+    return _judged(
+        session, [next(answers) if isinstance(each, Placed) else each for each in found], ground
+    )
 
 
-@dataclass(slots=True)
-class _Phase:
-    """The checks of one phase on their way to results, by their place in the list."""
-
-    session: StepSession
-    ground: Ground
-    placed: dict[int, Placed] = field(default_factory=dict)
-    answers: dict[int, Answer] = field(default_factory=dict)
-    results: dict[int, CheckResult] = field(default_factory=dict)
-
-    def place(self, number: int, check: Check) -> None:
-        """Find where a check looks; SQL checks are done with that."""
-        if isinstance(check.rule, SqlCheck):
-            self.results[number] = evaluate_sql(self.session, check, check.rule, self.ground)
-            return
-        match place(check, self.ground, self.session):
-            case Skip(reason):
-                (self.results[number],) = skipped([check], reason)
-            case Refusal() as refusal:
-                self.results[number] = told_refused(check, self.ground, refusal)
-            case Placed() as placed:
-                self.placed[number] = placed
-
-    def ask(self) -> None:
-        """Take what was observed, and ask for everything else."""
-        for number, placed in self.placed.items():
-            seen = self._observed(placed)
-            if seen is not None:
-                self.answers[number] = seen
-        left = [number for number in self.placed if number not in self.answers]
-        found = asked(self.session, [self.placed[number] for number in left])
-        for number, answer in zip(left, found, strict=True):
-            if isinstance(answer, Refusal):
-                check = self.placed[number].check
-                self.results[number] = told_refused(check, self.ground, answer)
-            else:
-                self.answers[number] = answer
-
-    def judge(self) -> None:
-        """Judge all checks; changes of row counts last, because they look at what passed."""
-        changes = []
-        for number, answer in self.answers.items():
-            placed = self.placed[number]
-            if isinstance(placed.check.rule, RowCountChange):
-                changes.append(number)
-                continue
-            values = [*judge(placed, placed.groups, answer.groups, Base(self.ground))]
-            self._tell(number, values)
-        for number, found in self._changes(changes).items():
-            self._tell(number, found)
-
-    def _changes(self, checks: Sequence[int]) -> dict[int, list[GroupValue]]:
-        """Judge changes partition by partition: one that passed is a base of later ones."""
-        found: dict[int, list[GroupValue]] = {number: [] for number in checks}
-        good = passing(self.ground, self.results.values())
-        written: dict[int, int] = {}
-        for turn in range(max((len(self.placed[each].groups) for each in checks), default=0)):
-            for number in checks:
-                placed, answers = self.placed[number], self.answers[number].groups
-                groups = placed.groups[turn : turn + 1]
-                found[number] += judge(placed, groups, answers, Base(self.ground, written))
-            failed = any(_fails_gate(self.placed[each], found[each], turn) for each in checks)
-            if not failed:
-                written |= self._rows(checks, turn, good)
-        return found
-
-    def _rows(self, checks: Sequence[int], turn: int, good: frozenset[int]) -> dict[int, int]:
-        """Give how many rows the step wrote to one partition, unless it failed a gate."""
-        rows: dict[int, int] = {}
-        for each in checks:
-            rows |= rows_written(self.placed[each], turn, self.answers[each].groups)
-        return {number: count for number, count in rows.items() if number in good}
-
-    def _observed(self, placed: Placed) -> Answer | None:
-        """Give what was seen of the step's rows while they were written."""
-        observed = self.ground.observed
-        if observed is None or not placed.is_step or len(placed.groups) != 1:
-            return None
-        seen = taken(measured(placed.check, placed.rows.columns), observed)
-        return None if seen is None else Answer({placed.groups[0].key: seen})
-
-    def _tell(self, number: int, values: Sequence[GroupValue]) -> None:
-        placed, seconds = self.placed[number], self.answers[number].seconds
-        sample, detailed = sampled(self.session, placed, values)
-        check = placed.check
-        self.results[number] = told(check, self.ground, detailed, seconds=seconds, sample=sample)
+def _found(session: QuerySession, check: Check, ground: Ground) -> Placed | CheckResult:
+    """Find where a check looks; SQL checks are done with that."""
+    if isinstance(check.rule, SqlCheck):
+        return evaluate_sql(session, check, check.rule, ground)
+    match place(check, ground, session):
+        case Skip(reason):
+            return skipped([check], reason)[0]
+        case Refusal() as refusal:
+            return told_refused(check, ground, refusal)
+        case Placed() as placed:
+            return placed
 
 
-def _fails_gate(placed: Placed, values: Sequence[GroupValue], turn: int) -> bool:
-    """Whether the group whose turn it was fails a gate."""
-    found = values[turn : turn + 1]
-    return placed.check.is_gate and any(each.status is CheckStatus.FAILED for each in found)
+def _answered(
+    session: QuerySession, placed: Sequence[Placed], ground: Ground
+) -> list[Answered | CheckResult]:
+    """Take what was observed, and ask for everything else."""
+    seen = [_observed(each, ground) for each in placed]
+    left = [each for each, answer in zip(placed, seen, strict=True) if answer is None]
+    rest = iter(asked(session, left))
+    found: list[Answered | CheckResult] = []
+    for each, known in zip(placed, seen, strict=True):
+        answer = known or next(rest)
+        if isinstance(answer, Refusal):
+            found.append(told_refused(each.check, ground, answer))
+        else:
+            found.append(Answered(each, answer))
+    return found
+
+
+def _judged(
+    session: QuerySession, found: Sequence[Answered | CheckResult], ground: Ground
+) -> tuple[CheckResult, ...]:
+    """Judge all checks; changes of row counts last, because they look at what passed."""
+    changes = [each for each in found if isinstance(each, Answered) and _is_change(each)]
+    results: list[CheckResult | None] = []
+    for each in found:
+        if isinstance(each, CheckResult):
+            results.append(each)
+        elif _is_change(each):
+            results.append(None)
+        else:
+            base = RowsToCompare(ground)
+            values = [*judge(each.placed, each.placed.groups, each.answer.groups, base)]
+            results.append(_told(session, each, values, ground))
+    failed = failed_of([one for one in results if one], ground.grid, ground.partitions)
+    passing = difference(ground.partitions, failed)
+    judged = zip(changes, judge_changes(changes, ground, passing), strict=True)
+    last = iter([_told(session, each, values, ground) for each, values in judged])
+    return tuple(each or next(last) for each in results)
+
+
+def _is_change(answered: Answered) -> bool:
+    return isinstance(answered.placed.check.rule, RowCountChange)
+
+
+def _observed(placed: Placed, ground: Ground) -> Answer | None:
+    """Give what was seen of the step's rows while they were written."""
+    observed = ground.observed
+    if observed is None or not placed.is_step or len(placed.groups) != 1:
+        return None
+    seen = taken(measured(placed.check, placed.rows.columns), observed)
+    return None if seen is None else Answer({placed.groups[0].key: seen})
+
+
+def _told(
+    session: QuerySession, answered: Answered, values: Sequence[GroupValue], ground: Ground
+) -> CheckResult:
+    sample, detailed = sampled(session, answered.placed, values)
+    check, seconds = answered.placed.check, answered.answer.seconds
+    return told(check, ground, detailed, seconds=seconds, sample=sample)

@@ -21,12 +21,14 @@ class Rows:
     """Rows that typed checks look at: a SELECT over views of the session, and its columns.
 
     `key` is SQL on a row that gives the key of its group (`2024-12-01`), "" where all rows are the
-    one group `*`.
+    one group `*`. `stands_in` is whether this is the whole table because the rows of the step are
+    no longer known.
     """
 
     sql: str
     columns: Schema
     key: str = ""
+    stands_in: bool = False
 
 
 def no_values(number: int) -> Mapping[str, str]:

@@ -9,17 +9,23 @@ from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.project.nearest import did_you_mean, some_of
 
+SOURCE = "source:"
+"""How the history names what is no model."""
+
 
 def check_history(
     shop: Shop, model: str, name: str | None = None, limit: int = 20
 ) -> tuple[CheckRecord, ...]:
     """Give results of a model's checks, newest first, at most `limit`; start no JVM.
 
-    A check that is in no file any more is found by the name it had. Raises `unknown-model`,
-    `unknown-check`, and `bad-value` for a limit below 1.
+    A check that is in no file any more is found by the name it had; `source:raw.events` gives what
+    `penstock check --sources` said. Raises `unknown-model`, `unknown-check`, and `bad-value` for a
+    limit below 1.
     """
     if limit < 1:
         raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
+    if model.startswith(SOURCE) and model.removeprefix(SOURCE) in shop.project.sources:
+        return shop.reading.records.checks_of(model, name, limit)
     found = named_model(shop, model)
     records = shop.reading.records.checks_of(found.name, name, limit)
     if name is not None and not records and name not in check_names(found):

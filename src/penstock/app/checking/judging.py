@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from penstock.app.checking.ground import Ground
 from penstock.app.checking.placing import Group, Placed
-from penstock.core.check_results import CheckResult, GroupValue
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import RowCountChange
 from penstock.core.partition import Grain
-from penstock.core.ranges import numbers
 from penstock.strategies.checks.measured import (
     ROWS,
     Measured,
@@ -21,7 +20,6 @@ from penstock.strategies.checks.measured import (
     Verdict,
     whole,
 )
-from penstock.strategies.checks.phase import ROWS as ALL_ROWS
 from penstock.strategies.checks.phase import named
 from penstock.strategies.checks.typed import judged, measured
 from penstock.strategies.checks.written import MESSAGE, number, shortened
@@ -31,7 +29,7 @@ _TIMELESS = (Grain.WHOLE, Grain.RANGE)
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class RowsToCompare:
     """What the rows of a group are compared with, and the rows that this step wrote so far.
 
     `written` are the rows of partitions that passed every gate, by number.
@@ -57,11 +55,11 @@ class Base:
 
 
 def judge(
-    placed: Placed, groups: Sequence[Group], answers: Mapping[str, Values], base: Base
+    placed: Placed, groups: Sequence[Group], answers: Mapping[str, Values], base: RowsToCompare
 ) -> Iterator[GroupValue]:
     """Say what the answers mean for some groups of a check; a group without one has no rows."""
-    checks = {group: check for group, (check, _) in zip(placed.groups, placed.each, strict=False)}
-    shared = None if placed.each else measured(placed.check, placed.rows.columns)
+    checks = {each.group: each.check for each in placed.by_group}
+    shared = None if placed.by_group else measured(placed.check, placed.rows.columns)
     for group in groups:
         check = checks.get(group, placed.check)
         means = shared or measured(check, placed.rows.columns)
@@ -85,28 +83,13 @@ def group_value(group: Group, values: Values, verdict: Verdict) -> GroupValue:
     )
 
 
-def rows_written(placed: Placed, place: int, answers: Mapping[str, Values]) -> dict[int, int]:
-    """Give all rows of one partition of a step, whatever the check leaves out of them."""
-    return {
-        group.number: whole(answers.get(group.key, {}), ALL_ROWS)
-        for group in placed.groups[place : place + 1]
-        if placed.is_step and group.number is not None
-    }
-
-
-def passing(ground: Ground, results: Iterable[CheckResult]) -> frozenset[int]:
-    """Give the partitions that fail none of these gates."""
-    failed = {key for each in results if each.failed_gate for key in each.partitions}
-    return frozenset(n for n in numbers(ground.partitions) if ground.grid.key(n) not in failed)
-
-
 def _values(means: Measured, row: Values) -> Values:
     """Give the values of a group by their own names; without rows there is nothing to measure."""
     found = {name: row.get(named(sql)) for name, sql in means.aggregates.items()}
     return found if whole(found, ROWS) else {ROWS: "0", **means.empty}
 
 
-def _setting(placed: Placed, group: Group, base: Base) -> Setting:
+def _setting(placed: Placed, group: Group, base: RowsToCompare) -> Setting:
     ground, rule = base.ground, placed.check.rule
     is_partition = _is_partition(placed, group, ground)
     reference = (ground.moment - _EPOCH) // dt.timedelta(microseconds=1)

@@ -14,14 +14,15 @@ from penstock.core.checks import (
     CheckScope,
     Phase,
     Relationships,
+    RowCountChange,
     SqlCheck,
     Unique,
 )
-from penstock.core.engine_ports import StepSession
+from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain
-from penstock.core.query import Query, at, bound, mentioned, with_parameters
+from penstock.core.query import Query, at, bound, mentioned, parameters, with_parameters
 from penstock.core.ranges import count, numbers
 from penstock.core.schema import Schema
 from penstock.strategies.checks.phase import group_of
@@ -30,6 +31,8 @@ from penstock.strategies.checks.typed import misfit, parameters_of, with_texts
 
 NO_TABLE = "table does not exist yet"
 NOTHING = "nothing was written"
+NO_STEP_ROWS = "no step rows"
+NO_WINDOW = "no window is on record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +51,30 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupSql:
+    """A group with SQL of its own: what the check is there, and the SELECT of its rows."""
+
+    group: Group
+    check: Check
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """A typed check, its rows and its groups.
 
-    `each` has one entry per group where parameters give every group SQL of its own: the check and
-    the SELECT of the group's rows. Else all groups are asked for at once, by the key of `rows`.
+    `by_group` has every group where parameters give each SQL of its own. Else all groups are asked
+    for at once, by the key of `rows`.
     """
 
     check: Check
     rows: Rows
     groups: tuple[Group, ...]
-    each: tuple[tuple[Check, str], ...] = ()
+    by_group: tuple[GroupSql, ...] = ()
     is_step: bool = False
 
 
-def place(check: Check, ground: Ground, session: StepSession) -> Placed | Skip | Refusal:
+def place(check: Check, ground: Ground, session: QuerySession) -> Placed | Skip | Refusal:
     """Find the rows of a typed check; nothing is run."""
     gone = missing(check, ground)
     if gone is not None:
@@ -77,9 +89,12 @@ def place(check: Check, ground: Ground, session: StepSession) -> Placed | Skip |
 
 
 def missing(check: Check, ground: Ground) -> Skip | Refusal | None:
-    """Say which table that the check reads is not there."""
+    """Say which table that the check reads is not there, or that its parameters have no values."""
     query = check.rule.query if isinstance(check.rule, SqlCheck) else check.query
     names = mentioned(query.text) if query else ()
+    used = parameters_of(check) | (parameters(query.text) if query else frozenset())
+    if used & GROUP_PARAMETERS - ground.values(_first(ground)).keys():
+        return Skip(NO_WINDOW)
     if isinstance(check.rule, Relationships):
         names = (*names, check.rule.to)
     for name in names:
@@ -106,22 +121,29 @@ def whole_group(ground: Ground) -> Group:
 
 def bound_text(text: str, ground: Ground, number: int | None) -> str:
     """Put the parameters of a partition into SQL."""
-    first = ground.partitions[0][0] if ground.partitions else 0
-    values = ground.values(first if number is None else number)
+    values = ground.values(_first(ground) if number is None else number)
     return at(with_parameters(text, values), ground.moment)
+
+
+def _first(ground: Ground) -> int:
+    return ground.partitions[0][0] if ground.partitions else 0
 
 
 def _rows_of(check: Check, ground: Ground) -> Rows | Skip | Refusal:
     if check.phase is Phase.BEFORE:
         return _input_rows(check.input, ground.inputs)
     if check.scope is CheckScope.STEP:
+        if ground.step and ground.step.stands_in and isinstance(check.rule, RowCountChange):
+            return Skip(NO_STEP_ROWS)
         return ground.step or Skip(NOTHING)
     if isinstance(check.rule, Unique) and not check.rule.all_versions:
         return ground.current or ground.table or Skip(NO_TABLE)
     return ground.table or Skip(NO_TABLE)
 
 
-def _input_rows(name: InputName | None, inputs: Mapping[InputName, Rows]) -> Rows | Refusal:
+def _input_rows(name: InputName | None, inputs: Mapping[InputName, Rows]) -> Rows | Skip | Refusal:
+    if name is not None and name.kind is InputKind.THIS and name not in inputs:
+        return Skip(NO_TABLE)
     if name is None and len(inputs) == 1:
         return next(iter(inputs.values()))
     if name is None or name not in inputs:
@@ -129,7 +151,7 @@ def _input_rows(name: InputName | None, inputs: Mapping[InputName, Rows]) -> Row
     return inputs[name]
 
 
-def _fault(check: Check, columns: Schema, ground: Ground, session: StepSession) -> Refusal | None:
+def _fault(check: Check, columns: Schema, ground: Ground, session: QuerySession) -> Refusal | None:
     """Say why the check cannot be measured of rows with these columns."""
     rule = check.rule
     said = misfit(check, columns)
@@ -161,13 +183,16 @@ def _grouped(check: Check, rows: Rows, ground: Ground) -> Placed:
     is_step = is_after and check.scope is CheckScope.STEP
     if not differs:
         return Placed(_bound(check, ground, groups[0]), rows, groups, is_step=is_step)
-    each = tuple(
-        (_bound(check, ground, group), group_of(rows.sql, rows.key, group.key)) for group in groups
+    by_group = tuple(
+        GroupSql(group, _bound(check, ground, group), group_of(rows.sql, rows.key, group.key))
+        for group in groups
     )
-    return Placed(check, rows, groups, each, is_step)
+    return Placed(check, rows, groups, by_group, is_step)
 
 
-def _of_query(check: Check, query: Query, ground: Ground, session: StepSession) -> Placed | Refusal:
+def _of_query(
+    check: Check, query: Query, ground: Ground, session: QuerySession
+) -> Placed | Refusal:
     """Give the rows of the check's own query: one group, unless parameters tell groups apart."""
     groups = own_groups(check, ground)
     text = bound(query.text, ground.views)
@@ -179,12 +204,14 @@ def _of_query(check: Check, query: Query, ground: Ground, session: StepSession) 
     wrong = _fault(check, columns, ground, session)
     if wrong is not None:
         return wrong
-    sources = [_joined(check, each, ground) for each in queries]
-    bounds = [_bound(check, ground, group) for group in groups]
-    rows = Rows(sources[0], columns)
+    by_group = tuple(
+        GroupSql(group, _bound(check, ground, group), _joined(check, sql, ground))
+        for group, sql in zip(groups, queries, strict=True)
+    )
+    rows = Rows(by_group[0].sql, columns)
     if len(groups) == 1:
-        return Placed(bounds[0], rows, groups)
-    return Placed(check, rows, groups, tuple(zip(bounds, sources, strict=True)))
+        return Placed(by_group[0].check, rows, groups)
+    return Placed(check, rows, groups, by_group)
 
 
 def _bound(check: Check, ground: Ground, group: Group) -> Check:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 from penstock.app.checking.chosen import SKIPPED, checks_of_step
 from penstock.core.checks import Check, OnFailure, Relationships, SqlCheck
-from penstock.core.model import Append, Model, Partition, Table
+from penstock.core.model import Model, Writing
 from penstock.core.project import Project
 from penstock.plan.values import Options, Step
 
@@ -55,8 +56,13 @@ class PlannedChecks:
             yield f"on failure: {self.on_failure}"
 
 
-def planned_checks(project: Project, step: Step, options: Options) -> PlannedChecks:
-    """Count the checks of a step and the queries that they cost; none of a step without rows."""
+def planned_checks(
+    project: Project, step: Step, options: Options, creates: Callable[[], bool]
+) -> PlannedChecks:
+    """Count the checks of a step and the queries that they cost; none of a step without rows.
+
+    `creates` tells whether the step makes its target: then there is nothing to go back to.
+    """
     model = project.models[step.model]
     its = checks_of_step(project, model, step.version, options)
     numbers = len(its.before), len(its.after)
@@ -64,26 +70,32 @@ def planned_checks(project: Project, step: Step, options: Options) -> PlannedChe
         return PlannedChecks()
     if its.skips:
         return PlannedChecks(*numbers, skipped=True)
-    observes = _observes(model, step, its.mode)
+    undoes = its.mode is OnFailure.ROLLBACK
+    mode = its.mode_where(creates=creates()) if undoes else its.mode
+    observes = _observes(model, step, mode)
     scanned = [check for check in its.after if not (observes and check.is_observable)]
     gates = any(check.is_gate for check in its.after)
     return PlannedChecks(
         *numbers,
         observed=len(its.after) - len(scanned),
         scans=_scans(scanned),
-        on_failure=its.mode if gates else None,
+        on_failure=mode if gates else None,
     )
 
 
 def _observes(model: Model, step: Step, mode: OnFailure) -> bool:
     """Whether one write reports what passes through it; neither CREATE nor MERGE does."""
-    strategy = model.strategy
-    if step.count > 1 or not isinstance(strategy, Append | Partition | Table):
-        return False
-    if isinstance(strategy, Partition) or mode is OnFailure.BLOCK:
-        return True  # staged files are written by a form that does
-    inserts = isinstance(strategy, Append) or strategy.overwrite_partitions
-    return inserts and not step.initial
+    match model.writing:
+        case Writing.MERGED:
+            return False
+        case Writing.RANGES:
+            return step.count == 1
+        case Writing.WHOLE:
+            return mode is OnFailure.BLOCK and not model.is_view  # staged files are observed
+        case Writing.ADDED:
+            return mode is OnFailure.BLOCK or not step.initial
+        case _ as never:
+            assert_never(never)
 
 
 def _scans(checks: list[Check]) -> int:

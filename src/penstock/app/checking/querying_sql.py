@@ -13,7 +13,7 @@ from penstock.app.checking.refusing import Refusal
 from penstock.app.checking.telling import told, told_refused
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, SqlCheck
-from penstock.core.engine_ports import StepSession
+from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
 from penstock.core.query import bound
 from penstock.core.statement import Row
@@ -22,7 +22,9 @@ from penstock.strategies.checks.samples import sample_of
 from penstock.strategies.checks.sql_check import group_query, united, verdict
 
 
-def evaluate_sql(session: StepSession, check: Check, rule: SqlCheck, ground: Ground) -> CheckResult:
+def evaluate_sql(
+    session: QuerySession, check: Check, rule: SqlCheck, ground: Ground
+) -> CheckResult:
     """Run the query of every group, at most fifty by one statement."""
     started = time.monotonic()
     match missing(check, ground):

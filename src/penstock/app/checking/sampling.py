@@ -9,7 +9,7 @@ from penstock.app.checking.asking import fetched
 from penstock.app.checking.placing import Placed
 from penstock.core.check_results import CheckStatus, GroupValue, Sample
 from penstock.core.checks import AcceptedValues, Check
-from penstock.core.engine_ports import StepSession
+from penstock.core.engine_ports import QuerySession
 from penstock.core.statement import Row
 from penstock.strategies.checks.measured import Measured
 from penstock.strategies.checks.phase import GROUP
@@ -39,7 +39,7 @@ class _Look:
 
 
 def sampled(
-    session: StepSession, placed: Placed, values: Sequence[GroupValue]
+    session: QuerySession, placed: Placed, values: Sequence[GroupValue]
 ) -> tuple[Sample | None, tuple[GroupValue, ...]]:
     """Give rows of a failed check that counts rows, and its groups with what the rows say."""
     failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
@@ -64,13 +64,12 @@ def sampled(
 
 def _look(placed: Placed, failed: Sequence[GroupValue]) -> _Look:
     """Look at all groups that failed, or at the first where groups have SQL of their own."""
-    if not placed.each:
+    if not placed.by_group:
         rows = placed.rows
         groups = tuple(value.group for value in failed)
         return _Look(placed.check, rows.sql, rows.key, groups if rows.key else ())
-    keys = [group.key for group in placed.groups]
-    check, sql = placed.each[keys.index(failed[0].group)]
-    return _Look(check, sql, "", ())
+    first = next(each for each in placed.by_group if each.group.key == failed[0].group)
+    return _Look(first.check, first.sql, "", ())
 
 
 def _first(look: _Look, failed: Sequence[GroupValue]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import uuid
 
 from penstock.app.shop import Shop
 from penstock.core.check_results import Quarantine
@@ -26,7 +27,7 @@ def staging_folder(shop: Shop, table: TableName, step: str) -> str:
     return f"{staging_root(shop)}/{table.schema}__{table.table}__{step}"
 
 
-def quarantine_of(shop: Shop, intent: Intent, failed: Ranges, rows: int) -> Quarantine:
+def quarantine_of(shop: Shop, intent: Intent, failed: Ranges) -> Quarantine:
     """Say where the rows of groups that failed a gate are kept, and until when."""
     name = quarantine_name(intent.table, intent.step)
     schema = shop.project.checks.staging_schema
@@ -37,7 +38,7 @@ def quarantine_of(shop: Shop, intent: Intent, failed: Ranges, rows: int) -> Quar
         uri=f"{staging_root(shop)}/{name}",
         table=f"{schema}.{name}",
         failed=failed,
-        rows=rows,
+        rows=0,
         expires=shop.clock.now() + dt.timedelta(days=days),
     )
 
@@ -58,22 +59,33 @@ def drop_staged(shop: Shop, table: TableName, step: str) -> None:
 
 
 def sweep(shop: Shop) -> None:
-    """Remove what steps left that died, and quarantines whose time is over."""
+    """Remove what steps left that died, and quarantines whose time is over.
+
+    A warehouse may hold tables of other projects or other stores: what lies there of a step that
+    this store never began is theirs.
+    """
     root = staging_root(shop)
-    names = shop.folders.names(root)
-    if not names:
+    staged = {name: step for name in shop.folders.names(root) if (step := _step_of(name))}
+    if not staged:
         return
     journal, now = shop.writing.journal, shop.clock.now()
+    quarantines = shop.writing.records.quarantines()
     running = {record.intent.step for record in journal.running()}
-    kept = {each.step for each in shop.writing.records.quarantines() if each.expires > now}
-    alive = running | {step.replace("-", "") for step in running | kept}
-    for name in names:
-        step = name.rpartition("__")[2]
-        if _STEP.fullmatch(step) and step not in alive:
+    kept = {each.step for each in quarantines if each.expires > now}
+    ours = shop.writing.records.known_steps(set(staged.values()))
+    for name, step in staged.items():
+        is_quarantine = name.endswith(step.replace("-", ""))
+        if step in ours and step not in running and not (step in kept and is_quarantine):
             shop.folders.drop(f"{root}/{name}")
-    for each in shop.writing.records.quarantines():
+    for each in quarantines:
         if each.expires <= now:
             journal.forget_quarantine(each.step)
+
+
+def _step_of(name: str) -> str:
+    """Give the step that a folder is named after, "" for a folder of no step."""
+    step = name.rpartition("__")[2]
+    return str(uuid.UUID(step)) if _STEP.fullmatch(step) else ""
 
 
 def drop_quarantine(shop: Shop, each: Quarantine) -> None:

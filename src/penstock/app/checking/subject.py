@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.app.checking.chosen import StepChecks, skipped
+from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.ground import ONE_GROUP, Ground, Rows
-from penstock.app.checking.parameters import Values, of_partitions, of_windows
-from penstock.app.checking.ranged import ranged
+from penstock.app.checking.refusing import Refusal
 from penstock.app.checking.tables import bound_tables, target_read
+from penstock.app.checking.telling import told_refused
 from penstock.app.inputs import Inputs
+from penstock.app.partition_parameters import Values, of_partitions, of_windows
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.check_results import CheckResult, RowsBefore
-from penstock.core.checks import RowCountChange
+from penstock.core.checks import Check, RowCountChange
 from penstock.core.engine_ports import StepSession
 from penstock.core.history import Snapshot
 from penstock.core.mapping import Everything, reading
-from penstock.core.model import Body, InputMapping, Model
+from penstock.core.model import Body, InputMapping, Model, Writing
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partition import Span
 from penstock.core.ranges import Ranges, numbers
@@ -29,6 +30,7 @@ from penstock.core.statement import Row
 from penstock.core.window import InputWindow
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
+from penstock.strategies.checks.ranged import KEY, ranged
 from penstock.strategies.relations import bind_tables
 
 BEFORE_VIEW = "check_before_target"
@@ -70,14 +72,16 @@ class Subject:
         """Evaluate what must hold for the input rows."""
         checks = self.checks.before
         if not checks or self.checks.skips:
-            return skipped(checks, "--skip-checks")
+            return skipped(checks, SKIPPED)
         views = bound_tables(self.shop, self.session, checks, self.inputs, self.context.records)
         read = target_read(self.shop, self.model, None)
         if read is not None:
             self.session.bind([Relation(self.this, BEFORE_VIEW, read)])
             views[self.this] = BEFORE_VIEW
-        ground = replace(self._ground(), inputs=self._input_rows(), views=views)
-        return evaluate(self.session, checks, ground, sampling=self.sampling)
+        inputs = {**self._other_rows(views), **self._input_rows()}
+        ground = replace(self._ground(), inputs=inputs, views=views)
+        named = [self._named(check) for check in checks]
+        return evaluate(self.session, named, ground, sampling=self.sampling)
 
     def look_after(
         self, step: Rows | None, table: Rows | None, observed: Row | None, step_seq: int
@@ -101,6 +105,11 @@ class Subject:
         )
         return evaluate(self.session, checks, ground, sampling=self.sampling)
 
+    def refuse_after(self, reason: str) -> tuple[CheckResult, ...]:
+        """Say of every check after the step why it could not be evaluated."""
+        ground, refusal = self._ground(), Refusal(reason)
+        return tuple(told_refused(each, ground, refusal) for each in self.checks.after)
+
     def at_version(self, version: int | None) -> Rows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
         read = target_read(self.shop, self.model, version)
@@ -108,6 +117,12 @@ class Subject:
             return None
         columns = self.session.bind([Relation(self.this, AFTER_VIEW, read)])[AFTER_VIEW]
         return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
+
+    def left_of_step(self, version: int | None) -> Rows | None:
+        """Give the whole table where the rows of a step can no longer be told from others."""
+        rows = self.at_version(version)
+        is_told = self.model.writing is Writing.WHOLE
+        return rows if rows is None or is_told else replace(rows, stands_in=True)
 
     def as_table(self, sql: str) -> Rows:
         """Name a query as `check_after_target`."""
@@ -138,13 +153,36 @@ class Subject:
         records = self.shop.reading.records
         return records.rows_before(self.model.name, self.partitions, last, step_seq)
 
+    @property
+    def _asked(self) -> frozenset[InputName]:
+        """The inputs that checks before the step name."""
+        return frozenset(check.input for check in self.checks.before if check.input is not None)
+
+    @property
+    def _read(self) -> tuple[InputName, ...]:
+        """What the step reads, but for its own target."""
+        query = self.body.query if self.body else self.model.query
+        return tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
+
+    def _named(self, check: Check) -> Check:
+        """Give a check with the input it looks at: without a word the only one."""
+        only = self._read[0] if len(self._read) == 1 else None
+        return replace(check, input=check.input or only)
+
+    def _other_rows(self, views: Mapping[InputName, str]) -> dict[InputName, Rows]:
+        """Give all rows of the tables that checks name as input and the step does not read."""
+        found = {}
+        for name in sorted(self._asked - set(self._read)):
+            if name in views:
+                sql = f"SELECT * FROM {quoted(views[name])}"
+                found[name] = Rows(sql, self.session.describe(sql))
+        return found
+
     def _input_rows(self) -> dict[InputName, Rows]:
         """Give what typed checks see of each input: its window, or what the groups will read."""
-        asked = {check.input for check in self.checks.before if check.input is not None}
-        query = self.body.query if self.body else self.model.query
-        names = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
+        names = self._read
         if all(check.input is not None for check in self.checks.before):
-            names = tuple(name for name in names if name in asked)
+            names = tuple(name for name in names if name in self._asked)
         moment = self.context.run_timestamp
         relations, views = bind_tables(
             self.shop.project, names, self.inputs.reads, moment, "check_input"
@@ -175,7 +213,7 @@ class Subject:
             self.model.grid.key(number): read(self.model.grid.span(number))
             for number in numbers(self.partitions)
         }
-        return ranged(view, columns, column, spans)
+        return Rows(ranged(view, column, spans), columns, KEY)
 
     def _partition_of(self, name: InputName) -> str:
         model = self.shop.project.models.get(name.name)

@@ -17,6 +17,7 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import Check
 from penstock.core.ranges import numbers
+from penstock.core.words import some
 from penstock.strategies.checks.written import DETAILS, MESSAGE, shortened
 
 _NAMED = 3
@@ -95,11 +96,8 @@ def _message(values: Sequence[GroupValue], failed: Sequence[GroupValue]) -> str:
     if not failed:
         messages = {value.message for value in values}
         return messages.pop() if len(messages) == 1 else _counts(values)
-    parts = [f"{value.group}: {value.message}" for value in failed[:_NAMED]]
-    if len(failed) > _NAMED:
-        parts.append(f"and {len(failed) - _NAMED} more")
-    head = f"{len(failed)} of {len(values)} partitions failed: "
-    return shortened(head + "; ".join(parts), MESSAGE)
+    told = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
+    return shortened(f"{len(failed)} of {len(values)} partitions failed: {told}", MESSAGE)
 
 
 def _counts(values: Sequence[GroupValue]) -> str:

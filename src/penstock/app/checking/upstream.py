@@ -10,14 +10,19 @@ from penstock.core.ranges import intersection
 from penstock.plan.cascade import mapped_to
 from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Step
+from penstock.strategies.relations import leaves_of
 
 _SHOWN = 3
 
 
 def flagged_above(shop: Shop, step: Step) -> tuple[str, ...]:
-    """Say which flagged rows a step reads; that does not stop it (spec/checks.md §5.6)."""
+    """Say which flagged rows a step reads, through views too (spec/checks.md §5.6).
+
+    That does not stop it.
+    """
     model = shop.project.models[step.model]
-    above = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
+    read_from = leaves_of(shop.project, model.inputs)
+    above = {name.name for name in read_from if name.kind is InputKind.MODEL}
     if not above:
         return ()
     flags = [flag for flag in shop.reading.records.flags() if flag.model in above]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, InvariantReport
+from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
-from penstock.core.partition import Grid, write_ranges
+from penstock.core.partition import Grid, shown_ranges
 from penstock.core.ranges import Ranges, merged
-from penstock.core.step import Intent, StepFailure
+from penstock.core.step import LONGEST, Intent, StepFailure
+from penstock.core.words import some
 
 _SHOWN = 5
-LIMIT = 4000
 
 
 def decided(
@@ -23,20 +23,13 @@ def decided(
     error = refusal(intent.model, Phase.AFTER, report.after, intent.grid, failed)
     if error is None:
         return Checked(mode, report, version)
-    return Checked(mode, report, version, failure_of(error), failed)
+    return Checked(mode, report, version, StepFailure.of(error), failed)
 
 
 def failed_of(results: Sequence[CheckResult], grid: Grid, partitions: Ranges) -> Ranges:
-    """Give the partitions that failed a gate; one that is of all of them fails all."""
-    pieces: list[tuple[int, int]] = []
-    for result in results:
-        if not result.failed_gate:
-            continue
-        if WHOLE_GROUP in result.partitions or not result.partitions:
-            return partitions
-        numbers = [grid.parse(key) for key in result.partitions]
-        pieces += [(number, number) for number in numbers]
-    return merged(pieces)
+    """Give the partitions that failed a gate."""
+    gates = (result for result in results if result.failed_gate)
+    return merged(each for gate in gates for each in gate.failed_ords(grid, partitions))
 
 
 def refusal(
@@ -46,29 +39,14 @@ def refusal(
     gates = [result for result in results if result.failed_gate]
     if not gates:
         return None
-    keys = shown(grid, failed)
-    told = "; ".join(f"{gate.name}: {gate.message}" for gate in gates[:_SHOWN])
-    more = f"; and {len(gates) - _SHOWN} more" if len(gates) > _SHOWN else ""
+    keys = shown_ranges(grid, failed)
+    told = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
     return CheckFailedError(
         f"{phase}-check-failed",
-        f"{model}{f' {keys}' if keys else ''}: {told}{more}"[:LIMIT],
+        f"{model}{f' {keys}' if keys else ''}: {told}"[:LONGEST],
         where=gates[0].where,
         hint=f"penstock check --query {model}{_flags(grid, failed)} --{phase}",
     )
-
-
-def failure_of(error: CheckFailedError) -> StepFailure:
-    """Give it as records keep it."""
-    return StepFailure.of(error)
-
-
-def shown(grid: Grid, ranges: Ranges) -> str:
-    """Give partitions for people, "" for a whole table."""
-    keys = [key.replace("..", " to ") for key in write_ranges(grid, ranges)]
-    if keys == ["*"]:
-        return ""
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return ", ".join(keys[:_SHOWN]) + more
 
 
 def _flags(grid: Grid, failed: Ranges) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.output import TableOutput
 from penstock.app.checking.subject import Subject
+from penstock.app.checking.table_output import TableOutput
 from penstock.app.checking.watch import Watch
 from penstock.app.inputs import Inputs
 from penstock.app.look import Looked
@@ -16,7 +16,7 @@ from penstock.app.works import build_of, work_of
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
-from penstock.core.model import Append, Model, Table
+from penstock.core.model import Model
 from penstock.core.statement import Work
 from penstock.strategies.build import fed
 
@@ -56,7 +56,7 @@ def watched(
         return None, work_of(shop, context, build)
     creates = looked.facts is None and not model.is_view
     mode = subject.checks.mode_where(creates=creates)
-    if subject.checks.looks_after and isinstance(model.strategy, Append | Table):
+    if subject.checks.looks_after and build.takes_feed:
         build = fed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and subject.checks.looks_after)
     work = work_of(shop, context, build)

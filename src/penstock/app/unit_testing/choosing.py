@@ -29,7 +29,7 @@ def chosen(
             known = [test.name for test in tests]
             hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
             raise SelectorError("nothing-selected", f"no unit test is called {name!r}", hint=hint)
-    if not request.select and not request.exclude:
+    if not request.select and not (request.exclude and tests):
         return tuple(found)
     return _selected(project, found, request)
 
@@ -70,4 +70,4 @@ def _selected(
 
 
 def _is_named(test: UnitTest, names: Sequence[str]) -> bool:
-    return any(fnmatchcase(test.name, name) for name in names)
+    return any(test.name == name or fnmatchcase(test.name, name) for name in names)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from penstock.app.unit_testing.encoding import Row
 from penstock.app.unit_testing.literals import Column, text_of
+from penstock.app.unit_testing.pairing import pairing
 from penstock.app.unit_testing.reports import RowLine, RowsDiffer
 from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType
 from penstock.project.unit_tests.casting import Value
@@ -65,22 +66,22 @@ class Comparison:
 
     def _near(self, missing: list[Row], extra: list[Row]) -> tuple[list[Row], list[Row]]:
         """Pair as many of the rows that are left as are near enough to each other."""
+        alike: dict[tuple[Hashable, ...], list[int]] = {}
+        for at, row in enumerate(extra):
+            alike.setdefault(self._exact(row), []).append(at)
         near = [
-            [at for at, other in enumerate(extra) if self._are_near(row, other)] for row in missing
+            [at for at in alike.get(self._exact(row), ()) if self._are_near(row, extra[at])]
+            for row in missing
         ]
-        partner: dict[int, int] = {}
+        partner = pairing(near)
+        mine, others = set(partner.values()), set(partner)
+        left = [row for number, row in enumerate(missing) if number not in mine]
+        return left, [row for at, row in enumerate(extra) if at not in others]
 
-        def pair(row: int, tried: set[int]) -> bool:
-            for at in near[row]:
-                if at not in tried:
-                    tried.add(at)
-                    if at not in partner or pair(partner[at], tried):
-                        partner[at] = row
-                        return True
-            return False
-
-        left = [row for number, row in enumerate(missing) if not pair(number, set())]
-        return left, [row for at, row in enumerate(extra) if at not in partner]
+    def _exact(self, row: Row) -> tuple[Hashable, ...]:
+        """Give what rows that are near each other have in common: values that hold no float."""
+        pairs = zip(self.identity(row), self.columns, strict=True)
+        return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
 
     def _are_near(self, one: Row, other: Row) -> bool:
         pairs = zip(one, other, self.columns, strict=True)
@@ -146,6 +147,9 @@ def identity(value: Value, kind: ColumnType) -> Hashable:
 
 def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
     """Whether two values are equal, floats of any depth up to a relative difference."""
+    if isinstance(one, float) and isinstance(other, float) and kind in _FLOATS:
+        both_nan = math.isnan(one) and math.isnan(other)
+        return both_nan or math.isclose(one, other, rel_tol=tolerance)
     compare: Callable[[Value, Value, ColumnType], bool] = lambda a, b, k: near(a, b, k, tolerance)  # noqa: E731  said once, used thrice
     match kind, one, other:
         case ArrayType(element), tuple(), tuple():
@@ -154,11 +158,15 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
         case StructType(fields), tuple(), tuple():
             three = zip(one, other, fields, strict=True)
             return all(compare(a, b, field.type) for a, b, field in three)
-        case _, float(), float() if kind in _FLOATS:
-            return identity(one, kind) == identity(other, kind) or math.isclose(
-                one, other, rel_tol=tolerance
-            )
+        case MapType(key, of), tuple(), tuple():
+            mine, others = (_entries(each, key) for each in (one, other))
+            same = mine.keys() == others.keys()
+            return same and all(compare(mine[each], others[each], of) for each in mine)
     return identity(one, kind) == identity(other, kind)
+
+
+def _entries(value: tuple[Value, ...], key: ColumnType) -> dict[Hashable, Value]:
+    return {identity(each[0], key): each[1] for each in value if isinstance(each, tuple)}
 
 
 def shown(value: Value, kind: ColumnType) -> str:

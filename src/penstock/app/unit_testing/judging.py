@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from penstock.app.unit_testing.comparing import Comparison
 from penstock.app.unit_testing.literals import Column
-from penstock.app.unit_testing.outcome import Outcome
+from penstock.app.unit_testing.outcome import Outcome, is_called
 from penstock.app.unit_testing.reports import Difference
-from penstock.app.unit_testing.tables import columns_of, read_rows, typed_table
+from penstock.app.unit_testing.tables import (
+    columns_of,
+    placed,
+    read_rows,
+    typed_table,
+    with_rows,
+)
 from penstock.app.unit_testing.views import source_of
 from penstock.core.check_results import CheckStatus
 from penstock.core.engine_ports import StepSession
@@ -18,6 +24,7 @@ from penstock.core.history import Snapshot
 from penstock.core.model import Merge, Model
 from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
+from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, Mark
 from penstock.project.trees.field_types import shown_type
 from penstock.project.unit_tests.declared import system_names
@@ -34,7 +41,7 @@ def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Differenc
         yield f"expected {expected.code}, it failed with {_told(error)}"
     elif expected.contains not in _text(error):
         yield f"expected {expected.contains!r} in the error: {_told(error)}"
-    if not outcome.is_unchanged:
+    if not outcome.is_unchanged and not outcome.is_taken_back:
         yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
 
 
@@ -82,13 +89,11 @@ class Judging:
     def _of_target(self) -> Iterator[Difference]:
         found = source_of(self.session, self.outcome)
         if found is None:
-            if self.expected.rows is not None and self.expected.rows.rows:
-                yield "rows: the table does not exist"
-            elif self.expected.row_count:
-                yield f"row_count: {self.expected.row_count} expected, the table does not exist"
+            yield from self._without_table()
             return
         schema, source = found
-        yield from self._types(schema)
+        yield from _types("columns", self.expected.columns, schema)
+        yield from self._others(schema)
         if self.expected.rows is not None:
             yield from self._rows("rows", self.expected.rows, schema, source)
         if self.expected.row_count is not None:
@@ -96,45 +101,64 @@ class Judging:
             if count != self.expected.row_count:
                 yield f"row_count: {self.expected.row_count} expected, {count} found"
 
-    def _types(self, schema: Schema) -> Iterator[str]:
-        columns = {name.lower(): kind for name, kind in columns_of(schema)}
-        for name, kind in self.expected.columns.items():
-            found = columns.get(name.lower())
-            if found is None:
-                yield f"columns: test-column-missing: {name}"
-            elif found != kind:
-                yield f"columns: {name} is {shown_type(found)}, {shown_type(kind)} expected"
-        if self.expected.columns_exact:
+    def _without_table(self) -> Iterator[str]:
+        expected = self.expected
+        rows = expected.rows
+        if rows is not None and (rows.rows or rows.query):
+            yield "rows: the table does not exist"
+        elif expected.row_count:
+            yield f"row_count: {expected.row_count} expected, the table does not exist"
+        elif expected.columns:
+            yield "columns: the table does not exist"
+
+    def _others(self, schema: Schema) -> Iterator[str]:
+        if not self.expected.columns_exact:
+            return
+        try:
             named = {name.lower() for name in self._named()}
-            system = {name.lower() for name in system_names(self.outcome.model)}
-            extra = [name for name in schema.names if name.lower() not in named | system]
-            if extra:
-                yield f"columns: {', '.join(extra)} not expected"
+        except UsageError:
+            return  # the rows of that query say why
+        system = {name.lower() for name in system_names(self.outcome.model)}
+        extra = [name for name in schema.names if name.lower() not in named | system]
+        if extra:
+            yield f"columns: {', '.join(extra)} not expected"
 
     def _named(self) -> tuple[str, ...]:
         rows = self.expected.rows
-        return (*(rows.names if rows else ()), *self.expected.columns)
+        if rows is None or not rows.query:
+            return (*(rows.names if rows else ()), *self.expected.columns)
+        with placed(rows):
+            return (*self.session.describe(rows.query).names, *self.expected.columns)
 
     def _rows(
         self, what: str, table: GivenTable, schema: Schema, source: str
     ) -> Iterator[Difference]:
-        actual = dict(columns_of(schema))
-        made = typed_table(self.session, table, {**actual, **self.expected.columns}, add=False)
-        places = {name.lower(): (name, kind) for name, kind in actual.items()}
-        missing = [name for name in made.names if name.lower() not in places]
-        if missing:
-            if what != "rows" or not set(missing) <= set(self.expected.columns):
-                yield f"{what}: test-column-missing: {', '.join(missing)}"
+        """Compare the columns that rows name; those that stand in `columns` alone have a type."""
+        actual = {name.lower(): (name, kind) for name, kind in columns_of(schema)}
+        said = {name.lower() for name in table.columns}
+        if not table.query:
+            named = {n: kind for n, kind in table.columns.items() if n.lower() in table.valued}
+            table = replace(table, columns=named)
+        gone = [name for name in table.names if name.lower() not in actual]
+        if not gone:
+            try:
+                made = typed_table(self.session, table, dict(actual.values()), add=False)
+                made = with_rows(self.session, table, made)
+            except UsageError as error:
+                yield f"{what}: {error.where}: {_told(error)}"
+                return
+            gone = [name for name in made.names if name.lower() not in actual]
+        if gone:
+            unsaid = [name for name in gone if name.lower() not in said]
+            if unsaid:
+                yield f"{what}: test-column-missing: {', '.join(unsaid)}"
             return
-        columns: list[Column] = [places[name.lower()] for name in made.names]
+        columns: list[Column] = [actual[name.lower()] for name in made.names]
         if any(kind != made.type_of(name) for name, kind in columns):
-            return  # `columns` told that the types differ
-        expected = made.rows
-        if expected is None:
-            expected = read_rows(self.session, made.columns, f"({made.sql})")
+            return  # it was said that the types differ
         found = read_rows(self.session, columns, source)
         comparison = Comparison(columns, self._key(), self.expected.tolerance)
-        differ = comparison.differ(what, expected, found)
+        differ = comparison.differ(what, made.rows or (), found)
         if differ is not None:
             yield differ
 
@@ -155,6 +179,7 @@ class Judging:
             yield f"quarantine: {mine[0].table} is gone"
             return
         tables = " UNION ALL BY NAME ".join(f"SELECT * FROM delta.`{each.uri}`" for each in mine)
+        yield from _types("quarantine: columns", table.columns, facts.schema)
         yield from self._rows("quarantine", table, facts.schema, f"({tables})")
 
     def _metrics(self) -> Iterator[str]:
@@ -176,22 +201,31 @@ class Judging:
                 yield f"watermark: {told}"
 
     def _checks(self) -> Iterator[str]:
-        worst: dict[str, CheckStatus] = {}
+        """Compare those that are named; no other gate may fail where any is, or a success is."""
         order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
-        for check in self.outcome.checks:
-            known = worst.get(check.name, check.status)
-            worst[check.name] = min(known, check.status, key=order.index)
-        for name, wanted in self.expected.checks.items():
-            status = worst.get(name)
+        named = self.expected.checks
+        for name, wanted in named.items():
+            found = [check for check in self.outcome.checks if is_called(name, check)]
+            status = min((check.status for check in found), key=order.index, default=None)
             if status is None:
                 yield f"checks: {name} {wanted} expected, it was not evaluated"
             elif str(status) != wanted:
-                said = [c.message for c in self.outcome.checks if c.name == name]
-                yield f"checks: {name} {wanted} expected, {status} found: {'; '.join(said)}"
-        if self.expected.status in ("", "success"):
+                said = "; ".join(check.message for check in found)
+                yield f"checks: {name} {wanted} expected, {status} found: {said}"
+        if named or self.expected.status in ("", "success"):
             for check in self.outcome.checks:
-                if check.failed_gate and check.name not in self.expected.checks:
+                if check.failed_gate and not any(is_called(name, check) for name in named):
                     yield f"checks: {check.name} failed: {check.message}"
+
+
+def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Iterator[str]:
+    columns = {name.lower(): kind for name, kind in columns_of(schema)}
+    for name, kind in wanted.items():
+        found = columns.get(name.lower())
+        if found is None:
+            yield f"{what}: test-column-missing: {name}"
+        elif found != kind:
+            yield f"{what}: {name} is {shown_type(found)}, {shown_type(kind)} expected"
 
 
 def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:

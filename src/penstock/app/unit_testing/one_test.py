@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +14,14 @@ from penstock.app.unit_testing.judging import Judging, judge_error
 from penstock.app.unit_testing.outcome import Outcome
 from penstock.app.unit_testing.preparing import Preparing
 from penstock.app.unit_testing.reports import Difference, UnitResult
+from penstock.app.unit_testing.versions import is_seed, wanted_inputs
 from penstock.app.unit_testing.world import TestClock, world_of
 from penstock.app.wire import apart
 from penstock.core.errors import InterruptedRunError, PenstockError
+from penstock.core.model import Seed
 from penstock.core.names import InputName
 from penstock.core.project import Project
 from penstock.core.unit_tests import UnitRun, UnitTest
-from penstock.project.unit_tests.judging import wanted_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,13 @@ def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> Uni
     for each in test.runs:
         for name, table in each.given.inputs.items():
             given[name] = (*given.get(name, ()), *table.names, *table.known)
-    missing = [n.name for n in wanted_inputs(project.models[test.model], test) if n not in given]
-    if missing:  # its variables let the model read something else
-        return UnitResult(test, (f"missing-input: {', '.join(missing)} is not given",))
+    seeds = _seeds(project, test, given)
+    given |= dict.fromkeys(seeds, ())
     clock = TestClock(test.runs[0].as_of)
     shop = apart(bench.shop, world_of(project, test, given, folder), clock)
     started = time.monotonic()  # Spark has started
-    preparing = Preparing(shop, clock, shop.project.models[test.model])
+    later = {name: table for run in test.runs[1:] for name, table in run.given.inputs.items()}
+    preparing = Preparing(shop, clock, shop.project.models[test.model], seeds, later)
     found: tuple[Difference, ...] = ()
     failed = 0
     for at, each in enumerate(test.runs, 1):
@@ -53,6 +54,14 @@ def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> Uni
             failed = at if len(test.runs) > 1 else 0
             break
     return UnitResult(test, found, failed, round(time.monotonic() - started, 3))
+
+
+def _seeds(project: Project, test: UnitTest, given: Collection[InputName]) -> dict[InputName, Seed]:
+    """Give the seeds that the model reads and the test gives no rows for."""
+    model = project.models[test.model]
+    read = (name for run in test.runs for name in wanted_inputs(model, test, run))
+    lacking = (name for name in read if name not in given and is_seed(project, name))
+    return {name: project.seeds[name.name] for name in lacking}
 
 
 def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterator[Difference]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from penstock.app.reports import ModelResult
 from penstock.app.shop import Shop
 from penstock.core.check_results import CheckResult
+from penstock.core.checks import Check
 from penstock.core.errors import PenstockError
 from penstock.core.model import Model
 from penstock.core.step import StepKind
@@ -15,6 +16,8 @@ from penstock.core.token import read_intent
 from penstock.core.window import Watermark
 
 _COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
+COUNTS = ("inserted", "updated", "deleted", "written", "late")
+"""The counts of every strategy; `late` is missing where the input's log cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,15 @@ class Outcome:
     def is_unchanged(self) -> bool:
         """Whether the target is exactly as it was."""
         return self.after == self.before
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether the target holds again what it held: each build was followed by its RESTORE."""
+        if self.before is None or self.after is None:
+            return False
+        told = self.shop.log.commits(self.uri, self.before)
+        kinds = [_kind(commit.token) for commit in told]
+        return bool(kinds) and kinds == [*_COUNTED] * (len(kinds) // 2)
 
     @property
     def error(self) -> PenstockError | None:
@@ -102,8 +114,17 @@ class Outcome:
         return record.watermarks if record else ()
 
 
+def is_called(written: str, check: Check | CheckResult) -> bool:
+    """Whether a test means a check: by its name, or `before.NAME` and `after.NAME`."""
+    return written in (check.name, f"{check.phase}.{check.name}")
+
+
 def _is_counted(token: str) -> bool:
+    return _kind(token) in (*_COUNTED, None)
+
+
+def _kind(token: str) -> StepKind | None:
     try:
-        return read_intent(token).kind in _COUNTED
+        return read_intent(token).kind
     except (KeyError, ValueError):  # a token that was cut
-        return True
+        return None

@@ -8,25 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from penstock.app.outcomes import outcome_of, with_partitions
+from penstock.app.seed_step import define_seed
 from penstock.app.shop import Shop
-from penstock.app.unit_testing.tables import Typed, typed_table
+from penstock.app.unit_testing.marks import carriers, mark_of, no_watermark
+from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types
 from penstock.app.unit_testing.world import TestClock
 from penstock.core.engine_ports import StepSession
-from penstock.core.errors import UsageError
-from penstock.core.model import Fingerprint, Model, window_settings
+from penstock.core.model import Fingerprint, Model, Seed, window_settings
 from penstock.core.names import InputName
 from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.records import Run, Status, WatermarkChange
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit
+from penstock.core.statement import QUERY_VIEW, Commit
 from penstock.core.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.typed import TypedValue
 from penstock.core.types import ScalarType
-from penstock.core.unit_tests import Earlier, Given, GivenTable, Mark, UnitRun
+from penstock.core.unit_tests import Earlier, Given, GivenTable, UnitRun
 from penstock.core.window import Watermark
 from penstock.plan.resolve import dated
-from penstock.plan.windows import windowed_inputs
 
 _BEFORE = dt.timedelta(seconds=1)
 _ELSEWHERE = DeltaPin("given", 0)
@@ -34,19 +34,26 @@ _ELSEWHERE = DeltaPin("given", 0)
 
 @dataclass(slots=True)
 class Preparing:
-    """Writes the tables and records of one test, in its own warehouse and store."""
+    """Writes the tables and records of one test, in its own warehouse and store.
+
+    `later` are the tables that runs after the first give.
+    """
 
     shop: Shop
     clock: TestClock
     model: Model
+    seeds: Mapping[InputName, Seed] = field(default_factory=dict)
+    later: Mapping[InputName, GivenTable] = field(default_factory=dict)
     inputs: dict[str, Typed] = field(default_factory=dict)
 
     def prepare(self, session: StepSession, run: UnitRun) -> None:
         """Write what a run gives; only the first run of a test gives a target."""
         given = run.given
         self.clock.moment = run.as_of
+        self._write_seeds(session)
         for name, table in given.inputs.items():
             self._write_input(session, name, table)
+        self._write_later(session)
         if given.target is not None:
             self._write_target(session, run, given.target)
             return
@@ -55,8 +62,27 @@ class Preparing:
         for mark in self._marks(given, None):
             self._set_by_hand(mark)
 
+    def _write_seeds(self, session: StepSession) -> None:
+        """Load the files of seeds once, as `penstock seed` would."""
+        for name, seed in self.seeds.items():
+            if name.name not in self.inputs:
+                columns = columns_of(define_seed(session, seed))
+                self._write(session, name, Typed(columns, None, f"SELECT * FROM {QUERY_VIEW}"))
+
     def _write_input(self, session: StepSession, name: InputName, table: GivenTable) -> None:
-        made = typed_table(session, table, table.known)
+        with placed(table):
+            self._write(session, name, typed_table(session, table, table.known))
+
+    def _write_later(self, session: StepSession) -> None:
+        """Make what no run has given yet, without rows: every input is there from the start."""
+        for name, table in self.later.items():
+            if name.name not in self.inputs:
+                with placed(table):
+                    made = typed_table(session, table, table.known)
+                    sql = f"SELECT * FROM ({made.sql}) WHERE false"
+                    self._write(session, name, Typed(made.columns, (), sql))
+
+    def _write(self, session: StepSession, name: InputName, made: Typed) -> None:
         self.inputs[name.name] = made
         uri = self.shop.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
@@ -65,10 +91,10 @@ class Preparing:
     def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
         shop, model = self.shop, self.model
         types = target_types(shop, session, model, run, table)
-        made = typed_table(session, table, types)
+        made = with_rows(session, table, typed_table(session, table, types))
         uri = shop.project.uri_of(model.table)
         intent = self._intent(uri=uri, at=run.as_of - _BEFORE)
-        session.commit(target_sql(shop.project, model, made), intent)
+        session.commit(target_sql(shop.project, model, made, table.where), intent)
         commit = shop.log.commits(uri, -1)[-1]
         outcome = outcome_of(commit, commit.table_id, intent)
         outcome = with_partitions(shop, intent, outcome)
@@ -167,22 +193,18 @@ class Preparing:
 
     def _marks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
-        settings = window_settings(self.model.strategy)
-        if settings is None:
-            if given.watermarks:
-                where = given.watermarks[0].where
-                sentence = f"{self.model.name} has no watermark"
-                raise UsageError("bad-value", sentence, where=where, hint="leave it out")
-            return ()
-        read = {name.name for name in self.model.query.inputs}
+        model = dated({self.model.name: self.model}, self.clock.moment.date())[self.model.name]
+        read = {name.name for name in model.query.inputs}
         schemas = {name: _schema(table) for name, table in self.inputs.items() if name in read}
-        windowed = windowed_inputs(self.model, settings, schemas)
-        columns = {(each.input, each.column): each.type for each in windowed}
-        if given.watermarks:
-            return tuple(_mark(each, columns) for each in given.watermarks)
-        if target is None:
+        columns = carriers(model, schemas)
+        if columns is None:
+            if given.watermarks:
+                raise no_watermark(model, given.watermarks[0])
             return ()
-        newest = _greatest(target, settings.time_column)
+        if given.watermarks:
+            return tuple(mark_of(each, columns) for each in given.watermarks)
+        settings = window_settings(model.strategy)
+        newest = _greatest(target, settings.time_column) if target and settings else ""
         return tuple(
             Watermark(name, column, TypedValue.parse(kind, newest))
             for (name, column), kind in columns.items()
@@ -198,23 +220,6 @@ class Preparing:
 
 def _schema(table: Typed) -> Schema:
     return Schema(tuple(Column(name, str(kind)) for name, kind in table.columns))
-
-
-def _mark(mark: Mark, columns: Mapping[tuple[str, str], str]) -> Watermark:
-    """Find the `input.column` that is meant and read the value in its type."""
-    asked = mark.column.lower()
-    found = [
-        key for key in columns if not asked or f".{'.'.join(key)}".lower().endswith(f".{asked}")
-    ]
-    if len(found) != 1:
-        known = ", ".join(".".join(key) for key in columns)
-        sentence = f"watermark {mark.column!r}: the model has {known}"
-        raise UsageError("unknown-column", sentence, where=mark.where, hint="name one of them")
-    kind = columns[found[0]]
-    try:
-        return Watermark(*found[0], TypedValue.parse(kind, mark.text))
-    except UsageError as error:
-        raise UsageError("bad-test-value", error.sentence, where=mark.where) from error
 
 
 def _greatest(target: Typed, column: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,14 +13,13 @@ from penstock.app.artifacts import write_unit_test_artifacts
 from penstock.app.result_nodes import UnitTested
 from penstock.app.shop import Shop
 from penstock.app.unit_testing.choosing import chosen
+from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.app.unit_testing.one_test import Bench, run_test
 from penstock.app.unit_testing.reports import UnitResult, UnitTestReport
 from penstock.app.unit_testing.request import UnitTestRequest
-from penstock.app.wire import Where, elsewhere, open_project
+from penstock.app.wire import elsewhere
 from penstock.core.errors import ProjectError
-from penstock.core.project import Project
 from penstock.core.unit_tests import UnitTest
-from penstock.project.unit_tests.load import load_unit_tests
 
 Listener = Callable[[UnitResult], None]
 
@@ -35,18 +34,18 @@ def run_tests(shop: Shop, request: UnitTestRequest, listener: Listener = silent)
     Raises `ProjectError` with the findings of all test files before anything runs, and
     `SelectorError` for a selector that matches nothing. Without tests no JVM starts.
     """
-    loaded = load_unit_tests(shop.project)
+    variants = Variants(shop.project)
+    loaded = load_tests(variants)
     if any(finding.is_error for finding in loaded.findings):
         raise ProjectError(loaded.findings)
-    tests = chosen(shop.project, loaded.tests, request) if loaded.tests else ()
+    tests = chosen(shop.project, loaded.tests, request)
     if not tests:
         return UnitTestReport()
-    projects = _projects(shop.project, tests)
     shop.engine.require()
     folder = Path(tempfile.mkdtemp(prefix="penstock-test-"))
     apart = elsewhere(shop, str(folder / "warehouse"))
     try:
-        results = _results(Bench(apart, folder), projects, tests, request, listener)
+        results = _results(Bench(apart, folder), variants, tests, request, listener)
         log_path = apart.written_log
     finally:
         apart.engine.stop()
@@ -55,28 +54,9 @@ def run_tests(shop: Shop, request: UnitTestRequest, listener: Listener = silent)
     return UnitTestReport(tuple(results), log_path)
 
 
-Vars = tuple[tuple[str, str], ...]
-
-
-def _vars(test: UnitTest) -> Vars:
-    return tuple(sorted(test.vars.items()))
-
-
-def _projects(project: Project, tests: Sequence[UnitTest]) -> Mapping[Vars, Project]:
-    """Load the project once for all tests with the same variables."""
-    found: dict[Vars, Project] = {(): project}
-    for test in tests:
-        key = _vars(test)
-        if key not in found:
-            variables = {**project.vars, **test.vars}
-            where = Where(Path(project.root), project.target.name, variables)
-            found[key] = open_project(where)
-    return found
-
-
 def _results(  # the sides of one command
     bench: Bench,
-    projects: Mapping[Vars, Project],
+    variants: Variants,
     tests: Sequence[UnitTest],
     request: UnitTestRequest,
     listener: Listener,
@@ -87,7 +67,7 @@ def _results(  # the sides of one command
     def one(number: int, test: UnitTest) -> UnitResult:
         if stopped.is_set():
             return UnitResult(test, skipped=True)
-        result = run_test(bench, projects[_vars(test)], test, number)
+        result = run_test(bench, variants.of(test.vars), test, number)
         if request.fail_fast and not result.passed:
             stopped.set()
         listener(result)
@@ -105,5 +85,7 @@ def _results(  # the sides of one command
 
 
 def _told(result: UnitResult) -> UnitTested:
-    message = "; ".join(result.lines)
-    return UnitTested(result.test.model, result.test.name, result.status, message, result.seconds)
+    test, message = result.test, "; ".join(result.lines)
+    return UnitTested(
+        test.model, test.name, result.status, message, result.seconds, test.where.path
+    )

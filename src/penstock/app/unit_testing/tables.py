@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from penstock.app.unit_testing.encoding import Row, decoded, row_query
 from penstock.app.unit_testing.literals import Column, select_of
 from penstock.core.engine_ports import StepSession
-from penstock.core.errors import UsageError
+from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.schema import Schema
@@ -25,7 +26,7 @@ Types = Mapping[str, ColumnType]
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A table whose columns have types. `rows` are None for one that only Spark can tell."""
+    """A table whose columns have types. `rows` are None until a query's are read."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...] | None
@@ -37,7 +38,7 @@ class Typed:
         return tuple(name for name, _ in self.columns)
 
     def values(self, name: str) -> tuple[object, ...]:
-        """Give the values of a column that are not NULL; none where only Spark can tell."""
+        """Give the values of a column that are not NULL."""
         places = [at for at, known in enumerate(self.names) if known.lower() == name.lower()]
         found = (row[places[0]] for row in self.rows or () if places)
         return tuple(value for value in found if value is not None)
@@ -51,11 +52,11 @@ class Typed:
 def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool = True) -> Typed:  # noqa: FBT001, FBT002  read as "columns to add"
     """Give a table with its columns; a declared type comes first, then `types`, then the values.
 
-    With `add` the columns of `types` that no row names are there too, and NULL. Raises
-    `bad-test-value` and `test-type-unknown`.
+    With `add` the columns of `types` that no row, or no query, names are there too, and NULL.
+    Raises `bad-test-value` and `test-type-unknown`.
     """
     if table.query:
-        return _of_query(session, table, types)
+        return _of_query(session, table, types if add else {}, types)
     wanted = {name.lower(): name for name in table.names}
     for name in types if add else ():
         wanted.setdefault(name.lower(), name)
@@ -88,17 +89,67 @@ def values_of(row: Mapping[str, Cell], columns: Sequence[Column], where: Locatio
     return tuple(found)
 
 
-def _of_query(session: StepSession, table: GivenTable, types: Types) -> Typed:
-    """Let Spark give the rows; casts are ANSI's, which fail for a value that does not fit."""
-    described = session.define(_QUERY_VIEW, table.query)
-    folded = {name.lower(): kind for name, kind in types.items()}
-    columns = []
-    for column in described.columns:
-        kind = table.columns.get(column.name) or folded.get(column.name.lower())
-        kind = kind or table.type_of(column.name)
-        columns.append((column.name, kind or parse_type(column.type)))
-    chosen = ", ".join(f"CAST({quoted(n)} AS {sql_type(k)}) AS {quoted(n)}" for n, k in columns)
-    return Typed(tuple(columns), None, f"SELECT {chosen} FROM ({table.query})")
+@contextmanager
+def placed(table: GivenTable) -> Iterator[None]:
+    """Let what Spark says of a test's own query name the place of that query."""
+    try:
+        yield
+    except QueryError as error:
+        raise UsageError("bad-test-value", error.sentence, where=table.where) from error
+
+
+def _of_query(session: StepSession, table: GivenTable, added: Types, types: Types) -> Typed:
+    """Let Spark give the rows, in these types; a value that would not be the same is refused."""
+    with placed(table):
+        described = columns_of(session.define(_QUERY_VIEW, table.query))
+    known = {name.lower(): kind for name, kind in (*types.items(), *table.columns.items())}
+    columns = [(n, known.get(n.lower()) or table.type_of(n) or kind) for n, kind in described]
+    changed = [(n, kind, to) for (n, kind), (_, to) in zip(described, columns, strict=True)]
+    _refuse_inexact(session, table, [each for each in changed if each[1] != each[2]])
+    there = {name.lower() for name, _ in columns}
+    more = [(name, kind) for name, kind in added.items() if name.lower() not in there]
+    chosen = [f"CAST({quoted(n)} AS {sql_type(k)}) AS {quoted(n)}" for n, k in columns]
+    chosen += [f"CAST(NULL AS {sql_type(k)}) AS {quoted(n)}" for n, k in more]
+    sql = f"SELECT {', '.join(chosen)} FROM ({table.query}\n)"
+    return Typed((*columns, *more), None, sql)
+
+
+def _refuse_inexact(
+    session: StepSession, table: GivenTable, changed: Sequence[tuple[str, ColumnType, ColumnType]]
+) -> None:
+    """Raise `bad-test-value` for a value that its new type does not give back."""
+    looked = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
+    found = (
+        f"max(IF({_differs(quoted(name), kind, to)}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}"
+        for n, (name, kind, to) in enumerate(looked)
+    )
+    if not looked:
+        return
+    with placed(table):
+        seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
+    for number, (name, _, to) in enumerate(looked):
+        text = seen[f"c{number}"]
+        if text is not None:
+            shown = shown_type(to)
+            sentence = f"column {name!r} is {shown}: {text!r} is no value of {shown}"
+            hint = "cast it in the query"
+            raise UsageError("bad-test-value", sentence, where=table.where, hint=hint)
+
+
+def _differs(value: str, kind: ColumnType, to: ColumnType) -> str:
+    """Give the condition that a value is another one after it was cast and cast back."""
+    back = f"CAST(try_cast({value} AS {sql_type(to)}) AS {sql_type(kind)})"
+    if any(word in str(kind) for word in ("map<", "variant")):  # these do not compare
+        back, value = f"to_json(struct({back} AS v))", f"to_json(struct({value} AS v))"
+    return f"NOT ({back} <=> {value})"
+
+
+def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:
+    """Give a table whose rows are known here too: those of a query are read."""
+    if made.rows is not None:
+        return made
+    with placed(table):
+        return replace(made, rows=read_rows(session, made.columns, f"({made.sql})"))
 
 
 def read_rows(session: StepSession, columns: Sequence[Column], source: str) -> tuple[Row, ...]:

@@ -10,6 +10,7 @@ from penstock.app.shop import Shop
 from penstock.app.unit_testing.tables import Typed
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError, UsageError
+from penstock.core.findings import Location
 from penstock.core.history import HardDeletes, HashDiffers, Snapshot
 from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, quoted
@@ -22,7 +23,7 @@ from penstock.core.statement import Commit
 from penstock.core.types import ColumnType, ScalarType, parse_type
 from penstock.core.unit_tests import GivenTable, UnitRun
 from penstock.plan.history import PROPERTY, property_of
-from penstock.plan.resolve import resolve
+from penstock.plan.resolve import dated, resolve
 from penstock.strategies.build import Build, create
 from penstock.strategies.reshape import physical
 from penstock.strategies.row_hash import row_hash
@@ -69,7 +70,7 @@ def describe(shop: Shop, session: StepSession, model: Model, run: UnitRun) -> Sc
 
 def _query(model: Model, run: UnitRun) -> Query:
     if model.partition is None or not run.first:
-        return model.query
+        return dated({model.name: model}, run.as_of.date())[model.name].query
     number = model.grid.parse(run.first)
     segments = resolve(model, run.as_of.date(), ((number, number),))
     body: Body | None = segments[0].body if segments else None
@@ -110,26 +111,29 @@ def _system(model: Model) -> dict[str, ColumnType]:
     return found
 
 
-def target_sql(project: Project, model: Model, table: Typed) -> Commit:
-    """Give the statement that makes the target as its strategy would have left it."""
+def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
+    """Give the statement that makes the target as its strategy would have left it.
+
+    `where` is the place of its rows. Raises `bad-test-value` for a version without its beginning.
+    """
     laid = replace(model, layout=physical(model.layout)) if model.partition else model
     build = Build(laid, project.sql_of(model.table), Schema(), None)
     if not isinstance(model.strategy, Snapshot):
         return create(build, table.sql)
     properties = {PROPERTY: property_of(model)}
-    return create(build, _history_rows(model, model.strategy, table), properties)
+    if any(value is None for value in _all(table, model.strategy.columns.valid_from)):
+        start = model.strategy.columns.valid_from
+        sentence, hint = (
+            f"a version of {model.name} needs {start}",
+            "give it in every row of target",
+        )
+        raise UsageError("bad-test-value", sentence, where=where, hint=hint)
+    return create(build, _history_rows(model.strategy, table), properties)
 
 
-def _history_rows(model: Model, strategy: Snapshot, table: Typed) -> str:
+def _history_rows(strategy: Snapshot, table: Typed) -> str:
     """Give versions with `is_current` as `valid_to` tells it, and hashes where none are given."""
     columns = strategy.columns
-    if any(value is None for value in _all(table, columns.valid_from)):
-        raise UsageError(
-            "bad-test-value",
-            f"a version of {model.name} needs {columns.valid_from}",
-            where=model.where,
-            hint="give it in every row of target",
-        )
     made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
     if strategy.hard_deletes is HardDeletes.NEW_RECORD:
         deleted = quoted(columns.is_deleted)

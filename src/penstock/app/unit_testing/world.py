@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.app.clock import SystemClock
+from penstock.app.unit_testing.versions import asked, used
 from penstock.core.checks import Check, Checks, Relationships, SqlCheck
 from penstock.core.model import Body, Model, Source, Version
 from penstock.core.names import InputKind, InputName
@@ -36,7 +37,7 @@ def world_of(
     """Give a project of the tested model; each input is a Delta source under its own name.
 
     `given` are the inputs of all runs with their columns. What only checks read and nobody gives
-    takes those checks away, and versions go whose inputs nobody gives.
+    takes those checks away; so it is with versions that are for none of the runs.
     """
     model = project.models[test.model]
     sources = {
@@ -80,13 +81,18 @@ class _Rewriting:
         return name.kind is InputKind.THIS or name == InputName(InputKind.MODEL, self._own)
 
     def model(self, model: Model, test: UnitTest) -> Model:
+        versions = self._versions(model, test)
+        if versions and versions != model.versions:
+            newest = max(versions, key=lambda each: each.number)
+            query, mark = newest.body.query, newest.body.fingerprint
+            model = replace(model, query=query, fingerprint=mark, checks=newest.checks)
         return replace(
             model,
             query=self.query(model.query),
             depends_on=(),
             order_after=(),
             immutable=False,
-            versions=tuple(self._versions(model, test)),
+            versions=tuple(map(self._version, versions)),
             checks=self._checks(model.checks),
         )
 
@@ -107,30 +113,25 @@ class _Rewriting:
             text = text.replace(present(name), condition)
         return substitute(text, lambda name, alias: mention(self.moved(name), alias))
 
-    def _versions(self, model: Model, test: UnitTest) -> list[Version]:
-        chosen = [v for v in model.versions if test.version in (None, v.number)]
-        able = [v for v in chosen if all(map(self._has, _read_by(v)))]
-        first = min((_day(model, run.first, run.as_of) for run in test.runs), default=dt.date.max)
-        return [self._version(v, first if test.version is not None else None) for v in able]
+    def _versions(self, model: Model, test: UnitTest) -> tuple[Version, ...]:
+        """Give the versions that runs are about, and others whose inputs are given too."""
+        known = asked(model, test).versions
+        needed = {v.number for run in test.runs for v in used(model, test, run)}
+        return tuple(v for v in known if v.number in needed or all(map(self._has, _read_by(v))))
 
     def _has(self, name: InputName) -> bool:
         return self._is_own(name) or name in self._given
 
-    def _version(self, version: Version, since: dt.date | None) -> Version:
-        """Rewrite a version; one that is asked for by its number counts from `since` on."""
+    def _version(self, version: Version) -> Version:
         return replace(
             version,
-            body=self._body(version.body, since),
-            revisions=tuple(self._body(each, None) for each in version.revisions),
+            body=self._body(version.body),
+            revisions=tuple(map(self._body, version.revisions)),
             checks=self._checks(version.checks),
         )
 
-    def _body(self, body: Body, since: dt.date | None) -> Body:
+    def _body(self, body: Body) -> Body:
         own = tuple(each for each in body.inputs if each.input.name == self._own)
-        begins = body.fingerprint.effective_from
-        if since is not None and begins is not None and begins > since:
-            mark = replace(body.fingerprint, effective_from=since)
-            body = replace(body, fingerprint=mark)
         return replace(body, query=self.query(body.query), inputs=own)
 
     def _checks(self, checks: Checks) -> Checks:
@@ -161,13 +162,3 @@ class _Rewriting:
 
 def _read_by(version: Version) -> tuple[InputName, ...]:
     return tuple(name for body in version.bodies for name in body.query.inputs)
-
-
-def _day(model: Model, key: str, as_of: dt.datetime) -> dt.date:
-    """Give the date that chooses the version."""
-    if key:
-        try:
-            return model.grid.date(model.grid.parse(key))
-        except ValueError:  # numbers have no date
-            pass
-    return as_of.date()

@@ -22,6 +22,7 @@ from penstock.project.checks.tables import Tables
 from penstock.project.parsed import YamlFile, place_key
 from penstock.project.trees.nodes import Member, Node
 from penstock.project.trees.references import Files
+from penstock.project.trees.sheet import shown
 from penstock.project.values import Plain
 
 _MODES = tuple(each.value for each in OnFailure)
@@ -107,7 +108,7 @@ class _Reading:
     def stand(self, stand: Stand, shared: Mapping[InputName, Written]) -> None:
         """Read the checks of one version."""
         findings: list[Finding] = []
-        phases = joined([each.read(findings) for each in stand.written])
+        phases = joined([each.read(findings) for each in stand.written], findings)
         for name, written in shared.items():
             phases = _with_input(phases, name, written.read(findings))
         self.is_open = self.is_open or any(map(self._is_filled, _paths(phases)))
@@ -209,7 +210,8 @@ class _Reading:
             return None
         word = str(node.value).lower()
         if word not in _MODES:
-            sentence = f"on_failure is {str(node.value)!r}; it must be one of {', '.join(_MODES)}"
+            written = shown("on_failure", node.value)
+            sentence = f"on_failure is {written}; it must be one of {', '.join(_MODES)}"
             findings.append(Finding(node.where, "bad-value", sentence, ", ".join(_MODES)))
             return None
         if word == OnFailure.ROLLBACK and isinstance(self.subject.strategy, View):

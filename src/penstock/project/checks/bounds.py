@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from decimal import Decimal, InvalidOperation
 
 from penstock.project.values import text_of
 
 _INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
-_FLOATS = ("float", "double")
+_FLOATS = {"float": (2 - 2**-24) * 2.0**127, "double": math.inf}
+"""What is from here on too great for a number of each type, rounding included."""
+_TEXTS = ("string", "char", "varchar")
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(
@@ -23,10 +26,13 @@ Place = Decimal | dt.date | dt.datetime | str
 def bound_text(value: Scalar, kind: str) -> str | None:
     """Give the text of a value of a column, None if its type cannot hold it exactly.
 
-    `kind` is the column's Spark type, "" where it is not known.
+    `kind` is the column's Spark type, "" where it is not known. What YAML takes for a number or a
+    truth value is no text: `007` has become 7 before anybody could ask.
 
     >>> bound_text(1.5, "bigint"), bound_text(5.0, "bigint"), bound_text(0.1, "decimal(3,1)")
     (None, '5', '0.1')
+    >>> bound_text(7, "string"), bound_text("007", "string")
+    (None, '007')
     """
     if kind in _INTEGERS:
         return _whole(value, kind)
@@ -35,7 +41,11 @@ def bound_text(value: Scalar, kind: str) -> str | None:
         return _fixed(value, int(decimal[1]), int(decimal[2]))
     if kind in _FLOATS:
         number = number_of(value)
-        return None if number is None else format(number, "f")
+        if number is None or abs(float(number)) >= _FLOATS[kind]:
+            return None
+        return format(number, "f")
+    if is_text(kind):
+        return value if isinstance(value, str) else None
     if kind == "date":
         return text_of(value) if _date(text_of(value)) else None
     if kind in ("timestamp", "timestamp_ntz"):
@@ -45,6 +55,11 @@ def bound_text(value: Scalar, kind: str) -> str | None:
         word = text_of(value).lower()
         return word if word in ("true", "false") else None
     return plain_text(value)
+
+
+def is_text(kind: str) -> bool:
+    """Whether a Spark type is one of texts."""
+    return kind.partition("(")[0] in _TEXTS
 
 
 def plain_text(value: Scalar) -> str | None:
@@ -73,7 +88,7 @@ def place_of(value: Scalar, kind: str) -> Place | None:
     if kind in ("timestamp", "timestamp_ntz"):
         return _moment(text, with_zone=kind == "timestamp")
     if kind:
-        return text if kind.partition("(")[0] in ("string", "char", "varchar") else None
+        return text if is_text(kind) else None
     if isinstance(value, bool):
         return None
     return number_of(value) if isinstance(value, int | float) else _moment(text, with_zone=True)
@@ -126,10 +141,11 @@ def _fixed(value: Scalar, precision: int, scale: int) -> str | None:
     number = number_of(value)
     if number is None:
         return None
-    sign, digits, exponent = number.normalize().as_tuple()
-    del sign
-    places = max(0, -int(exponent))
-    whole = max(0, len(digits) + int(exponent)) if any(digits) else 0
+    _, digits, exponent = number.as_tuple()  # not normalized: that rounds to 28 digits
+    written = "".join(map(str, digits)).lstrip("0")
+    kept = written.rstrip("0")
+    places = max(0, -int(exponent) - (len(written) - len(kept))) if kept else 0
+    whole = max(0, len(written) + int(exponent))
     return format(number, "f") if places <= scale and whole <= precision - scale else None
 
 

@@ -18,8 +18,7 @@ from penstock.core.checks import (
     Unique,
 )
 from penstock.core.findings import Finding, Severity
-from penstock.core.history import Snapshot
-from penstock.core.model import Merge, Table, View
+from penstock.core.model import Writing, writing
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.check_keys import KEYS, TYPE_NAMES
@@ -36,6 +35,10 @@ from penstock.project.values import Plain
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
+_WITHOUT_EMPTY = {
+    "row_count": "0 rows are compared with the bounds",
+    "sql": "the query says what no rows mean",
+}
 _LISTED = f"there are: {', '.join(TYPE_NAMES)}"
 
 
@@ -67,9 +70,9 @@ def _read(
     input_name, query = _rows(form, kind)
     form.columns = _columns(form, input_name)
     rule = rule_of(kind, form)
-    empty = sheet.word("empty", [each.value for each in Empty])
-    if empty and kind == "row_count":
-        sheet.bad("empty", "left out: 0 rows are compared with the bounds")
+    empty = "" if kind in _WITHOUT_EMPTY else sheet.word("empty", [each.value for each in Empty])
+    if sheet.find("empty") is not None and kind in _WITHOUT_EMPTY:
+        sheet.bad("empty", f"left out: {_WITHOUT_EMPTY[kind]}")
     sample = sheet.flag("sample")
     condition = form.condition("where", ConditionKind.WHERE)
     scope = _scope(form, rule)
@@ -182,10 +185,13 @@ def _check_only_input(form: Form) -> None:
     inputs = form.scene.inputs
     if inputs is None or len(inputs) == 1:
         return
+    if not inputs:
+        sentence = "the model reads no table, so no rows are there before it"
+        form.report("type", "check-needs-input", sentence, "write query: with the rows to look at")
+        return
     names = [form.scene.shown(each) for each in inputs]
-    what = f"the model reads {some_of(names)}" if names else "the model reads no table"
-    hint = f"input: {min(names)}" if names else "write query: with the rows to look at"
-    form.report("type", "check-needs-input", f"{what}; which of them is looked at?", hint)
+    sentence = f"the model reads {some_of(names)}; which of them is looked at?"
+    form.report("type", "check-needs-input", sentence, f"input: {min(names)}")
 
 
 def _columns(form: Form, named: InputName | None) -> Columns:
@@ -204,12 +210,12 @@ def _columns(form: Form, named: InputName | None) -> Columns:
 def _scope(form: Form, rule: Rule | None) -> CheckScope:
     word = form.sheet.word("scope", [each.value for each in CheckScope])
     strategy = form.scene.strategy
-    is_whole = isinstance(strategy, View) or strategy == Table()
+    is_whole = writing(strategy) is Writing.WHOLE
     if form.phase is Phase.BEFORE or is_whole or form.sheet.find("query") is not None:
         return CheckScope.STEP
     if word:
         return CheckScope(word)
-    whole = isinstance(rule, Unique) and isinstance(strategy, Merge | Snapshot)
+    whole = isinstance(rule, Unique) and writing(strategy) is Writing.MERGED
     return CheckScope.TABLE if whole else CheckScope.STEP
 
 

@@ -33,7 +33,7 @@ def column_tests(listed: Node, findings: list[Finding], *, others: tuple[str, ..
     """Give the tests of a list of columns as checks; `others` are further keys of a column."""
     found: list[Node] = []
     keys = Keys((*_COLUMN.known, *others), _COLUMN.needed, _COLUMN.aliases)
-    for item in listed.items:
+    for item in (each for each in listed.items if each.value is not None):
         sheet = open_sheet(item, keys, "columns", findings)
         name, tests = sheet.text("name"), sheet.find("tests")
         if tests is not None and not isinstance(tests.value, tuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.core.checks import Condition
@@ -15,7 +15,8 @@ from penstock.project.checks.cached_sql import (
     write_problems,
 )
 from penstock.project.checks.queries import not_allowed
-from penstock.project.checks.reading import Read
+from penstock.project.checks.reading import Problem, Read
+from penstock.project.checks.scene import UNKNOWN, Columns
 from penstock.project.checks.understood import ConditionKind, Understood
 from penstock.project.parsed import Hole, HoleKind
 
@@ -26,12 +27,13 @@ def condition_of(
     *,
     column: str = "",
     allowed: frozenset[str],
+    known: Columns = UNKNOWN,
     cache: ParseCache | None = None,
 ) -> Read[Condition]:
     """Read a condition; beside an error there is no value.
 
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
-    that have a value here.
+    that have a value here, `known` the columns that there are; `column` is not looked up.
     """
     key = (kind, column, text)
     found = remembered(cache, key, _read)
@@ -41,8 +43,20 @@ def condition_of(
         found = expressions.understood(text, kind, column)
         if not has_error(found.problems):
             remember(cache, key, _write(found))
-    problems = (*found.problems, *not_allowed(found.parameters, allowed))
+    unknown = _unknown(found.columns, known, column)
+    problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
     return Read(None if has_error(problems) else found.condition, problems)
+
+
+def _unknown(named: Sequence[tuple[str, int]], known: Columns, column: str) -> Iterator[Problem]:
+    """Report each column that there is not, once."""
+    first: dict[str, int] = {}
+    for name, line in named:
+        first.setdefault(name, line)
+    for name, line in first.items():
+        if known.lacks(name) and name.lower() != column.lower():
+            sentence, hint = known.without(name)
+            yield Problem("unknown-column", sentence, hint, line_offset=line)
 
 
 # Any: the JSON of our own cache, as in `cached_sql.py`.
@@ -50,11 +64,12 @@ def _write(found: Understood) -> list[Any]:
     condition = found.condition
     used = [[hole.names[0], hole.line] for hole in found.parameters]
     texts = [condition.text, list(condition.aggregates), condition.observable]
-    return [*texts, used, write_problems(found.problems)]
+    return [*texts, used, write_problems(found.problems), found.columns]
 
 
 def _read(entry: Sequence[Any]) -> Understood:
-    text, aggregates, observable, used, problems = entry
+    text, aggregates, observable, used, problems, named = entry
     condition = Condition(text, tuple(aggregates), observable)
     holes = tuple(Hole(HoleKind.PARAM, (name,), line, qualifies=True) for name, line in used)
-    return Understood(condition, holes, read_problems(problems))
+    columns = tuple((name, line) for name, line in named)
+    return Understood(condition, holes, read_problems(problems), columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import Token, exp
@@ -31,9 +31,13 @@ from penstock.project.problems import located
 
 _CODE = "bad-check-expression"
 _HINT = "use a sql check"
+_ONE = "write one condition, such as amount >= 0"
 _EMPTY = ("the condition is empty", "write what must hold: {column} >= 0")
 _PARAMETER = "penstock:param:"
 _SAID = 120
+_SESSION = "current_user session_user user current_catalog current_database current_schema"
+_NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
+"""Words that Spark may take for something else than a column."""
 
 
 def understood(text: str, kind: ConditionKind, column: str) -> Understood:
@@ -53,19 +57,20 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     spots += [(start, end, parameter(hole.names[0])) for start, end, hole in cuts]
     # Comments at the end go: the condition will stand inside brackets.
     written = replaced(text[: tokens[-1].end + 1], spots)
-    condition = Condition(written.strip())
+    found_in = Understood(Condition(written.strip()))
     if not has_error(problems):
-        condition, more = _analysed(written, kind)
-        problems += more
-    return Understood(condition, tuple(hole for _, _, hole in cuts), tuple(problems))
+        found_in = _analysed(written, kind)
+        problems += found_in.problems
+    used = tuple(hole for _, _, hole in cuts)
+    return replace(found_in, parameters=used, problems=tuple(problems))
 
 
-def _analysed(text: str, kind: ConditionKind) -> tuple[Condition, list[Problem]]:
+def _analysed(text: str, kind: ConditionKind) -> Understood:
     try:
         tokens = tokens_of(text)
         tree = _parsed(tokens, text)
     except SqlglotError as error:
-        return Condition(text.strip()), [_unread(error)]
+        return Understood(Condition(text.strip()), problems=(_unread(error),))
     aggregates = list(calls.aggregates_of(text, tokens))
     volatile = calls.volatile_of(tokens)
     condition = Condition(
@@ -74,7 +79,8 @@ def _analysed(text: str, kind: ConditionKind) -> tuple[Condition, list[Problem]]
         observable=not volatile and all(call.observable for call in aggregates),
     )
     said = _fault(tree, kind, aggregates, volatile)
-    return condition, [_problem(said, _HINT)] if said else []
+    problems = (_problem(said, _HINT),) if said else ()
+    return Understood(condition, problems=problems, columns=tuple(_columns(tree, text)))
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
@@ -118,6 +124,17 @@ def _bare(tree: exp.Expr, aggregates: Sequence[Call]) -> list[str]:
     return list(names)
 
 
+def _columns(tree: exp.Expr, text: str) -> Iterator[tuple[str, int]]:
+    """Give every column that is named, with its line; of a field of a struct the struct."""
+    for column in tree.find_all(exp.Column):
+        first = column.parts[0]
+        start = first.meta.get("start")
+        is_word = not isinstance(first, exp.Identifier) or not first.quoted
+        is_other = is_word and first.name.lower() in _NO_COLUMNS
+        if start is not None and not is_other and not first.name.startswith(_PARAMETER):
+            yield first.name, text.count("\n", 0, start)
+
+
 def _unread(error: SqlglotError) -> Problem:
     line, said = 1, str(error).partition("\n")[0]
     if isinstance(error, ParseError) and error.errors:
@@ -126,7 +143,7 @@ def _unread(error: SqlglotError) -> Problem:
         said = str(first.get("description") or "").rstrip(".") or said
         near = str(first.get("highlight") or "")
         said = f"{said.partition(' missing for ')[0]}, near {near!r}" if near else said
-    problem = _problem(f"the condition cannot be read: {said[:_SAID]}", _HINT)
+    problem = _problem(f"the condition cannot be read: {said[:_SAID]}", _ONE)
     return replace(problem, line_offset=line - 1)
 
 

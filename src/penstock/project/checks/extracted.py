@@ -118,10 +118,17 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
     if inner:
         checks["config"] = inner
         rest["config"] = {key: value for key, value in config.items() if key not in inner}
-    columns = [mapping_of(each) for each in list_of(entry.get("columns"))]
-    if any(key in column for column in columns for key in _TESTS):
-        checks["columns"] = [{k: c[k] for k in _OF_COLUMN if k in c} for c in columns]
+    columns = list_of(entry.get("columns"))
+    if any(key in mapping_of(column) for column in columns for key in _TESTS):
+        checks["columns"] = list(map(_of_column, columns))
     return rest, checks
+
+
+def _of_column(column: Plain) -> Plain:
+    """Give what a column says of tests; None for what is no column, which its shape reports."""
+    if not isinstance(column, Mapping):
+        return None
+    return {key: column[key] for key in _OF_COLUMN if key in column}
 
 
 def _source(entry: Plain, index: int, taken: Callable[[Plain, Path], Plain]) -> Plain:

@@ -10,18 +10,19 @@ from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.checks.bounds import bound_text, number_of
+from penstock.project.checks.bounds import bound_text, is_text, number_of
 from penstock.project.checks.conditions import condition_of
+from penstock.project.checks.folded import placed
 from penstock.project.checks.queries import query_of
-from penstock.project.checks.reading import Problem
+from penstock.project.checks.reading import Problem, Read
 from penstock.project.checks.references import input_named
 from penstock.project.checks.scene import UNKNOWN, Columns, Scene
 from penstock.project.checks.understood import ConditionKind
 from penstock.project.link import Reader
-from penstock.project.nearest import did_you_mean, some_of
 from penstock.project.trees.nodes import Node
 from penstock.project.trees.sheet import Sheet
 from penstock.project.trees.sql_texts import SqlText, file_text, is_path
+from penstock.project.values import text_of
 
 _HUNDRED = Decimal(100)
 
@@ -58,7 +59,7 @@ class Form:
             names.append(name)
         node = self.sheet.find(key)
         if node is not None and node.value == ():
-            self.sheet.bad(key, "one or more columns")
+            self.report(key, "bad-value", f"{key} is an empty list", "name one column or more")
         return tuple(names)
 
     def percent(self, key: str, most: Decimal | None = _HUNDRED) -> Decimal | None:
@@ -91,8 +92,9 @@ class Form:
         text = bound_text(value, kind)
         if text is None:
             word = f"value of {kind.upper()}" if kind else "finite number"
-            sentence = f"{key} {value!s} is no {word}"
+            sentence = f"{key} {text_of(value)} is no {word}"
             hint = f"the column is {kind.upper()}" if kind else ""
+            hint = "quote it" if is_text(kind) else hint
             self._note(node.where, "bad-bound", sentence, hint)
         return text
 
@@ -100,9 +102,14 @@ class Form:
         """Read the query that a key gave as text."""
         world = self.scene.world
         reader = Reader(text.path, self.scene.model)
-        read = query_of(text.text, reader, world.book, self.scene.allowed, world.cache)
-        self._note_all(read.problems, text, 0 if text.file else self.sheet.place(key).column)
-        return read.value
+
+        def read(sql: str) -> Read[Query]:
+            return query_of(sql, reader, world.book, self.scene.allowed, world.cache)
+
+        found = read(text.text)
+        problems = placed(found.problems, text, world.files, lambda sql: read(sql).problems)
+        self._note_all(problems, text, 0 if text.file else self.sheet.place(key).column)
+        return found.value
 
     def sql_text(self, key: str) -> SqlText | None:
         """Give the text of a query; None beside a finding."""
@@ -127,16 +134,18 @@ class Form:
         if not isinstance(node.value, str) or not node.value.strip():
             self.sheet.bad(key, "a condition, such as amount >= 0")
             return None
-        read = condition_of(
-            node.value,
-            kind,
-            column=column,
-            allowed=self.scene.allowed,
-            cache=self.scene.world.cache,
-        )
-        where = node.where
-        self._note_all(read.problems, SqlText(node.value, where.path, where.line), where.column)
-        return read.value
+        world, where = self.scene.world, node.where
+
+        def read(sql: str) -> Read[Condition]:
+            allowed, known = self.scene.allowed, self.columns
+            return condition_of(
+                sql, kind, column=column, allowed=allowed, known=known, cache=world.cache
+            )
+
+        found, text = read(node.value), SqlText(node.value, where.path, where.line)
+        problems = placed(found.problems, text, world.files, lambda sql: read(sql).problems)
+        self._note_all(problems, text, where.column)
+        return found.value
 
     def table(self, key: str) -> InputName | None:
         """Give the model or source that a key names."""
@@ -153,9 +162,7 @@ class Form:
 
     def _check_column(self, name: str, where: Location, of: Columns) -> None:
         if of.lacks(name):
-            known = of.names or ()
-            hint = did_you_mean(name, known) or f"there are: {some_of(known)}"
-            self._note(where, "unknown-column", f"no column is called {name!r}", hint)
+            self._note(where, "unknown-column", *of.without(name))
 
     def _note_all(self, problems: Sequence[Problem], text: SqlText, column: int = 0) -> None:
         for each in problems:

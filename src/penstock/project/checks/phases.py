@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 
 from penstock.core.checks import Phase
 from penstock.core.findings import Finding
-from penstock.project.check_keys import PHASES, canonical
+from penstock.project.check_keys import PHASES, WITH_CHECKS, canonical
 from penstock.project.trees.nodes import Broken, Node, VersionReference
 from penstock.project.trees.sheet import Keys, Sheet, open_sheet, shown
 
-ABOVE = "invariants"
 LONGEST = 128
 _PLAIN = Keys((*PHASES, "on_failure"))
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
@@ -73,6 +72,12 @@ def phases_in(sheet: Sheet) -> Phases:
     return Phases(found.get("before", ()), found.get("after", ()), sheet.find("on_failure"))
 
 
+def word_in(node: Node) -> str:
+    """Give the word under which a mapping says its checks."""
+    first, second = WITH_CHECKS
+    return second if second in node.members and first not in node.members else first
+
+
 def name_of(node: Node) -> str:
     """Give the name of a check: its own, or the one that it gets from its type and columns."""
     texts = {canonical(key): member.node for key, member in node.members.items()}
@@ -103,10 +108,14 @@ def replacing(lower: Phases, upper: Phases) -> Phases:
     )
 
 
-def joined(parts: Iterable[Phases]) -> Phases:
-    """Put checks behind each other; of `on_failure` the first that is written counts."""
+def joined(parts: Iterable[Phases], findings: list[Finding]) -> Phases:
+    """Put checks behind each other; `on_failure` stands in one place only."""
     found = NONE
     for part in parts:
+        first, second = found.on_failure, part.on_failure
+        if first is not None and second is not None:
+            sentence = f"on_failure is there twice; the first is at {first.where}"
+            findings.append(Finding(second.where, "option-conflict", sentence, "keep one of them"))
         found = Phases(
             (*found.before, *part.before),
             (*found.after, *part.after),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from penstock.core import checks as core
-from penstock.core.checks import Phase, Rule
+from penstock.core.checks import CheckScope, Phase, Rule
 from penstock.project.checks.bounds import Place, Scalar, compared, place_of
 from penstock.project.checks.form import Form
 from penstock.project.checks.scene import UNKNOWN
@@ -139,7 +139,17 @@ def _row_count_change(form: Form) -> Rule | None:
     if last is not None and not trailing:
         sentence = "last counts what compare: trailing compares with"
         form.report("last", "option-conflict", sentence, "write compare: trailing, or take it out")
+    _check_step_rows(form)
     return core.RowCountChange(more, less, (last or _TRAILING) if trailing else None)
+
+
+def _check_step_rows(form: Form) -> None:
+    """Refuse other rows than all of a step: nothing else was counted in earlier steps."""
+    for key in ("where", "query", "scope"):
+        node = form.sheet.find(key)
+        if node is not None and (key != "scope" or node.value == CheckScope.TABLE):
+            sentence = f"row_count_change counts all rows of a step, as earlier ones did; {key}"
+            form.report(key, "option-conflict", f"{sentence} says other rows", "take it out")
 
 
 def _counts(form: Form) -> tuple[int | None, int | None]:

@@ -10,6 +10,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
 from penstock.project.book import Book, Named
 from penstock.project.cache import ParseCache
+from penstock.project.nearest import did_you_mean, some_of
 from penstock.project.trees.references import Files
 
 
@@ -32,6 +33,12 @@ class Columns:
         """Whether there is no such column for certain."""
         folded = name.lower()
         return self.names is not None and all(each.lower() != folded for each in self.names)
+
+    def without(self, name: str) -> tuple[str, str]:
+        """Say that there is no such column, and hint at the nearest one."""
+        known = self.names or ()
+        hint = did_you_mean(name, known) or f"there are: {some_of(known)}"
+        return f"no column is called {name!r}", hint
 
 
 UNKNOWN = Columns()

@@ -12,7 +12,7 @@ from penstock.project.book import Named
 from penstock.project.check_keys import WITH_CHECKS
 from penstock.project.checks.column_tests import column_tests
 from penstock.project.checks.extracted import CHECK_KEYS, checks_at, named_in
-from penstock.project.checks.phases import NONE, Phases, joined, read_phases
+from penstock.project.checks.phases import NONE, Phases, joined, read_phases, word_in
 from penstock.project.checks.scene import UNKNOWN, Columns
 from penstock.project.checks.trees import node_of
 from penstock.project.header_keys import line_of
@@ -114,20 +114,21 @@ def _layer(node: Node, findings: list[Finding]) -> Phases:
     checks, columns = sheet.find("checks"), sheet.find("columns")
     config = sheet.find("config")
     parts = [_layer(config, findings)] if config is not None else []
-    parts += [read_phases(checks, "checks", findings)] if checks is not None else []
+    parts += [read_phases(checks, word_in(node), findings)] if checks is not None else []
     parts += [column_tests(columns, findings)] if columns is not None else []
-    return joined([*parts, Phases(on_failure=sheet.find("on_failure"))])
+    return joined([*parts, Phases(on_failure=sheet.find("on_failure"))], findings)
 
 
 def _source_layer(node: Node, findings: list[Finding]) -> Phases:
     sheet = open_sheet(node, _LAYER, "", findings)
     checks, columns = sheet.find("checks"), sheet.find("columns")
     found: list[Node] = []
+    above = word_in(node)
     if checks is not None and isinstance(checks.value, Mapping):
-        inner = open_sheet(checks, _OF_SOURCE, "checks", findings)
+        inner = open_sheet(checks, _OF_SOURCE, above, findings)
         listed = inner.find("before")
-        found += read_phases(listed, "checks.before", findings).after if listed else ()
+        found += read_phases(listed, f"{above}.before", findings).after if listed else ()
     elif checks is not None:
-        found += read_phases(checks, "checks", findings).after
+        found += read_phases(checks, above, findings).after
     tests = column_tests(columns, findings) if columns is not None else NONE
     return Phases(before=(*found, *tests.after))

@@ -19,8 +19,12 @@ class ConditionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a condition's text says by itself, and which parameters it names."""
+    """What a condition's text says by itself, and which parameters it names.
+
+    `columns` are those that it names, each with its line counted from the first one, which is 0.
+    """
 
     condition: Condition
     parameters: tuple[Hole, ...] = ()
     problems: tuple[Problem, ...] = ()
+    columns: tuple[tuple[str, int], ...] = ()

@@ -115,10 +115,12 @@ class Sheet:
         if node is None:
             return ()
         items = (node,) if isinstance(node.value, str) else node.items
-        if (not items and node.value != ()) or not all(isinstance(i.value, str) for i in items):
+        if not items and node.value != ():
             self.bad(key, "a list of texts")
-            return ()
-        return items
+        others = [item for item in items if not isinstance(item.value, str)]
+        for item in others:
+            self._bad_item(key, item)
+        return () if others else items
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit, or that it is a reference that gives something else."""
@@ -131,6 +133,14 @@ class Sheet:
         self.report(
             key, "bad-value", f"{dotted} is {shown(key, value)}; it must be {expected}", hint
         )
+
+    def _bad_item(self, key: str, item: Node) -> None:
+        if isinstance(item.value, VersionReference | Broken):
+            self.bad(key, "a list of texts")
+            return
+        dotted = f"{self.above}.{key}" if self.above else key
+        sentence = f"{dotted} holds {shown(key, item.value)}; it must be a list of texts"
+        self.findings.append(Finding(item.where, "bad-value", sentence))
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where a value stands."""

@@ -128,7 +128,8 @@ def _decimal(text: str, name: str) -> Decimal:
     precision, scale = (int(sizes[1]), int(sizes[2])) if sizes else (10, 0)
     number = _number(text, name)
     fitted = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
-    if fitted != number or abs(fitted.scaleb(scale, _EXACT)) >= Decimal(10) ** precision:
+    whole = fitted.scaleb(scale, _EXACT).copy_abs()  # abs() would round to 28 digits
+    if fitted != number or whole >= Decimal(1).scaleb(precision):
         raise _misfit(text, name)
     return fitted
 

@@ -10,7 +10,7 @@ from penstock.project.unit_tests.nodes import Node
 from penstock.project.unit_tests.reading import Notes
 from penstock.project.unit_tests.tables import FORMS, form_of, rows_table, table_of
 
-_KEYS = (
+KEYS = (
     *FORMS,
     "columns",
     "columns_exact",
@@ -24,15 +24,21 @@ _KEYS = (
     "status",
     "tolerance",
 )
-_STATUSES = ("success", "failed", "skipped", "unchanged")
-_CHECK_STATUSES = ("passed", "failed", "skipped")
+STATUSES = ("success", "failed", "skipped", "unchanged")
+CHECK_STATUSES = ("passed", "failed", "skipped")
 
 
 def expectation_of(node: Node, notes: Notes) -> Expectation:
     """Read `expect`; a list is its `rows`."""
     if node.items is not None:
         return Expectation(node.where, rows_table(node, {}, notes))
-    found = notes.members(node, "expect", _KEYS)
+    if node.members == {}:
+        hint = "give rows, or another key of expect"
+        notes.say(node.where, "test-without-expectation", "expect says nothing", hint)
+    for key, inner in (node.members or {}).items():
+        if key in KEYS and inner.is_null:
+            notes.bad(inner, key, "a value, or left out")
+    found = notes.members(node, "expect", KEYS)
     rows: GivenTable | None = None
     if any(form in found for form in FORMS):
         rows = form_of(found, node.where, notes, "expect")
@@ -50,7 +56,7 @@ def expectation_of(node: Node, notes: Notes) -> Expectation:
         watermarks=marks_of(found.get("watermark"), notes),
         quarantine=table_of(quarantine, notes, "quarantine") if quarantine else None,
         checks=_checks(found.get("checks"), notes),
-        status=_one_of(found.get("status"), "status", _STATUSES, notes),
+        status=_one_of(found.get("status"), "status", STATUSES, notes),
         tolerance=_tolerance(found.get("tolerance"), notes),
     )
 
@@ -91,7 +97,7 @@ def _checks(node: Node | None, notes: Notes) -> Mapping[str, str]:
             notes.bad(node, "checks", "a mapping of names to passed, failed or skipped")
         return {}
     return {
-        name: _one_of(inner, name, _CHECK_STATUSES, notes) for name, inner in node.members.items()
+        name: _one_of(inner, name, CHECK_STATUSES, notes) for name, inner in node.members.items()
     }
 
 

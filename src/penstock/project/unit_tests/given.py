@@ -6,9 +6,11 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Earlier, Given, GivenTable
@@ -19,6 +21,11 @@ from penstock.project.unit_tests.naming import input_named, inputs_of, shown
 from penstock.project.unit_tests.nodes import Node
 from penstock.project.unit_tests.reading import Notes
 from penstock.project.unit_tests.tables import FORMS, csv_table, file_table, form_of, table_of
+
+KEYS = ("inputs", "target", "state")
+STATE = ("watermark", "history")
+LISTED = ("input", "format", "fixture", "columns", *FORMS)
+"""The keys of an entry of dbt's shape."""
 
 
 @dataclass(slots=True)
@@ -36,12 +43,12 @@ class GivenReader:
             return Given()
         if node.items is not None:
             return self._listed(node)
-        found = self.notes.members(node, "given", ("inputs", "target", "state"))
+        found = self.notes.members(node, "given", KEYS)
         inputs = self._inputs(found.get("inputs"))
         target = found.get("target")
         table = table_of(target, self.notes, "target") if target else None
         state = found.get("state")
-        kept = self.notes.members(state, "state", ("watermark", "history")) if state else {}
+        kept = self.notes.members(state, "state", STATE) if state else {}
         return Given(
             inputs,
             self._target(table, target),
@@ -64,6 +71,7 @@ class GivenReader:
                 sentence = f"{written!r} is the model's own table"
                 self.notes.say(node.keys[written], "unknown-input", sentence, hint)
             elif name is not None:
+                self._once(name, found, written, node.keys[written])
                 found[name] = replace(table or _unread(inner.where), known=self._known(name))
         return found
 
@@ -75,6 +83,13 @@ class GivenReader:
             sentence = f"{self.model.name} does not read {written!r}"
             self.notes.say(where, "unknown-input", sentence, hint)
         return name
+
+    def _once(
+        self, name: InputName, found: Mapping[InputName, GivenTable], written: str, where: Location
+    ) -> None:
+        if name in found:
+            sentence = f"{written!r} is given twice; the first is on line {found[name].where.line}"
+            self.notes.say(where, "bad-value", sentence, "keep one of them")
 
     def _known(self, name: InputName) -> Mapping[str, ColumnType]:
         return known_types(self.project, name)
@@ -98,16 +113,32 @@ class GivenReader:
             if rows is None:
                 self.notes.say(item.where, "missing-key", "a success in history needs rows")
                 continue
-            found.append(Earlier(self.notes.text(told.get("partition"), "partition"), rows, at))
+            found.append(Earlier(self._partition(told.get("partition"), item), rows, at))
         return tuple(found)
+
+    def _partition(self, node: Node | None, item: Node) -> str:
+        """Give the key of a success in history; it needs one exactly where the model has some."""
+        grid = self.model.grid
+        if grid.grain is Grain.WHOLE:
+            if node is not None:
+                sentence = f"{self.model.name} has no partitions"
+                self.notes.say(node.where, "option-conflict", sentence, "leave it out")
+            return ""
+        if node is None:
+            self.notes.say(item.where, "missing-key", "a success in history needs partition")
+            return ""
+        try:
+            return grid.key(grid.parse(self.notes.text(node, "partition")))
+        except UsageError as error:
+            self.notes.say(node.where, error.code, error.sentence, error.hint)
+            return ""
 
     def _listed(self, node: Node) -> Given:
         """Read dbt's shape: a list of inputs, of which `this` is the target."""
         inputs: dict[InputName, GivenTable] = {}
         target: GivenTable | None = None
         for item in node.items or ():
-            keys = ("input", "rows", "format", "fixture", "columns", *FORMS)
-            found = self.notes.members(item, "given", dict.fromkeys(keys))
+            found = self.notes.members(item, "given", LISTED)
             written = self.notes.text(found.get("input"), "input")
             if not written:
                 self.notes.say(item.where, "missing-key", "an entry of given needs input")
@@ -117,8 +148,11 @@ class GivenReader:
             if name is None:
                 continue
             if name.kind is InputKind.THIS:
+                if target is not None:
+                    self._once(name, {name: target}, written, item.where)
                 target = self._target(table, item)
                 continue
+            self._once(name, inputs, written, found["input"].where)
             inputs[name] = replace(table or _unread(item.where), known=self._known(name))
         return Given(inputs, target)
 

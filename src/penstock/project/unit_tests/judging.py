@@ -1,34 +1,21 @@
-"""What is wrong with a test before anything runs: inputs, values, types (spec/checks.md §9.2)."""
+"""What is wrong with the values of a test before anything runs (spec/checks.md §9.2)."""
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Mapping
 
-from penstock.core.model import Model, Version
-from penstock.core.names import InputName
-from penstock.core.partition import Grain
-from penstock.core.project import Project
+from penstock.core.model import Model
 from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, GivenTable, UnitTest
 from penstock.project.trees.field_types import shown_type
 from penstock.project.unit_tests.casting import CellError, typed
 from penstock.project.unit_tests.declared import model_types
 from penstock.project.unit_tests.inferred import inferred
-from penstock.project.unit_tests.naming import inputs_of, shown
 from penstock.project.unit_tests.reading import Notes
 
 
-def judge_test(project: Project, test: UnitTest, notes: Notes) -> None:
-    """Find inputs that are missing and values that no column can hold."""
-    model = project.models[test.model]
-    given = set(test.runs[0].given.inputs) if test.runs else set()
-    wanted = wanted_inputs(model, test)
-    missing = [shown(project, model, name) for name in wanted if name not in given]
-    if missing:
-        hint = f"add them under given.inputs: {', '.join(missing)}"
-        sentence = f"{test.name!r} does not give {', '.join(missing)}, which {model.name} reads"
-        notes.say(test.where, "missing-input", sentence, hint)
+def judge_values_of(model: Model, test: UnitTest, notes: Notes) -> None:
+    """Find values that no column can hold, in everything that a test gives and expects."""
     known = model_types(model)
     for run in test.runs:
         for table in run.given.inputs.values():
@@ -38,35 +25,7 @@ def judge_test(project: Project, test: UnitTest, notes: Notes) -> None:
         if run.expect is not None:
             for expected in (run.expect.rows, run.expect.quarantine):
                 if expected is not None:
-                    judge_values(expected, {**known, **run.expect.columns}, notes)
-
-
-def wanted_inputs(model: Model, test: UnitTest) -> tuple[InputName, ...]:
-    """Give what the tested version reads; of several versions that of the test's date."""
-    if test.version is not None or not model.versions:
-        return inputs_of(model, test.version)
-    found: dict[InputName, None] = {}
-    for run in test.runs:
-        found |= dict.fromkeys(inputs_of(model, _version(model, run.first or "", run.as_of.date())))
-    return tuple(found)
-
-
-def _version(model: Model, key: str, run_date: dt.date) -> int | None:
-    """Give the number of the version that counts; None for all of them."""
-    dated = [each for each in model.versions if each.effective_from is not None]
-    if not dated or len(model.versions) == 1:
-        return None
-    day = run_date
-    if model.grid.grain not in (Grain.RANGE, Grain.WHOLE):
-        if not key:
-            return None
-        day = model.grid.date(model.grid.parse(key))
-    fit: list[Version] = [
-        each for each in model.versions if each.effective_from is None or each.effective_from <= day
-    ]
-    if not fit:
-        return None
-    return max(fit, key=lambda each: (str(each.effective_from or ""), each.number)).number
+                    judge_values(expected, known, notes)
 
 
 def judge_input(table: GivenTable, notes: Notes) -> None:

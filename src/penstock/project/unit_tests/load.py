@@ -10,13 +10,11 @@ from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.core.unit_tests import UnitTest
 from penstock.project.files import decode, read_content
-from penstock.project.unit_tests.judging import judge_test
+from penstock.project.unit_tests.judging import judge_values_of
 from penstock.project.unit_tests.nodes import Node, read_nodes
-from penstock.project.unit_tests.reader import EntryReader
+from penstock.project.unit_tests.places import FOLDER, KEY, files_with_tests
+from penstock.project.unit_tests.reader import Variant, read_entry
 from penstock.project.unit_tests.reading import Notes
-from penstock.project.unit_tests.tables import FOLDER
-
-KEY = "unit_tests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,40 +25,30 @@ class LoadedTests:
     findings: tuple[Finding, ...] = ()
 
 
-def load_unit_tests(project: Project) -> LoadedTests:
-    """Read every file under tests/ that has the key `unit_tests`; other files are somebody else's.
+def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
+    """Read every file that has the key `unit_tests`, under tests/ and beside models.
 
-    Codes beside those of every YAML file: `duplicate-test`, `unknown-model`, `missing-input`,
-    `unknown-input`, `bad-test-value`, `test-type-unknown`, `test-without-expectation`.
+    `variant` gives the project with the variables of a test. Codes beside those of every YAML
+    file: `duplicate-test`, `unknown-model`, `unknown-input`, `bad-test-value`,
+    `test-type-unknown`, `test-without-expectation`.
     """
     root = Path(project.root)
     notes = Notes(root)
     tests: list[UnitTest] = []
-    for path in _files(root):
+    for path in files_with_tests(project):
         for node in _entries(root, path, notes):
-            test = EntryReader(project, notes).read(node)
+            test = read_entry(node, variant, notes)
             if test is not None:
-                judge_test(project, test, notes)
+                judge_values_of(variant(test.vars).models[test.model], test, notes)
                 tests.append(test)
     notes.findings += _twice(tests)
     return LoadedTests(tuple(tests), tuple(sorted(dict.fromkeys(notes.findings))))
-
-
-def _files(root: Path) -> Iterator[str]:
-    found = sorted((root / FOLDER).rglob("*"))
-    for path in found:
-        inside = path.relative_to(root)
-        hidden = any(part.startswith(".") for part in inside.parts)
-        if path.suffix in (".yml", ".yaml") and path.is_file() and not hidden:
-            yield inside.as_posix()
 
 
 def _entries(root: Path, path: str, notes: Notes) -> tuple[Node, ...]:
     content = read_content(root, path)
     if isinstance(content, Finding):
         notes.findings.append(content)
-        return ()
-    if KEY.encode() not in content.data:
         return ()
     text = decode(content)
     if isinstance(text, Finding):
@@ -73,7 +61,8 @@ def _entries(root: Path, path: str, notes: Notes) -> tuple[Node, ...]:
     if node.members is None or KEY not in node.members:
         return ()
     notes.findings += findings
-    notes.members(node, "the document", (KEY, "version"))
+    if path.startswith(f"{FOLDER}/"):
+        notes.members(node, "the document", (KEY, "version"))
     return notes.items(node.members[KEY], KEY)
 
 

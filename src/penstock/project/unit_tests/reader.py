@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from penstock.core.checks import OnFailure
-from penstock.core.errors import UsageError
+from penstock.core.errors import ProjectError, UsageError
 from penstock.core.model import Model
 from penstock.core.partition import Grain, Grid
 from penstock.core.project import Project
@@ -20,7 +20,7 @@ from penstock.project.unit_tests.naming import known_models, model_named
 from penstock.project.unit_tests.nodes import Node
 from penstock.project.unit_tests.reading import Notes
 
-_OF_RUN = (
+OF_RUN = (
     "as_of",
     "partition",
     "from",
@@ -31,7 +31,7 @@ _OF_RUN = (
     "expect",
     "expect_error",
 )
-_OF_TEST = (
+OF_TEST = (
     "name",
     "model",
     "description",
@@ -42,9 +42,54 @@ _OF_TEST = (
     "runs",
     "overrides",
     "config",
-    *_OF_RUN,
+    *OF_RUN,
 )
 _DAY = 86_400_000_000
+
+
+Variant = Callable[[Mapping[str, str]], Project]
+"""The project with these variables beside its own; raises `ProjectError` with its findings."""
+
+
+def read_entry(node: Node, variant: Variant, notes: Notes) -> UnitTest | None:
+    """Read one entry; None for one that is not enabled, and with findings for one without a model.
+
+    The test's own variables decide what its model reads.
+    """
+    found = notes.members(node, "a unit test", OF_TEST)
+    nothing = Node(node.where, members={})
+    config = notes.members(found.get("config", nothing), "config", ("tags", "meta", "enabled"))
+    if "enabled" in config and not notes.flag(config["enabled"], "enabled"):
+        return None
+    overrides = notes.members(found.get("overrides", nothing), "overrides", ("vars", "macros"))
+    variables = _vars(found.get("vars"), notes) | _vars(overrides.get("vars"), notes)
+    try:
+        project = variant(variables)
+    except ProjectError as error:
+        notes.findings += error.findings
+        return None
+    macros = notes.members(overrides.get("macros", nothing), "macros", ("is_incremental",))
+    told = _Told(found, config.get("tags"), variables, macros.get("is_incremental"))
+    return EntryReader(project, notes).read(node, told)
+
+
+def _vars(node: Node | None, notes: Notes) -> dict[str, str]:
+    if node is None:
+        return {}
+    if node.members is None:
+        notes.bad(node, "vars", "a mapping of names to values")
+        return {}
+    return {name: notes.text(inner, name) for name, inner in node.members.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The keys of an entry, and what stands deeper in it; `incremental` is dbt's override."""
+
+    found: Mapping[str, Node]
+    tags: Node | None
+    vars: Mapping[str, str]
+    incremental: Node | None
 
 
 @dataclass(slots=True)
@@ -54,9 +99,9 @@ class EntryReader:
     project: Project
     notes: Notes
 
-    def read(self, node: Node) -> UnitTest | None:
+    def read(self, node: Node, told: _Told) -> UnitTest | None:
         """Read one entry; None, with findings, where its model is not known."""
-        found = self.notes.members(node, "a unit test", _OF_TEST)
+        found = told.found
         for key in ("name", "model"):
             if not self.notes.text(found.get(key), key):
                 self.notes.say(node.where, "missing-key", f"a unit test needs {key}")
@@ -69,30 +114,28 @@ class EntryReader:
                 sentence = f"no model is called {written!r}"
                 self.notes.say(found["model"].where, "unknown-model", sentence, hint)
             return None
-        overrides = self._overrides(found.get("overrides"))
-        config = self._config(found.get("config"))
-        tags = self.notes.texts(found.get("tags") or config.get("tags"), "tags")
         return UnitTest(
             name=self.notes.text(found.get("name"), "name"),
             model=model.name,
             where=node.where,
-            runs=self._runs(found, model, node, without_target=overrides.get("macros") is not None),
+            runs=self._runs(told, model, node),
             written=str(model.table),
             description=self.notes.text(found.get("description"), "description"),
-            tags=tags,
+            tags=self.notes.texts(found.get("tags") or told.tags, "tags"),
             version=self._version(found.get("version"), model),
-            vars=self._vars(found.get("vars")) | self._vars(overrides.get("vars")),
+            vars=told.vars,
             key=self.notes.texts(found.get("key"), "key"),
         )
 
-    def _runs(
-        self, found: Mapping[str, Node], model: Model, node: Node, *, without_target: bool
-    ) -> tuple[UnitRun, ...]:
-        base = {key: inner for key, inner in found.items() if key in _OF_RUN}
+    def _runs(self, entry: _Told, model: Model, node: Node) -> tuple[UnitRun, ...]:
+        found, asked = entry.found, entry.incremental
+        is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
+        without_target = asked is not None and not is_incremental
+        base = {key: inner for key, inner in found.items() if key in OF_RUN}
         listed = self.notes.items(found.get("runs"), "runs")
         runs = []
         for number, item in enumerate(listed or (node,), 1):
-            own = self.notes.members(item, "a run", _OF_RUN) if listed else {}
+            own = self.notes.members(item, "a run", OF_RUN) if listed else {}
             told = _with(base, own, last=number == max(1, len(listed)))
             given = GivenReader(self.project, model, self.notes, without_target)
             run = self._run(told, model, item)
@@ -100,6 +143,9 @@ class EntryReader:
             if number > 1 and runs[-1].given.target is not None:
                 sentence = "target stands in a later run, which starts from what the last one left"
                 self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
+        if asked is not None and is_incremental and runs[0].given.target is None:
+            sentence = "is_incremental is true, and no rows are given for the model's own table"
+            self.notes.say(asked.where, "missing-key", sentence, "give input: this")
         if not any(run.expect or run.error for run in runs):
             hint = "give expect or expect_error"
             name = self.notes.text(found.get("name"), "name")
@@ -144,9 +190,19 @@ class EntryReader:
             sentence = f"{model.name} has partitions; a test names one, or from and to"
             self.notes.say(node.where, "missing-key", sentence, f"partition: {_example(grid)}")
             return "", ""
-        ends = (one, one) if one is not None else (low or high, high or low)
-        keys = [self._key(end, grid) for end in ends if end is not None]
-        return (keys[0], keys[-1]) if all(keys) else ("", "")
+        if one is None and (low is None or high is None):
+            sentence = "from and to are given together"
+            self.notes.say(
+                (low or high or node).where, "missing-key", sentence, "or give partition"
+            )
+            return "", ""
+        keys = [self._key(end, grid) for end in (one or low, one or high) if end is not None]
+        if not all(keys):
+            return "", ""
+        if high is not None and grid.parse(keys[0]) > grid.parse(keys[1]):
+            self.notes.say(high.where, "bad-value", f"from {keys[0]} lies after to {keys[1]}")
+            return "", ""
+        return keys[0], keys[1]
 
     def _key(self, node: Node, grid: Grid) -> str:
         try:
@@ -174,30 +230,6 @@ class EntryReader:
             self.notes.say(node.where, "bad-value", sentence, hint)
             return None
         return number
-
-    def _vars(self, node: Node | None) -> dict[str, str]:
-        if node is None or node.is_null:
-            return {}
-        if node.members is None:
-            self.notes.bad(node, "vars", "a mapping of names to values")
-            return {}
-        return {name: self.notes.text(inner, name) for name, inner in node.members.items()}
-
-    def _overrides(self, node: Node | None) -> dict[str, Node]:
-        """Read dbt's overrides; of its macros `is_incremental: false` alone is known."""
-        if node is None:
-            return {}
-        found = self.notes.members(node, "overrides", ("vars", "macros"))
-        macros = found.pop("macros", None)
-        if macros is not None:
-            told = self.notes.members(macros, "macros", ("is_incremental",))
-            asked = told.get("is_incremental")
-            if asked is not None and not self.notes.flag(asked, "is_incremental"):
-                found["macros"] = asked
-        return found
-
-    def _config(self, node: Node | None) -> dict[str, Node]:
-        return self.notes.members(node, "config", ("tags", "meta", "enabled")) if node else {}
 
 
 _RANGE = ("partition", "from", "to")

@@ -12,13 +12,13 @@ from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.unit_tests.csv_text import CsvError, read_csv
 from penstock.project.unit_tests.nodes import Node, plain_kind
+from penstock.project.unit_tests.places import FOLDER
 from penstock.project.unit_tests.reading import Notes
 from penstock.project.unit_tests.selects import select_problem
 
 FORMS = ("rows", "csv", "sql", "file")
-FOLDER = "tests"
 Json = object  # what json gives; it does not leave this file
-_FILES = (".csv", ".json", ".parquet")
+_FILES = (".csv", ".json", ".parquet", ".sql")
 
 
 def table_of(node: Node, notes: Notes, what: str) -> GivenTable | None:
@@ -46,7 +46,7 @@ def form_of(
         case "csv":
             return csv_table(notes.text(node, "csv"), node.where, types, notes)
         case "sql":
-            return _sql_table(node, types, notes)
+            return _sql_table(notes.text(node, "sql"), node.where, types, notes)
     return file_table(notes.text(node, "file"), node.where, types, notes)
 
 
@@ -80,14 +80,15 @@ def csv_table(
     return GivenTable(where, rows, types, header=header)
 
 
-def _sql_table(node: Node, types: Mapping[str, ColumnType], notes: Notes) -> GivenTable | None:
-    text = notes.text(node, "sql")
+def _sql_table(
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+) -> GivenTable | None:
     problem = select_problem(text)
     if problem is not None:
         code, sentence = problem
-        notes.say(node.where, code, f"sql: {sentence}", "write a SELECT of constants")
+        notes.say(where, code, f"sql: {sentence}", "write a SELECT of constants")
         return None
-    return GivenTable(node.where, (), types, query=text.strip().rstrip(";"))
+    return GivenTable(where, (), types, query=text.strip().rstrip(";"))
 
 
 def file_table(
@@ -117,6 +118,8 @@ def file_table(
     shown = Location(f"{FOLDER}/{inside}")
     if path.suffix == ".csv":
         return csv_table(text, shown, types, notes)
+    if path.suffix == ".sql":
+        return _sql_table(text, shown, types, notes)
     return _json_table(text, shown, types, notes)
 
 

@@ -11,7 +11,7 @@ from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
 from penstock.project.checks.column_tests import column_tests
-from penstock.project.checks.phases import ABOVE, Phases, joined, read_phases, replacing
+from penstock.project.checks.phases import Phases, joined, read_phases, replacing, word_in
 from penstock.project.files import check_name
 from penstock.project.trees.nodes import Node, walk
 from penstock.project.trees.references import Files, Resolved, is_outside, path_from
@@ -174,12 +174,13 @@ def _read_versions(sheet: Sheet, draft: VersionedDraft, files: Files) -> None:
 def _checks(sheet: Sheet) -> Phases:
     """Give the checks that hold for every version."""
     written, columns = sheet.find("invariants"), sheet.find("columns")
-    parts = [read_phases(written, ABOVE, sheet.findings)] if written is not None else []
+    above = word_in(sheet.node)
+    parts = [read_phases(written, above, sheet.findings)] if written is not None else []
     if columns is not None and not isinstance(columns.value, tuple):
         sheet.bad("columns", "a list of columns")
     elif columns is not None:
         parts.append(column_tests(columns, sheet.findings))
-    return joined(parts)
+    return joined(parts, sheet.findings)
 
 
 def _checksum(resolved: Resolved, files: Files) -> str:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
-from penstock.project.checks.phases import NONE
+from penstock.project.checks.phases import NONE, word_in
 from penstock.project.trees.nodes import Node, VersionReference
 from penstock.project.trees.references import Files
 from penstock.project.trees.sheet import Keys, Sheet, open_sheet
 from penstock.project.trees.sql_texts import SqlText, file_text, is_path
 from penstock.project.versioned.chains import Chains
 from penstock.project.versioned.given import GivenRevision, GivenVersion
-from penstock.project.versioned.invariants import Invariants
+from penstock.project.versioned.invariants import Invariants, Said
 from penstock.project.versioned.schema import Schemas
 
 _BOTH = ("effective_from", "sql", "backfill_since", "description")
@@ -46,7 +46,11 @@ class Versions:
         numbers = tuple(self.sheets)
         written = {n: found for n, s in self.sheets.items() if (found := s.find("schema"))}
         schemas = Schemas({n: written.get(n, _NO_SCHEMA) for n in numbers}, self.findings)
-        checks = {n: found for n, s in self.sheets.items() if (found := s.find("invariants"))}
+        checks = {
+            n: Said(found, word_in(s.node))
+            for n, s in self.sheets.items()
+            if (found := s.find("invariants"))
+        }
         invariants = Invariants(checks, numbers, self.findings)
         read = [self._version(number, sheet, schemas) for number, sheet in self.sheets.items()]
         said = {number: invariants.of(number) or NONE for number in numbers}

@@ -17,16 +17,12 @@ from penstock.strategies.checks.measured import (
     text,
     whole,
 )
-from penstock.strategies.checks.restriction import Restriction, bracketed
+from penstock.strategies.checks.restriction import FIGURES, Restriction, bracketed
 from penstock.strategies.checks.written import DETAILS, shortened
 
 _CONDITION = "condition"
 _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
-_FIGURES = re.compile(
-    r"(avg|bool_and|bool_or|count|count_if|every|max|mean|min|some|any|std|stddev|stddev_pop|"
-    r"stddev_samp|sum|var_pop|var_samp|variance)\s*\(",
-    re.IGNORECASE,
-)
+_FIGURES = re.compile(rf"({FIGURES})\s*\(", re.IGNORECASE)
 
 
 def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured:

@@ -110,8 +110,8 @@ def _of_column(node: exp.Column, columns: Schema) -> str:
         return _DECIMAL if whole <= _WHOLE and scale <= _SCALE else ""
     if kind in FLOATS:
         return _FLOAT
-    if is_text(kind):
-        return _TEXT
+    if is_text(kind):  # texts of two collations are not compared
+        return _OTHER if " collate " in kind else _TEXT
     return kind if kind in MOMENTS or kind == _BOOLEAN else _OTHER
 
 

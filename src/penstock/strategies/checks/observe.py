@@ -15,11 +15,11 @@ from penstock.core.statement import Row
 from penstock.strategies.checks.literals import is_value
 from penstock.strategies.checks.measured import Measured, Setting
 from penstock.strategies.checks.phase import ROWS, aggregates_of, named
-from penstock.strategies.checks.restriction import COUNT_ALL
+from penstock.strategies.checks.restriction import UNREAD
 from penstock.strategies.checks.typed import measured, misfit, with_texts
 
 _NONE: Mapping[str, str] = MappingProxyType({})
-_SUM = re.compile(r"(?<![\w`.])sum\s*\(", re.IGNORECASE)
+_SUM = re.compile(rf"({UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
 _FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
 
 
@@ -106,4 +106,4 @@ def _are_values(texts: Sequence[str | None], column: str, columns: Schema) -> bo
 
 def _tried(aggregate: str) -> str:
     """Give an aggregate with sums that become NULL where they overflow."""
-    return aggregate if aggregate == COUNT_ALL else _SUM.sub("try_sum(", aggregate)
+    return _SUM.sub(lambda found: found[1] or "try_sum(", aggregate)

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 COUNT_ALL = "count(*)"
 
-# One argument, and NULL counts as no row: putting NULL in the place of a row leaves it out.
-_SKIPS_NULL = (
+FIGURES = (
     "avg|bool_and|bool_or|count|count_if|every|max|mean|min|some|std|stddev|stddev_pop|"
     "stddev_samp|sum|var_pop|var_samp|variance|any"
 )
-_SIMPLE = re.compile(rf"({_SKIPS_NULL})\s*\(\s*(?!distinct\b)([^,]*)\)", re.IGNORECASE | re.DOTALL)
+"""Aggregates that give one figure of one argument.
+
+NULL counts as no row for them: putting NULL in the place of a row leaves it out.
+"""
+_SIMPLE = re.compile(rf"({FIGURES})\s*\(\s*(?!distinct\b)([^,]*)\)", re.IGNORECASE | re.DOTALL)
 _FILTER = re.compile(r"\bfilter\s*\(\s*where\b", re.IGNORECASE)
-_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|--[^\n]*|/\*.*?\*/"""
+UNREAD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/"""
+"""A text, a quoted name or a comment (with DOTALL): what stands in it is no SQL."""
+_UNREAD = re.compile(UNREAD, re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,8 @@ class Restriction:
             return aggregate
         simple = _SIMPLE.fullmatch(aggregate)
         if simple and not _FILTER.search(aggregate):
-            name, value = simple.groups()
-            return f"{name}({self.only('1' if value.strip() == '*' else value.strip())})"
+            name, value = simple[1], without_comments(simple[2]).strip()
+            return f"{name}({self.only('1' if value == '*' else value)})"
         filters = list(_FILTER.finditer(aggregate))
         if filters and aggregate.endswith(")"):
             last = filters[-1]
@@ -73,8 +78,17 @@ def replaced(text: str, calls: dict[str, str]) -> str:
         return text
     longest_first = sorted(calls, key=len, reverse=True)
     wanted = "|".join(re.escape(each) for each in longest_first)
-    pattern = re.compile(rf"({_TEXT})|(?<![\w`.])(?:{wanted})", re.DOTALL)
+    pattern = re.compile(rf"({UNREAD})|(?<![\w`.])(?:{wanted})", re.DOTALL)
     return pattern.sub(lambda found: found[1] or calls[found[0]], text)
+
+
+def without_comments(text: str) -> str:
+    """Leave out comments, which may hide what comes after them on their line.
+
+    >>> without_comments("n -- all of 'em")
+    'n  '
+    """
+    return _UNREAD.sub(lambda found: " " if found[0].startswith(("--", "/*")) else found[0], text)
 
 
 def bracketed(condition: str) -> str:

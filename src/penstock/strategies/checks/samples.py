@@ -58,7 +58,7 @@ def values_query(
 ) -> str:
     """Give the most frequent values that are not accepted, with their counts, group by group."""
     group = key or "'*'"
-    value = cells(Schema((column,)), [quoted(column.name)])[0].removesuffix(" AS c0")
+    value = text_of(quoted(column.name), column.type)
     counted = (
         f"SELECT {group} AS {GROUP}, {value} AS value, count(*) AS n FROM (\n{rows}\n) "
         f"WHERE {_all(where, _within(key, groups), measured.breaks)} GROUP BY ALL"
@@ -92,9 +92,18 @@ def cells(columns: Schema, values: Sequence[str] = ()) -> list[str]:
     names = places(len(found))
     given = values or names
     return [
-        f"left({_text(value, column.type)}, {CELL + 1}) AS {name}"
+        f"{text_of(value, column.type)} AS {name}"
         for value, column, name in zip(given, found, names, strict=False)
     ]
+
+
+def text_of(value: str, kind: str) -> str:
+    """Give SQL for the beginning of a value as text: one character more than a cell shows.
+
+    >>> text_of("`a`", "int")
+    'left(CAST(`a` AS STRING), 81)'
+    """
+    return f"left({_text(value, kind)}, {CELL + 1})"
 
 
 def places(count: int) -> tuple[str, ...]:

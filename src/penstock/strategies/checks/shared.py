@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks.restriction import COUNT_ALL
+from penstock.strategies.checks.restriction import COUNT_ALL, UNREAD
 
 _CALL = re.compile(r"(?<![\w`.])(?:count|min|max|try_sum|avg)(?=\s*\()", re.IGNORECASE)
-_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`", re.DOTALL)
+_UNREAD = re.compile(UNREAD, re.DOTALL)
 _FUNCTION = re.compile(r"(?<![\w`.])(\w+)\s*\(")
 _PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in"})
 
@@ -30,16 +30,19 @@ _EXACT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What is observed, `counts` by name, and the wanted values as SQL on those names."""
+    """The aggregate calls that wanted values are made of, by name, and those as SQL on the names.
 
-    counts: Mapping[str, str]
+    `OBSERVED_ROWS` is no call: the count of all rows is always observed.
+    """
+
+    calls: Mapping[str, str]
     wanted: Mapping[str, str]
 
-    def described(self, columns: Schema) -> str:
-        """Give a query that runs nothing and whose columns have the types of the calls."""
-        given = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns.columns)
-        calls = ", ".join(f"{sql} AS {name}" for name, sql in self._calls.items())
-        return f"SELECT {calls} FROM (SELECT {given})"
+    @property
+    def counts(self) -> Mapping[str, str]:
+        """What is observed: every call as text, and the count of all rows."""
+        texts = {name: f"CAST({call} AS STRING)" for name, call in self.calls.items()}
+        return {OBSERVED_ROWS: COUNT_ALL, **texts}
 
     @staticmethod
     def is_exact(types: Schema) -> bool:
@@ -48,26 +51,24 @@ class Shared:
 
     def put_together(self, observed: Row, types: Schema) -> str:
         """Give a query without rows of a table that works out what is wanted."""
-        names = list(self._calls)
         values = ", ".join(
             f"CAST({_literal(observed[name])} AS {column.type})"
-            for name, column in zip(names, types.columns, strict=True)
+            for name, column in zip(self.calls, types.columns, strict=True)
         )
         wanted = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.wanted.items())
-        return f"SELECT {wanted} FROM VALUES ({values}) AS t({', '.join(names)})"
+        return f"SELECT {wanted} FROM VALUES ({values}) AS t({', '.join(self.calls)})"
 
-    @property
-    def _calls(self) -> dict[str, str]:
-        return {
-            name: sql.removeprefix("CAST(").removesuffix(" AS STRING)")
-            for name, sql in self.counts.items()
-            if name != OBSERVED_ROWS
-        }
+
+def described(aggregates: Mapping[str, str], columns: Schema) -> str:
+    """Give a query that runs nothing and whose columns have the types of aggregates."""
+    given = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns.columns)
+    asked = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in aggregates.items())
+    return f"SELECT {asked} FROM (SELECT {given})"
 
 
 def shared(aggregates: Mapping[str, str]) -> Shared | None:
     """Give the calls of some aggregates, each once; None where one cannot be taken apart."""
-    counts: dict[str, str] = {OBSERVED_ROWS: COUNT_ALL}
+    calls: dict[str, str] = {}
     names: dict[str, str] = {COUNT_ALL: OBSERVED_ROWS}
     wanted = {}
     for name, sql in aggregates.items():
@@ -77,19 +78,19 @@ def shared(aggregates: Mapping[str, str]) -> Shared | None:
         for start, end in _calls(sql):
             call = _folded(sql[start:end])
             known = names.setdefault(call, f"_ps_a{len(names)}")
-            counts.setdefault(known, f"CAST({call} AS STRING)")
+            calls[known] = call
             text += sql[at:start] + known
             at = end
         text += sql[at:]
         if at == 0 or not _is_plain(text) or OBSERVED_ROWS in text:
             return None
         wanted[name] = text
-    return Shared(counts, wanted) if wanted else None
+    return Shared(calls, wanted) if wanted else None
 
 
 def _calls(sql: str) -> list[tuple[int, int]]:
     """Give where aggregate calls stand; what is quoted is no call."""
-    found, masked = [], _TEXT.sub(lambda each: "_" * len(each[0]), sql)
+    found, masked = [], _UNREAD.sub(lambda each: "_" * len(each[0]), sql)
     for match in _CALL.finditer(masked):
         depth, at = 0, masked.index("(", match.end())
         for place in range(at, len(masked)):
@@ -108,7 +109,7 @@ def _folded(call: str) -> str:
 
 def _is_plain(text: str) -> bool:
     """Whether nothing is left that needs a row: no column, no other function."""
-    bare = re.sub(r"'(?:[^'\\]|\\.)*'", "''", text)
+    bare = _UNREAD.sub(lambda each: "`" if each[0].startswith("`") else " ", text)
     functions = {name.lower() for name in _FUNCTION.findall(bare)}
     types = bool(re.search(r"\bdecimal\s*\(", bare, re.IGNORECASE))
     return "`" not in bare and functions - ({"decimal"} if types else set()) <= _PLAIN

@@ -8,20 +8,17 @@ from penstock.core.names import literal
 from penstock.core.schema import Schema
 from penstock.strategies.checks.measured import Verdict, failed, passed
 from penstock.strategies.checks.phase import GROUP
-from penstock.strategies.checks.samples import cells, places
+from penstock.strategies.checks.samples import ASKED, KEPT, cells, places
 from penstock.strategies.checks.written import counted
-
-MOST = 5
-"""How many rows a report keeps; one more is asked for, to know that there are more."""
 
 
 def group_query(sql: str, group: str, columns: Schema | None) -> str:
     """Give the first rows of one group as texts; without columns no cell of a row."""
     if columns is None:
-        return f"SELECT {literal(group)} AS {GROUP}, 1 AS c0 FROM (\n{sql}\n) LIMIT {MOST + 1}"
+        return f"SELECT {literal(group)} AS {GROUP}, 1 AS c0 FROM (\n{sql}\n) LIMIT {ASKED}"
     names = ", ".join(places(len(columns.columns)))
     shown = ", ".join((f"{literal(group)} AS {GROUP}", *cells(columns)))
-    return f"SELECT {shown} FROM (\n{sql}\n) AS t({names}) LIMIT {MOST + 1}"
+    return f"SELECT {shown} FROM (\n{sql}\n) AS t({names}) LIMIT {ASKED}"
 
 
 def united(queries: Sequence[str]) -> str:
@@ -35,6 +32,6 @@ def verdict(rows: int) -> Verdict:
     """Judge by the number of rows that came back."""
     if not rows:
         return passed("no rows", failures=0)
-    if rows > MOST:
-        return failed(f"more than {MOST} rows (expected 0)")
+    if rows > KEPT:
+        return failed(f"more than {KEPT} rows (expected 0)")
     return failed(f"{counted(rows, 'row')} (expected 0)", failures=rows)

@@ -14,13 +14,13 @@ _UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000}
 _SECOND = 1_000_000
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str) -> str:
     """Write a count with its noun.
 
     >>> counted(1, "row"), counted(0, "row")
     ('1 row', '0 rows')
     """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {one if number == 1 else one + 's'}"
 
 
 def percent(value: Fraction, bound: Fraction | None = None, digits: int = 2) -> str:
@@ -74,7 +74,7 @@ def age(micros: int, limit: int | None = None) -> str:
     for end in range(min(large + 2, len(_UNITS)), len(parts)):
         shown = [text for size, text in parts[:end] if size]
         told = micros - micros % _sizes()[end - 1]
-        if limit is None or _order_of(told, limit) == _order_of(micros, limit):
+        if limit is None or _order(told, limit) == _order(micros, limit):
             return " ".join(shown) or "0m"
     return " ".join(text for size, text in parts if size) or "0m"
 
@@ -109,11 +109,7 @@ def _sizes() -> tuple[int, ...]:
     return (*_UNITS.values(), 1)
 
 
-def _order(first: Fraction, second: Fraction) -> int:
-    return (first > second) - (first < second)
-
-
-def _order_of(first: int, second: int) -> int:
+def _order(first: Fraction | int, second: Fraction | int) -> int:
     return (first > second) - (first < second)
 
 

@@ -12,9 +12,8 @@ from penstock.ui.cli.options import Scope, Selection, example, project_options, 
 from penstock.ui.cli.shared import AS_OF, FROM, TO, asked_range, moment_of
 
 if TYPE_CHECKING:
-    from penstock.app.checking.reports import CheckReport, CheckRequest
+    from penstock.app.checking.reports import CheckRequest
     from penstock.core.checks import Phase
-    from penstock.core.errors import PenstockError
 
 
 @click.command(
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--before", is_flag=True, help="The checks before the step.")
 @click.option("--after", is_flag=True, help="The checks after the step; default: both.")
 @click.option("--check", "names", metavar="NAME", multiple=True, help="Only checks of this name.")
-@click.option("--sources", is_flag=True, help="How old the newest rows of sources are, too.")
+@click.option("--sources", is_flag=True, help="How old sources are, instead of checks of models.")
 @click.option("--strict", is_flag=True, help="Exit 1 for a failed warning, too.")
 @click.option("--no-record", is_flag=True, help="Write nothing to the state.")
 @click.option("--no-sample", is_flag=True, help="Read no rows that break a check.")
@@ -65,6 +64,7 @@ def _request(selection: Selection, asked: dict[str, Any]) -> CheckRequest:
     from penstock.app.checking.reports import CheckRequest
     from penstock.core.masking import mask
 
+    words = click.get_current_context().obj or []
     request = CheckRequest(
         select=selection.select,
         exclude=selection.exclude,
@@ -78,9 +78,9 @@ def _request(selection: Selection, asked: dict[str, Any]) -> CheckRequest:
         record=not asked["no_record"],
         sample=not asked["no_sample"],
         as_of=moment_of(asked["as_of"]),
-        arguments=mask(shlex.join(click.get_current_context().obj or [])),
+        arguments=mask(shlex.join(words)),
     )
-    refuse_conflicts(request)
+    refuse_conflicts(request, words)
     return request
 
 
@@ -98,31 +98,20 @@ def _evaluate(scope: Scope, request: CheckRequest) -> int:
     from penstock.ui.json_checks import checks_document
     from penstock.ui.text_check import check_text
     from penstock.ui.text_errors import error_text
+    from penstock.ui.text_nothing_checked import nothing_checked
 
     output = scope.output
     with scope.opened() as shop:
         report = check(shop, request)
     for note in report.notes:
         output.warn(note)
-    nothing = _nothing_checked(report)
+    nothing = nothing_checked(request, report)
     text = functools.partial(check_text, verbose=output.verbose, quiet=output.quiet)
     answer = output.tell if not any(result.failed for result in report.results) else output.give
     answer(report, text, functools.partial(checks_document, error=nothing))
     if nothing is not None:
         click.echo(error_text(nothing), err=True)
     return 0 if report.ok else 1
-
-
-def _nothing_checked(report: CheckReport) -> PenstockError | None:
-    from penstock.core.errors import PenstockError
-    from penstock.ui.text_table import count
-
-    if not report.evaluated_nothing:
-        return None
-    number = len(report.results)
-    what = f"{count(number, 'check')} skipped" if number else "no check was selected"
-    hint = "" if number else "select models that have checks, or all of them with --all"
-    return PenstockError("nothing-checked", f"{what}, none evaluated", hint=hint)
 
 
 def _refuse_beside(
@@ -161,6 +150,6 @@ def _settle(scope: Scope, accept: str | None, reason: str | None, drop: str | No
         if accept is not None:
             report = close(shop, accept, (reason or "").strip())
         else:
-            report = drop_quarantine(shop, drop or "all")
+            report = drop_quarantine(shop, drop or "")
     scope.output.tell(report, accept_text, accept_document)
     return 0

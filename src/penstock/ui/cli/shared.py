@@ -49,18 +49,9 @@ def asked_range(
     first: str | None, last: str | None, days: int | None = None, date: str | None = None
 ) -> Range:
     """Give the range of the flags; raise `option-conflict` for flags that exclude each other."""
-    from penstock.app.request import Range
-    from penstock.core.errors import UsageError
+    from penstock.app.request import asked_range as asked
 
-    others = [name for name, given in (("--from", first), ("--to", last)) if given is not None]
-    for name, given in (("--days", days), ("--date", date)):
-        if given is not None and others:
-            raise UsageError(
-                "option-conflict",
-                f"{name} and {' and '.join(others)} exclude each other",
-                hint=f"leave {name} out",
-            )
-    return Range(date, date) if date is not None else Range(first, last, days)
+    return asked(first, last, days, date)
 
 
 def moment_of(text: str | None) -> dt.datetime | None:

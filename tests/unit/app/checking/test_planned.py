@@ -50,10 +50,11 @@ SEEDS = Checks(
 )
 
 
-def line(strategy, checks=SEEDS, options=None, project_mode=OnFailure.FLAG, **step):
+def line(strategy, checks=SEEDS, options=None, project_mode=OnFailure.FLAG, creates=False, **step):
     project = a_project(a_model("a", strategy=strategy, checks=checks))
     project = replace(project, checks=CheckSettings(project_mode))
-    return str(planned_checks(project, a_step("a", **step), options or Options()))
+    step = a_step("a", **step)
+    return str(planned_checks(project, step, options or Options(), lambda: creates))
 
 
 def days(number):
@@ -111,6 +112,18 @@ def test_a_view_has_nothing_to_roll_back():
     checks = Checks((), (ROWS,), OnFailure.ROLLBACK)
 
     assert line(View(), checks) == "checks: 1 after (1 scan), on failure: block"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "step"), [(Table(), {"initial": True}), (DAILY, days(1)), (Append(None), {})]
+)
+def test_a_first_build_has_nothing_to_roll_back(strategy, step):
+    checks = Checks((), (ROWS,), OnFailure.ROLLBACK)
+
+    first = line(strategy, checks, creates=True, **step)
+
+    assert first == "checks: 1 after (1 observed), on failure: block"
+    assert line(strategy, checks, **step).endswith("on failure: rollback")
 
 
 def test_without_a_gate_nothing_is_said_of_failures():

@@ -1,5 +1,7 @@
 """Which tests run: by model, by tag of model or test, by name."""
 
+from dataclasses import replace
+
 import pytest
 
 from fakes.builders import a_model, a_project
@@ -32,6 +34,14 @@ def test_selectors_choose_models_and_tags_choose_tests_too() -> None:
     assert names(exclude=("tag:quick",)) == "ac"
     assert names("users", tests=("b",)) == "b"
     assert names(tests=("[ac]",)) == "ac"
+
+
+def test_a_name_matches_itself_whatever_its_signs_mean_in_a_pattern() -> None:
+    tests = (replace(TESTS[0], name="sum[1]"), replace(TESTS[1], name="sum1"))
+
+    found = chosen(PROJECT, tests, UnitTestRequest(names=("sum[1]",)))
+
+    assert [test.name for test in found] == ["sum[1]", "sum1"]
 
 
 @pytest.mark.parametrize(

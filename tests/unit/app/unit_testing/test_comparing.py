@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.app.unit_testing.comparing import Comparison, identity, shown
+from penstock.app.unit_testing.pairing import pairing
 from penstock.app.unit_testing.reports import RowLine, RowsDiffer, summary
 from penstock.core.types import parse_type
 
@@ -102,6 +103,25 @@ def test_a_tolerance_is_for_floats_alone_and_pairs_as_many_rows_as_it_can() -> N
     assert near.differ("rows", [(math.nan, None)], [(math.nan, None)]) is None
     assert near.differ("rows", [(1.0, None)], [(None, None)]) is not None
     assert near.differ("rows", [(0.0, Decimal("1.00"))], [(0.0, Decimal("1.01"))]) is not None
+
+
+def test_doubles_in_maps_may_differ_by_the_tolerance_and_their_keys_may_not() -> None:
+    near = Comparison((("m", parse_type("map<string,array<double>>")),), tolerance=0.1)
+
+    def same(one: object, other: object) -> bool:
+        return near.differ("rows", [(one,)], [(other,)]) is None
+
+    assert same((("a", (1.0,)), ("b", None)), (("b", None), ("a", (1.05,))))
+    assert not same((("a", (1.0,)),), (("a", (1.5,)),))
+    assert not same((("a", (1.0,)),), (("b", (1.0,)),))
+
+
+def test_rows_move_to_other_partners_however_many_must() -> None:
+    near = [[at, at + 1] for at in range(2_000)]
+
+    pairs = pairing([*near, [0]])
+
+    assert pairs == {0: 2_000} | {at: at - 1 for at in range(1, 2_001)}
 
 
 @pytest.mark.parametrize(

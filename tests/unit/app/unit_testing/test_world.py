@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,16 @@ from fakes.builders import a_model, a_project, a_source, reads
 from penstock.app.unit_testing.world import world_of
 from penstock.core.checks import Check, Checks, NotNull, Phase, Relationships
 from penstock.core.findings import Location
-from penstock.core.model import Append, WindowSettings
+from penstock.core.model import (
+    Append,
+    Body,
+    Fingerprint,
+    Partition,
+    Version,
+    WindowSettings,
+)
 from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query, mention, present
 from penstock.core.unit_tests import UnitRun, UnitTest
 
@@ -74,3 +83,30 @@ def test_a_check_that_reads_what_nobody_gives_is_left_out() -> None:
 
     assert [check.name for check in checks.after] == ["near", "own"]
     assert checks.after[0].rule.to == InputName(InputKind.SOURCE, "users")
+
+
+def a_version(number: int, since: dt.date, table: str) -> Version:
+    (read,) = reads(table)
+    query = Query(*(f"select * from {mention(read)}",) * 3, (read,))
+    mark = Fingerprint(f"sql-{number}", "", version=number, effective_from=since)
+    return Version(number, Body(query, mark, query.text, "", HERE))
+
+
+def test_versions_that_no_run_is_for_go_where_their_inputs_are_not_given() -> None:
+    old = a_version(1, dt.date(2024, 1, 1), "raw.old")
+    new = a_version(2, dt.date(2024, 6, 1), "raw.new")
+    days = Partition("d", "date", Grid(Grain.DAY))
+    changes = {"query": new.body.query, "fingerprint": new.body.fingerprint}
+    log = a_model("log", strategy=days, versions=(old, new), **changes)
+    project = a_project(log, a_source("old"), a_source("new"))
+
+    def kept(first: str, last: str, *given: str) -> tuple[list[int], int]:
+        test = replace(TEST, runs=(UnitRun(first=first, last=last),))
+        tables = dict.fromkeys(reads(*given), ())
+        model = world_of(project, test, tables, FOLDER).models["log"]
+        return [each.number for each in model.versions], model.fingerprint.version
+
+    assert kept("2024-05-31", "2024-05-31", "raw.old") == ([1], 1)
+    assert kept("2024-05-31", "2024-05-31", "raw.old", "raw.new") == ([1, 2], 2)
+    assert kept("2024-06-01", "2024-06-01", "raw.new") == ([2], 2)
+    assert kept("2024-05-31", "2024-06-01", "raw.old") == ([1, 2], 2)

@@ -113,3 +113,46 @@ def test_tests_and_data_tests_are_one_key(findings):
             "the other is on line 5"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "finding"),
+    [
+        (
+            "[{name: region, tests: not_null}]",
+            "{place}: error: bad-value: columns.tests is 'not_null'; it must be a list of tests",
+        ),
+        (
+            "[{name: region, tests: [5]}]",
+            (
+                '{place}: error: bad-value: a test of column "region" is one name, '
+                "with or without arguments"
+            ),
+        ),
+        (
+            "[region, {name: region, tests: [unique]}]",
+            "{place}: error: bad-value: {above}columns is 'region'; it must be a mapping",
+        ),
+    ],
+)
+@pytest.mark.parametrize("above", ["models.", "sources.tables."])
+def test_what_is_no_test_of_a_column_is_one_finding(findings, columns, finding, above):
+    models = f"models:\n  - name: m\n    columns: {columns}\n"
+    tables = f"sources: [{{name: raw, tables: [{{name: e, columns: {columns}}}]}}]\n"
+
+    (found,) = findings({**FILES, "models/m.yml": models if "models" in above else tables})
+
+    place, _, _ = found.partition(": ")
+    assert found == finding.format(place=place, above=above)
+
+
+def test_tests_of_a_seed_are_told_not_to_run(findings):
+    yaml = (
+        "seeds:\n  - name: country\n    data_tests: [x.y]\n"
+        "    columns: [{name: code, data_tests: [unique]}]\n"
+    )
+
+    assert findings({"seeds/country.csv": "code\nde\n", "models/s.yml": yaml}) == [
+        "models/s.yml:3:5: warning: option-without-effect: data_tests of a seed do not run",
+        "models/s.yml:4:28: warning: option-without-effect: data_tests of a seed do not run",
+    ]

@@ -4,27 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakes.check_projects import PATH, user_stats
-
-C3 = """\
-        - {type: rowcount, min: 1}
-        - {type: row_count}
-        - {name: bounds, type: row_count, min: 10, max: 5}
-        - {type: null_percentage, column: region, max_percentage: 150}
-        - {name: a, type: row_count, min: 1}
-        - {name: a, type: row_count, max: 9}
-        - {name: gone, sql: checks/gone.sql}
-        - {name: deletes, sql: DELETE FROM t}
-        - {name: braces, sql: "select * from {table} where date = @partition_date"}
-        - name: dates
-          sql: |
-            select * from {destination}
-            where date = @partition_day
-        - {type: accepted_values, column: region, values: []}
-        - {type: not_null, column: revenu}
-        - {name: severe, type: row_count, min: 1, severity: critical}
-        - {type: value_range, column: user_count, min: 1.5}
-"""
+from fakes.check_projects import C3, PATH, user_stats
 
 
 def test_C3_one_load_lists_thirteen_findings(findings):
@@ -197,12 +177,41 @@ def test_C4_conditions_are_of_a_row_or_of_a_group(said, check):
                 "compares with"
             ),
         ),
+        *(
+            (
+                f"{{type: row_count_change, max_percent: 5, {key}: {value}}}",
+                (
+                    'option-conflict: check "row_count_change": row_count_change counts all rows '
+                    f"of a step, as earlier ones did; {key} says other rows"
+                ),
+            )
+            for key, value in (
+                ("where", "region = 'eu'"),
+                ("scope", "table"),
+                ("query", "select 1"),
+            )
+        ),
         (
             "{type: row_count, min: 1, empty: fail}",
             (
                 "bad-value: check \"row_count\": empty is 'fail'; it must be left out: "
                 "0 rows are compared with the bounds"
             ),
+        ),
+        (
+            "{name: a, sql: select 1 where date = @partition_date, empty: fail}",
+            (
+                "bad-value: check \"a\": empty is 'fail'; it must be left out: "
+                "the query says what no rows mean"
+            ),
+        ),
+        (
+            "{type: row_count, min: 1, tags: [a, 1]}",
+            'bad-value: check "row_count": tags holds 1; it must be a list of texts',
+        ),
+        (
+            "{name: a, type: not_null, columns: []}",
+            'bad-value: check "a": columns is an empty list',
         ),
         (
             "{type: row_count, min: 1, query: select 1, scope: table}",
@@ -316,6 +325,18 @@ def test_C5_a_check_before_says_which_input_it_looks_at(findings, check, finding
     found = findings({**JOINED, "models/m.yml": yaml}, hints=True)
 
     assert [each.partition("error: ")[2] for each in found] == [finding]
+
+
+def test_a_model_that_reads_nothing_has_no_rows_before_it(findings):
+    yaml = BEFORE.replace("{check}", "{type: row_count, min: 4}")
+
+    assert findings({"models/m.sql": "select 1 as a", "models/m.yml": yaml}, hints=True) == [
+        (
+            'models/m.yml:4:23: error: check-needs-input: check "row_count": '
+            "the model reads no table, so no rows are there before it\n"
+            "  hint: write query: with the rows to look at"
+        )
+    ]
 
 
 def test_C5_the_named_input_is_looked_at(load):

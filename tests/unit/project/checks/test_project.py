@@ -23,7 +23,7 @@ ORDERS = {
 
 
 def test_settings_have_defaults_and_are_read(load):
-    said = "name: shop\nchecks: {on_failure: block, sample: false, quarantine_days: 0, "
+    said = "name: shop\nchecks: {on_failure: BLOCK, sample: false, quarantine_days: 0, "
     said += "staging_schema: aside}\n"
 
     assert load({}).checks == CheckSettings()
@@ -35,7 +35,10 @@ def test_settings_have_defaults_and_are_read(load):
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
-        ("on_failure: stop", "on_failure 'stop' is not known"),
+        (
+            "on_failure: stop",
+            "checks.on_failure is 'stop'; it must be one of flag, block or rollback",
+        ),
         ("quarantine_days: -1", "checks.quarantine_days is -1; it must be an integer >= 0"),
         (
             "staging_schema: a.b",
@@ -150,7 +153,7 @@ def test_C8_checks_are_in_no_fingerprint(apart):
     checked = plain.replace("{name: a}", "{name: a, data_tests: [unique]}")
     checked += "    checks: {on_failure: block, after: [{type: row_count, min: 1}]}\n"
     header = "{{ config(materialized='table'HERE) }} select 1 as a"
-    more = ", on_failure='flag', checks=[{'type': 'row_count', 'name': 'b', 'max': 9}]"
+    more = ", checks=[{'type': 'row_count', 'name': 'b', 'max': 9}]"
     bare, full = (
         apart({"models/m.sql": header.replace("HERE", here), "models/m.yml": yaml}).models["m"]
         for here, yaml in (("", plain), (more, checked))

@@ -55,7 +55,7 @@ THIS = InputName(InputKind.THIS, "user_stats")
         ("{type: unique, columns: [region], nulls: equal, versions: all}",
          Unique(("region",), nulls_equal=True, all_versions=True)),
         ("{type: not_null, columns: [region, date]}", NotNull(("region", "date"))),
-        ("{type: accepted_values, column: region, values: [eu, us, eu, 1]}",
+        ("{type: accepted_values, column: region, values: [eu, us, eu, '1']}",
          AcceptedValues("region", ("eu", "us", "1"))),
         ("{type: relationships, column: region, to: analytics.user_stats, fields: [region]}",
          Relationships(("region",), THIS, ("region",), "analytics.user_stats")),

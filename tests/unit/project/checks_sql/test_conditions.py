@@ -176,7 +176,9 @@ def test_units_lambdas_and_types_are_no_bare_columns(text):
     ],
 )
 def test_what_cannot_be_parsed_is_said_in_the_words_of_the_parser(text, said, line):
-    assert check(text) == bad(f"the condition cannot be read: {said}", line)
+    hint = "write one condition, such as amount >= 0"
+
+    assert check(text) == bad(f"the condition cannot be read: {said}", line, hint=hint)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "-- a > 1"])

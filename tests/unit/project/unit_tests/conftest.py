@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.project.load import load_project
-from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
+from penstock.project.unit_tests.load import LoadedTests
 
 FILES = {
     "penstock.yml": "name: shop\nversion: 1\ntargets: {dev: {warehouse: w}}\n",
@@ -46,7 +47,7 @@ def load(tmp_path: Path) -> Callable[[str], LoadedTests]:
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(content), encoding="utf-8")
-        return load_unit_tests(load_project(tmp_path, environ={}))
+        return load_tests(Variants(load_project(tmp_path, environ={})))
 
     return loaded
 

@@ -98,6 +98,7 @@ def test_unknown_keys_and_bad_values_name_what_is_allowed(told) -> None:
             "it must be a time, for example 2024-06-02T00:00:00Z"
         ),
         "tests/t.yml:8:14: error: bad-value: shown has no version 3; hint: leave it out",
+        "tests/t.yml:10:7: error: bad-value: shown has no check 'x'; hint: there are: none",
         "tests/t.yml:10:7: error: unknown-key: unknown key 'row'; hint: did you mean 'rows'?",
         (
             "tests/t.yml:11:15: error: bad-value: status 'succes' is not known; "
@@ -163,7 +164,7 @@ def test_tables_have_one_form_and_files_lie_under_tests(told) -> None:
     )
     assert told_of("{file: x.csv}")[0] == "bad-value: file: there is no tests/x.csv"
     assert told_of("{file: x.txt}")[0] == (
-        "bad-value: file: 'x.txt' is no file of rows; hint: one of .csv, .json, .parquet"
+        "bad-value: file: 'x.txt' is no file of rows; hint: one of .csv, .json, .parquet, .sql"
     )
     more = {"tests/x.csv": "id,email\n1,a\n2\n"}
     assert told_of("{file: x.csv}", **more)[0] == "bad-value: csv: 1 cells under 2 names"

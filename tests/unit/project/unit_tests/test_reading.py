@@ -171,3 +171,21 @@ def test_declared_types_of_sources_and_models_are_known(load) -> None:
     table = loaded.tests[0].runs[0].given.inputs[InputName(InputKind.SOURCE, "raw.users")]
     assert table.names == ("ID",)
     assert table.type_of("Id") == ScalarType("tinyint")
+
+
+def test_tests_stand_beside_the_descriptions_of_models_too(load) -> None:
+    text = """\
+        version: 2
+        models: [{name: shown, description: One row}]
+        unit_tests: [{name: b, model: shown, expect: {rows: [{one: 1}]}}]
+        """
+
+    loaded = load(
+        "unit_tests: [{name: a, model: shown, expect: {rows: []}}]", **{"models/x.yml": text}
+    )
+
+    assert loaded.findings == ()
+    assert [(test.name, str(test.where)) for test in loaded.tests] == [
+        ("a", "tests/t.yml:1:14"),
+        ("b", "models/x.yml:3:14"),
+    ]

@@ -291,7 +291,7 @@ def test_invariants_are_lists_of_checks(findings):
     )
 
     assert sentences(findings(daily(more=more))) == [
-        "invariants.before holds what is no check",
+        "checks.before holds what is no check",
         "unknown key 'aftr'",
     ]
 

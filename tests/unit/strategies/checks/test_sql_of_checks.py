@@ -61,6 +61,9 @@ def test_where_wraps_the_argument_of_every_aggregate():
         ("count(distinct a)", "count(distinct a) FILTER (WHERE (w))"),
         ("first(a)", "first(a) FILTER (WHERE (w))"),
         ("max(a) filter (where b > 1)", "max(a) FILTER (WHERE (w) AND ( b > 1))"),
+        ("sum(a -- total\n)", "sum(CASE WHEN (w) THEN a END)"),
+        ("count(* /* all */)", "count(CASE WHEN (w) THEN 1 END)"),
+        ("max(`a--b`)", "max(CASE WHEN (w) THEN `a--b` END)"),
     ],
 )
 def test_a_call_of_the_user_is_restricted_without_changing_what_it_means(call, restricted):
@@ -233,6 +236,19 @@ def test_conditions_that_cannot_fail(condition):
 )
 def test_conditions_that_could_fail(condition):
     assert not is_harmless(condition, COLUMNS)
+
+
+def test_texts_of_two_collations_are_not_compared_while_rows_are_written():
+    columns = Schema((Column("a", "string collate UTF8_LCASE"), Column("b", "string")))
+
+    assert not is_harmless("a = b", columns)
+    assert is_harmless("a IS NOT NULL AND b = 'x'", columns)
+
+
+def test_a_sum_in_a_text_stays_as_it_is_written():
+    counts = observables([a_check(column_check("t", 'MAX(t) <> "sum(foo)"'))], COLUMNS)
+
+    assert [*counts.values()][1] == 'CAST((MAX(t) <> "sum(foo)") AS STRING)'
 
 
 def test_decimals_that_cannot_be_widened_are_not_observed():

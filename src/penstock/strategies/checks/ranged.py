@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.app.checking.ground import Rows
 from penstock.core.names import literal, quoted
 from penstock.core.partition import FIRST, LAST, Span, literal_at
-from penstock.core.schema import Column, Schema
+from penstock.core.schema import Column
 
-KEY = "_ps_group"
+KEY = quoted("_ps_group")
+"""The column that has the key of the partition."""
 
 
-def ranged(
-    view: str, columns: Schema, column: Column | None, spans: Mapping[str, tuple[Span, ...]]
-) -> Rows:
+def ranged(view: str, column: Column | None, spans: Mapping[str, tuple[Span, ...]]) -> str:
     """Give the rows of a view that lie in the spans of each key; without a column all of them.
 
     One partition is a condition, which files are skipped by; several are a join with their bounds.
     """
-    key = quoted(KEY)
     if len(spans) == 1:
         [(name, pieces)] = spans.items()
         where = _condition(column, pieces)
-        return Rows(f"SELECT *, {literal(name)} AS {key} FROM {quoted(view)}{where}", columns, key)
+        return f"SELECT *, {literal(name)} AS {KEY} FROM {quoted(view)}{where}"
     rows = ", ".join(
         f"({literal(name)}, {_bound(column, low, FIRST)}, {_bound(column, high, LAST)})"
         for name, pieces in spans.items()
         for low, high in pieces
     )
     if not rows:
-        return Rows(f"SELECT *, '' AS {key} FROM {quoted(view)} WHERE false", columns, key)
-    groups = f"(SELECT * FROM VALUES {rows} AS g({key}, `_ps_low`, `_ps_high`))"
+        return f"SELECT *, '' AS {KEY} FROM {quoted(view)} WHERE false"
+    groups = f"(SELECT * FROM VALUES {rows} AS g({KEY}, `_ps_low`, `_ps_high`))"
     name = f"r.{quoted(column.name)}" if column is not None else "NULL"
     inside = (
         f"(g.`_ps_low` IS NULL OR {name} >= g.`_ps_low`) "
         f"AND (g.`_ps_high` IS NULL OR {name} < g.`_ps_high`)"
     )
-    sql = f"SELECT r.*, g.{key} FROM {quoted(view)} r JOIN {groups} g ON {inside}"
-    return Rows(sql, columns, key)
+    return f"SELECT r.*, g.{KEY} FROM {quoted(view)} r JOIN {groups} g ON {inside}"
 
 
 def _condition(column: Column | None, pieces: tuple[Span, ...]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 
 from penstock.core.model import Partition
 from penstock.core.partition import Grain, literal_at
@@ -12,17 +11,6 @@ from penstock.core.typed import TypedValue
 from penstock.core.window import InputWindow, Window
 
 Values = Callable[[int], Mapping[str, str]]
-
-_LEAST: Mapping[str, str] = {
-    "DATE": "0001-01-01",
-    "TIMESTAMP": "0001-01-01T00:00:00",
-    "TIMESTAMP_NTZ": "0001-01-01T00:00:00",
-    "TINYINT": str(-(2**7)),
-    "SMALLINT": str(-(2**15)),
-    "INT": str(-(2**31)),
-    "BIGINT": str(-(2**63)),
-    "STRING": "",
-}
 
 
 def run_date(moment: dt.datetime) -> dict[str, str]:
@@ -77,40 +65,10 @@ def _bounds(window: Window) -> tuple[str, str]:
     low = window.lower.value if window.lower else None
     kind = (high or low or TypedValue("BIGINT", "0")).type
     if low is None:
-        low = least(kind)
+        low = TypedValue.least(kind)
     elif window.lower is not None and not window.lower.inclusive:
-        low = following(low)
+        low = low.next()
     high = low if high is None else high
     if window.upper is not None and window.upper.inclusive:
-        high = following(high)
+        high = high.next()
     return low.sql, high.sql
-
-
-def least(kind: str) -> TypedValue:
-    """Give the least value of a type."""
-    if kind in _LEAST:
-        return TypedValue.parse(kind, _LEAST[kind])
-    precision, scale = (int(part) for part in kind[len("DECIMAL(") : -1].split(","))
-    return TypedValue(kind, f"{-Decimal((0, (9,) * precision, -scale)):f}")
-
-
-def following(value: TypedValue) -> TypedValue:
-    """Give the next value that the type can hold.
-
-    >>> str(following(TypedValue.parse("DATE", "2024-12-31")))
-    'DATE 2025-01-01'
-    >>> str(following(TypedValue.parse("DECIMAL(4,2)", "1.5")))
-    'DECIMAL(4,2) 1.51'
-    """
-    match value.key:
-        case dt.datetime():
-            return value.minus(-dt.timedelta(microseconds=1))
-        case dt.date():
-            return value.minus(-dt.timedelta(days=1))
-        case int():
-            return value.minus(-1)
-        case Decimal() as number:
-            unit = Decimal(1).scaleb(int(str(number.as_tuple().exponent)))
-            return TypedValue.parse(value.type, f"{number + unit:f}")
-        case _:
-            return TypedValue(value.type, value.text + "\0")

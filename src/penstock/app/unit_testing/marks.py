@@ -1,0 +1,49 @@
+"""Watermarks of a test: which `input.column` one means, and its value in that column's type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.core.errors import UsageError
+from penstock.core.model import Model, window_settings
+from penstock.core.schema import Schema
+from penstock.core.typed import TypedValue
+from penstock.core.unit_tests import Mark
+from penstock.core.window import Watermark
+from penstock.plan.windows import windowed_inputs
+
+Carriers = Mapping[tuple[str, str], str]
+"""The type of every column that carries a watermark, by input and column."""
+
+
+def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
+    """Give the columns that carry watermarks of a model that reads these; None if it has none.
+
+    Raises what the step will raise where no input has such a column.
+    """
+    settings = window_settings(model.strategy)
+    if settings is None:
+        return None
+    found = windowed_inputs(model, settings, schemas)
+    return {(each.input, each.column): each.type for each in found}
+
+
+def no_watermark(model: Model, mark: Mark) -> UsageError:
+    """Word the error of a watermark for a model that has none."""
+    sentence = f"{model.name} has no watermark"
+    return UsageError("bad-value", sentence, where=mark.where, hint="leave it out")
+
+
+def mark_of(mark: Mark, known: Carriers) -> Watermark:
+    """Find the column that is meant and read the value in its type."""
+    asked = mark.column.lower()
+    found = [key for key in known if not asked or f".{'.'.join(key)}".lower().endswith(f".{asked}")]
+    if len(found) != 1:
+        there = ", ".join(".".join(key) for key in known)
+        sentence = f"watermark {mark.column!r}: the model has {there}"
+        raise UsageError("unknown-column", sentence, where=mark.where, hint="name one of them")
+    kind = known[found[0]]
+    try:
+        return Watermark(*found[0], TypedValue.parse(kind, mark.text))
+    except UsageError as error:
+        raise UsageError("bad-test-value", error.sentence, where=mark.where) from error

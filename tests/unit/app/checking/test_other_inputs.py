@@ -1,0 +1,67 @@
+"""A check before the step whose input is a table that the step does not read, or its target."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakes.builders import a_model, a_source, reads
+from fakes.check_ground import answered, said
+from fakes.lake import ID
+from fakes.workshop import Workshop
+from penstock.core.checks import Check, Checks, Phase, RowCount
+from penstock.core.findings import Location
+from penstock.core.names import InputKind, InputName
+
+THIS = InputName(InputKind.THIS, "a")
+USERS, EVENTS, OTHER = reads("raw.users", "raw.events", "b")
+
+
+def a_check(name, *inputs):
+    (first,) = inputs or (None,)
+    return Check(
+        name,
+        Phase.BEFORE,
+        RowCount(3, None),
+        Location("models/a.yml", 5),
+        input=first,
+        definition=name,
+        reads=tuple(each for each in inputs if each is not THIS),
+    )
+
+
+def a_workshop(*checks):
+    """A table that reads events, beside a source and a model that it does not read."""
+    first = a_model("a", "raw.events", checks=Checks(checks), order_after=("b",))
+    workshop = Workshop(a_source("events"), a_source("users"), first, a_model("b", "raw.users"))
+    for view, rows in (("users", 4), ("events", 2), ("_b`", 5), ("before_target", 9)):
+        workshop.lake.answers(view, answered(a_check("x"), ID, rows))
+    return workshop
+
+
+@pytest.mark.parametrize(
+    ("name", "result"), [(USERS, ("passed", "rows 4")), (OTHER, ("passed", "rows 5"))]
+)
+def test_all_rows_of_a_table_that_the_step_does_not_read_are_looked_at(name, result):
+    workshop = a_workshop(a_check("counted", name))
+
+    report = workshop.run()
+
+    assert said(report["a"].invariant_report.before) == [result]
+
+
+def test_a_check_beside_it_that_names_no_input_looks_at_the_only_one():
+    workshop = a_workshop(a_check("other", USERS), a_check("own"))
+
+    report = workshop.check("a")
+
+    assert said(report.results) == [("passed", "rows 4"), ("failed", "rows 2 < min 3")]
+
+
+def test_the_own_model_as_input_is_the_target_as_it_is():
+    workshop = a_workshop(a_check("own", THIS))
+
+    first = workshop.run()
+    second = workshop.check("a")
+
+    assert said(first["a"].invariant_report.before) == [("skipped", "table does not exist yet")]
+    assert said(second.results) == [("passed", "rows 9")]
