@@ -10,7 +10,7 @@ SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
-    # One compiler's code fills the small cache that Java gives it: sweeping took a fifth of the time.
+    # Compiled code fills the small cache of one compiler: sweeping took a fifth of the time.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     # Compiling Java takes longer than a few rows; the tests that start processes do compile.
     "spark.sql.codegen.wholeStage": "false",
