@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,7 +22,7 @@ from penstock.app.shop import Shop
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
 from penstock.core.model import Body, Model, Partition, Version
-from penstock.core.names import quoted
+from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partition import Span, shown_ranges, write_ranges
 from penstock.core.query import with_parameters
 from penstock.core.ranges import numbers
@@ -80,6 +81,8 @@ def execute_partitions(
                 reshaping.require_declared()
             reshaping.create(intent, Schema())
         with committer.rejecting(intent):
+            inputs = _with_own(job, inputs)
+            intent = replace(intent, inputs=inputs.pins)
             slices, described = _slices(job, session, inputs)
             check_columns(model.name, job.body.where, job.version.schema, described)
             reshaping.check(described)
@@ -145,8 +148,26 @@ def _job(shop: Shop, context: Context, step: Step) -> Job:
 
 
 def _pinned(job: Job) -> Inputs:
+    """Pin what the step reads besides its own table, which may not be there yet."""
+    return _pins(job, [name for name in _names(job) if not _is_own(job, name)])
+
+
+def _with_own(job: Job, inputs: Inputs) -> Inputs:
+    """Add the model's own table, if the step reads it, to what was pinned."""
+    own = _pins(job, [name for name in _names(job) if _is_own(job, name)])
+    return Inputs(inputs.reads | own.reads, (*inputs.pins, *own.pins))
+
+
+def _is_own(job: Job, name: InputName) -> bool:
+    return name == InputName(InputKind.MODEL, job.model.name) or name.kind is InputKind.THIS
+
+
+def _names(job: Job) -> dict[InputName, None]:
     names = dict.fromkeys(leaves_of(job.shop.project, job.body.query.inputs))
-    names |= dict.fromkeys(mapping.input for mapping in job.body.inputs)
+    return names | dict.fromkeys(mapping.input for mapping in job.body.inputs)
+
+
+def _pins(job: Job, names: Sequence[InputName]) -> Inputs:
     context = job.context
     return pin_names(job.shop, job.model, tuple(names), context.records, context.view)
 
