@@ -27,7 +27,7 @@ check: lint ## everything that needs no Java: format, lint, types, imports, unit
 
 .PHONY: test
 test: setup postgres lint ## the gate: what check does and every other test, on two processes
-	$(WITH_JAVA) $(PYTEST) -q -m "not matrix" -n 2 --dist loadfile
+	$(WITH_JAVA) $(PYTEST) -q -m "not matrix" -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: lint
 lint: $(INSTALLED) ## format, lint, types and imports alone
@@ -44,6 +44,10 @@ format: $(INSTALLED) ## lay out the code and mend what ruff can mend
 .PHONY: test-faults
 test-faults: setup ## kill steps at every marked point, then ask the law of crashes
 	$(WITH_JAVA) $(PYTEST) -q -m faults
+
+.PHONY: test-matrix
+test-matrix: setup ## the long cases that the gate leaves out, killed processes apart
+	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not faults"
 
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on new random cases each time

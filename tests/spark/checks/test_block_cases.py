@@ -287,6 +287,7 @@ def test_a_reader_never_sees_a_row_that_failed(stats) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_replaced_partitions_are_checked_beside_those_that_stay(stats) -> None:
     config = {"materialized": "table", "overwrite": "partitions", "partition_by": "id"}
     sql = "SELECT id, email FROM {{ source('raw', 'users') }}\n"
@@ -320,6 +321,7 @@ def test_replaced_partitions_are_checked_beside_those_that_stay(stats) -> None:
     assert stats.staged() == []
 
 
+@pytest.mark.matrix
 def test_a_blocked_snapshot_opens_and_closes_nothing(stats) -> None:
     config = {
         "materialized": "snapshot",

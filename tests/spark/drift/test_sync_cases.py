@@ -335,6 +335,7 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
     assert synced.version(DAILY_TABLE) == 3
 
 
+@pytest.mark.matrix
 def test_DS12_on_four_threads_rows_and_records_are_those_of_one(synced, cascaded):
     synced.write(EDIT_E)
 

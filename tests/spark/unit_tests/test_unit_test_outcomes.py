@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 MODELS = {
     "gated": """\
         {{ config(materialized='merge', unique_key='id', checks={
@@ -200,6 +202,7 @@ FOUND = {
 }
 
 
+@pytest.mark.matrix
 def test_every_test_says_what_differs_and_no_more(project) -> None:
     for name, sql in MODELS.items():
         project.place.write(f"models/m/{name}.sql", sql)
