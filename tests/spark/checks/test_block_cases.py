@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable
 
 from fakes.check_place import (
