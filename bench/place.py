@@ -14,6 +14,7 @@ from penstock.app.run import run
 from penstock.app.wire import Where, open_shop
 from penstock.core.project import SparkSettings
 from penstock.engine.launch import LaunchSettings, launch
+from penstock.engine.process import running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,9 +28,9 @@ targets:
 
 
 def start_spark(folder: Path, memory: str = "6g") -> SparkSession:
-    """Start Spark as penstock starts it, so that both sides have the same settings."""
+    """Give the Spark of this process, started as penstock does: both sides have its settings."""
     spark = SparkSettings("local[*]", memory, {})
-    return launch(
+    return running() or launch(
         LaunchSettings(spark, str(folder / "warehouse"), folder / "spark.log"), os.environ
     )
 
