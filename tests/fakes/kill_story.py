@@ -8,27 +8,13 @@ import pyarrow as pa
 
 from fakes.check_place import CheckPlace
 from fakes.check_projects import HEAD
+from fakes.kill_project import PROJECT
 
-SPARK = """\
-name: shop
-version: 1
-lease: {length: 4s, heartbeat: 1s}
-targets:
-  dev:
-    warehouse: warehouse
-    spark:
-      master: "local[1]"
-      driver_memory: 1g
-      conf:
-        spark.sql.shuffle.partitions: "1"
-        spark.databricks.delta.snapshotPartitions: "1"
-        spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1
-"""
 _CONFIG = "{{{{ config(materialized={}, checks={{'after': [{}]}}, on_failure='block') }}}}"
 _COLUMNS = "SELECT id, at, amount FROM raw.orders"
 
 KILLED: Mapping[str, str] = {
-    "penstock.yml": SPARK,
+    "penstock.yml": PROJECT,
     "models/sources.yml": """\
 sources:
   - name: raw

@@ -11,22 +11,8 @@ import pytest
 
 from fakes.history_place import CK, COLUMNS, EV, TS, HistoryPlace
 from fakes.history_story import T1
+from fakes.kill_project import PROJECT
 
-PROJECT = """\
-name: shop
-version: 1
-lease: {length: 4s, heartbeat: 1s}
-targets:
-  dev:
-    warehouse: warehouse
-    spark:
-      master: "local[1]"
-      driver_memory: 1g
-      conf:
-        spark.sql.shuffle.partitions: "1"
-        spark.databricks.delta.snapshotPartitions: "1"
-        spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1
-"""
 PENSTOCK = Path(sys.executable).with_name("penstock")
 EVENTS = "{{ source('raw', 'events') }}"
 

@@ -14,24 +14,12 @@ import pytest
 from fakes.clock import FixedClock
 from fakes.drift_place import DAILY_TABLE, MOMENT, MONTHLY_TABLE, WEEKLY_TABLE, DriftPlace
 from fakes.fixture_f import EDIT_E
+from fakes.kill_project import SMALL
 from penstock.app.recover import recover
 
 PENSTOCK = Path(sys.executable).with_name("penstock")
 AT = ("--as-of", MOMENT.isoformat(), "--yes", "--threads", "1")
 POINTS = ("after-begin", "before-commit", "after-commit", "during-finish", "after-finish")
-SPARK = """
-lease: {length: 4s, heartbeat: 1s}
-targets:
-  dev:
-    warehouse: warehouse
-    spark:
-      master: "local[1]"
-      driver_memory: 1g
-      conf:
-        spark.sql.shuffle.partitions: "1"
-        spark.databricks.delta.snapshotPartitions: "1"
-        spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1
-"""
 DAILY = ("--select", "daily_user_stats")
 BEFORE = [("2024-12-02", "2", "3"), ("2024-12-03", "1", "2"), ("2024-12-09", "1", "1")]
 AFTER = [("2024-12-02", "3", "3"), ("2024-12-03", "2", "2"), ("2024-12-09", "1", "1")]
@@ -70,7 +58,7 @@ def edited(tmp_path, spark, synced_folder):
     place = DriftPlace(root, spark, {}, FixedClock(MOMENT + dt.timedelta(minutes=1)))
     place.write(EDIT_E)
     config = root / "penstock.yml"
-    config.write_text(config.read_text() + SPARK)
+    config.write_text(f"{config.read_text()}\n{SMALL}")
     return place
 
 
@@ -131,7 +119,7 @@ def test_a_table_that_was_made_and_not_filled_is_filled(tmp_path, spark, synced_
     shutil.copytree(synced_folder, root, ignore=shutil.ignore_patterns("warehouse", ".penstock"))
     place = DriftPlace(root, spark, {}, FixedClock(MOMENT + dt.timedelta(minutes=1)))
     config = root / "penstock.yml"
-    config.write_text(config.read_text() + SPARK)
+    config.write_text(f"{config.read_text()}\n{SMALL}")
     kill(place, f"{point}:1", "sync", *DAILY, *AT)
 
     report = place.sync("daily_user_stats")
