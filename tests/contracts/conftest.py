@@ -16,7 +16,12 @@ class World:
     def __init__(self):
         self.clock = FixedClock()
         self.alive = {11, 22}
+        self.host = HERE.host
         self.fault = ""
+
+    def is_gone(self, lease):
+        """Only of the host that looks can it be known."""
+        return lease.host == self.host and lease.pid not in self.alive
 
     def pass_(self, seconds):
         self.clock.advance(seconds=seconds)
@@ -66,7 +71,7 @@ def opened(place, world):
     stores = []
 
     def open_one(identity: Identity = OURS, name: str = "state"):
-        outside = {"fault": world.strike, "pid_alive": world.alive.__contains__}
+        outside = {"fault": world.strike, "is_gone": world.is_gone}
         url = place(name, identity)
         if url is None:
             store = MemoryStore(world.clock, LEASE, identity=identity, **outside)

@@ -89,7 +89,7 @@ def test_nothing_is_observed_of_a_table_that_is_made_from_a_query(world, session
 
 
 def test_nothing_is_observed_of_an_append_that_is_skipped_as_a_replay(world, session):
-    append = Commit(APPEND.format(world.uri), once=True, feed=SEVEN)
+    append = Commit(APPEND.format(world.uri), feed=SEVEN)
     session.commit(append, a_step(world, "step-2", 2))
     session.commit(append, a_step(world, "step-2", 2))
 

@@ -110,7 +110,7 @@ def test_leaving_a_session_drops_its_views(world):
 
 
 def test_a_replayed_append_of_the_same_step_is_skipped(world):
-    append = Commit(APPEND.format(world.uri), once=True)
+    append = Commit(APPEND.format(world.uri))
     with world.engine.session("orders") as session:
         session.commit(Commit(create(world)), a_step(world, "step-1", 1))
         session.commit(append, a_step(world, "step-2", 2))

@@ -114,3 +114,57 @@ def test_a_rebuilt_step_whose_number_is_taken_gets_the_next_one(store, world):
 
 def test_two_stores_have_two_ids(opened):
     assert opened(name="a").archive.store_id() != opened(name="b").archive.store_id()
+
+
+def landed(store, step="step-1"):
+    """Say of a step that its commit is in the log as version 4."""
+    return RebuiltStep(replace(intent(step), step_seq=1), wrote(4), NOON)
+
+
+def test_T16_a_store_that_was_loaded_or_rebuilt_begins_a_new_epoch(store, world):
+    busy(store, world)
+    born = store.archive.epoch()
+    store.archive.load(store.archive.export())
+    loaded = store.archive.epoch()
+    store.archive.rebuild([])
+
+    assert len({born, loaded, store.archive.epoch()}) == 3
+
+
+def test_T16_a_step_is_given_the_epoch_and_a_number_above_all_that_delta_has_seen(store):
+    begun = store.journal.begin(intent(), {}, HERE, None, above=7)
+
+    assert (begun.step_seq, begun.epoch) == (8, store.archive.epoch())
+    assert store.journal.running()[0].intent.epoch == begun.epoch
+    assert store.journal.begin(intent("step-2"), {}, HERE, None, above=3).step_seq == 9
+
+
+def test_T14_a_step_that_was_given_up_and_has_landed_is_written_anew(store, world):
+    store.journal.begin(intent(), {}, HERE, None)
+    store.journal.fail("step-1", BROKEN, recovered=True)
+    store.archive.rebuild([landed(store)])
+
+    assert store.records.models()["orders"].commit_version == 4
+    assert [(each.step, str(each.status)) for each in store.records.history("orders", 9)] == [
+        ("step-1", "SUCCESS"),
+        ("step-1/given-up", "FAILED"),
+    ]
+
+
+def test_a_step_that_runs_is_not_rebuilt(store):
+    store.journal.begin(intent(), {}, HERE, None)
+    store.archive.rebuild([landed(store)])
+
+    assert [step.intent.step for step in store.journal.running()] == ["step-1"]
+    assert "orders" not in store.records.models()
+
+
+def test_commits_are_on_record_by_their_step_and_version(store, world):
+    succeed(store, intent("made"), version=4)
+    store.journal.reject(intent("failed", "lines"), BROKEN, HERE)
+    store.journal.begin(intent("running", "users"), {}, HERE, None)
+
+    asked = {"made": 4, "failed": 2, "running": 3, "never": 1}
+    assert store.records.unrecorded(asked) == {"failed", "never"}
+    assert store.records.unrecorded({"made": 5}) == {"made"}
+    assert store.records.unrecorded({}) == frozenset()

@@ -1,6 +1,7 @@
 """What every state store promises of leases and of plans that grew old."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -48,8 +49,10 @@ def test_T5_a_holder_whose_process_is_gone_is_stale_at_once_on_its_host(store, w
     store.journal.begin(intent(), {}, HERE, None)
     world.alive.remove(11)
 
+    world.host = ELSEWHERE.host
     with pytest.raises(LeaseHeldError):
         store.journal.begin(intent("step-2", holder=ELSEWHERE), {}, ELSEWHERE, None)
+    world.host = HERE.host
     begun = store.journal.begin(intent("step-3", holder=OTHER), {}, OTHER, None)
 
     assert begun.lease_token == 2
@@ -150,6 +153,20 @@ def test_the_end_of_a_run_releases_all_it_holds(store):
     store.journal.end_run("run-1", Status.FAILED)
 
     assert [lease.target for lease in store.journal.leases()] == ["mart.b"]
+
+
+def test_T21_a_run_that_was_interrupted_twice_holds_what_it_may_still_write(store):
+    store.journal.begin(intent(), {}, HERE, None)
+    store.journal.end_run("run-1", Status.FAILED, holds=True)
+
+    assert [lease.run for lease in store.journal.leases()] == ["run-1"]
+
+
+def test_T15_a_lease_says_which_process_took_it(store):
+    holder = replace(HERE, process="boot/space/start")
+    store.journal.begin(intent(), {}, holder, None)
+
+    assert [lease.process for lease in store.journal.leases()] == ["boot/space/start"]
 
 
 @pytest.mark.parametrize("end", ["finish", "fail", "reject", "running"])

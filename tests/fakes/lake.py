@@ -92,6 +92,10 @@ class FakeLake:
         return FakeEngine(self)
 
     @property
+    def fences(self) -> FakeFences:
+        return FakeFences(self)
+
+    @property
     def log(self) -> FakeLog:
         return FakeLog(self)
 
@@ -139,7 +143,7 @@ class FakeLake:
         creates = not table.commits or operation.startswith("CREATE")
         table.schema = schema or table.schema
         table.rows = 1 if creates else table.rows + 1
-        table.rewrites.append(operation != "WRITE" and table.commits != [])
+        table.rewrites.append(operation not in ("WRITE", "FENCE") and table.commits != [])
         table.highs.append({**(table.highs[-1] if table.highs else {}), **(highs or {})})
         step, store = signed_by(token)
         table.commits.append(
@@ -147,7 +151,7 @@ class FakeLake:
                 version=len(table.commits),
                 time=NOON + dt.timedelta(seconds=len(table.commits)),
                 operation=operation,
-                changes_data=operation not in ("SET TBLPROPERTIES", "OPTIMIZE"),
+                changes_data=operation not in ("SET TBLPROPERTIES", "OPTIMIZE", "FENCE"),
                 step=step,
                 store=store,
                 metrics={"numOutputRows": 1},
@@ -238,6 +242,10 @@ class FakeLog:
         wanted = range(after + 1, len(table.commits))
         return tuple(table.entry(v) for v in wanted if not (partial and v in table.gone))
 
+    def transaction(self, uri: str, application: str) -> int:
+        table = self.lake.tables.get(uri)
+        return table.transactions.get(application, 0) if table else 0
+
     def is_cluttered(self, uri: str) -> bool:
         return uri not in self.lake.tables and uri in self.lake.files
 
@@ -257,3 +265,19 @@ class FakeLog:
         digest = hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
         names = tuple(f"{source.path}/{name}" for name in sorted(seen))
         return Listing(FilesPin(digest, len(seen)), names)
+
+
+@dataclass
+class FakeFences:
+    """The fences of a lake."""
+
+    lake: FakeLake
+
+    def fence(self, uri: str, application: str, number: int, token: str) -> bool:
+        table = self.lake.tables.get(uri)
+        if table is None:
+            return False
+        if table.transactions.get(application, 0) < number:
+            table.transactions[application] = number
+            self.lake.write(uri, "FENCE", None, token)
+        return True

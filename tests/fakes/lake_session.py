@@ -112,9 +112,9 @@ class FakeSession:
         schema = self.views.get(written, (None, None))[0]
         table = self.lake.tables.get(intent.uri)
         if statement.once and table is not None:
-            if intent.step_seq <= table.transactions.get(intent.model, 0):
+            if intent.step_seq <= table.transactions.get(intent.transaction, 0):
                 return
-            table.transactions[intent.model] = intent.step_seq
+            table.transactions[intent.transaction] = intent.step_seq
         self.watched = None if word == "CREATE" else statement.feed
         token = write_token(intent, *self.lake.signature(), statement.metrics)
         made = schema if word not in ("ALTER", "COMMENT") else None

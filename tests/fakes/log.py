@@ -28,6 +28,9 @@ class FakeLog:
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
         return tuple(c for c in self.tables.get(uri, ()) if c.version > after)
 
+    def transaction(self, uri: str, application: str) -> int:
+        return 0
+
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakes.builders import NOON
 from fakes.clock import FixedClock
 from fakes.folders import FakeFolders
-from fakes.lake import FakeLake
+from fakes.lake import FakeFences, FakeLake
 from fakes.log import FakeLog
 from fakes.places import FakePlaces
 from penstock.app.faults import inert
@@ -16,6 +16,7 @@ from penstock.core.pin import InputPin, Pin
 from penstock.core.project import Project
 from penstock.core.records import Holder
 from penstock.core.step import Intent, Outcome, StepKind
+from penstock.core.token import write_fence
 from penstock.core.window import Watermark
 from penstock.state.memory import MemoryStore
 
@@ -37,7 +38,9 @@ def a_shop(project: Project, log: FakeLog | None = None) -> Shop:
         open_reading=lambda: store,
         open_writing=lambda: store,
         has_state=lambda: True,
-        pid_alive=lambda _: True,
+        is_gone=lambda _: False,
+        fences=FakeFences(FakeLake()),
+        fence_token=lambda intent: write_fence(intent, "0.1.0", store.archive.store_id()),
     )
 
 

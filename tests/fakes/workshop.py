@@ -27,9 +27,9 @@ from penstock.app.run import run
 from penstock.app.shop import Shop
 from penstock.core.model import Model, Source
 from penstock.core.pin import InputPin
-from penstock.core.records import Holder, ModelRecord
-from penstock.core.step import Intent
-from penstock.core.token import write_token
+from penstock.core.records import Holder, Lease, ModelRecord
+from penstock.core.step import Intent, StepKind
+from penstock.core.token import write_fence, write_token
 from penstock.state.memory import MemoryStore
 
 ELSEWHERE = Holder("run-other", "host-b", 22, "bob")
@@ -43,11 +43,8 @@ class Workshop:
         self.clock = FixedClock()
         self.artifacts: list[str] = []
         self.project = a_project(*parts)
-        alive = {DEAD.pid}.isdisjoint
-        self.pid_alive: Callable[[int], bool] = lambda pid: alive({pid})
-        self.store = FlakyStore(
-            MemoryStore(self.clock, self.project.lease, pid_alive=self.pid_alive)
-        )
+        self.is_gone: Callable[[Lease], bool] = lambda lease: lease.pid == DEAD.pid
+        self.store = FlakyStore(MemoryStore(self.clock, self.project.lease, is_gone=self.is_gone))
         self.lake = FakeLake(self.signature)
         for source in self.project.sources.values():
             self.lake.land(source.path, "id int, n int", n="1")
@@ -70,7 +67,9 @@ class Workshop:
             open_reading=lambda: self.store,
             open_writing=lambda: self.store,
             has_state=lambda: True,
-            pid_alive=self.pid_alive,
+            is_gone=self.is_gone,
+            fences=self.lake.fences,
+            fence_token=lambda intent: write_fence(intent, *self.signature()),
         )
 
     def run(self, *select: str, listener: Listener = silent, **asked: Any) -> RunReport:
@@ -103,11 +102,15 @@ class Workshop:
             **changes,
         )
         begun = self.store.journal.begin(intent, {}, holder, None)
-        return replace(intent, step_seq=begun.step_seq)
+        return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
     def commit(self, intent: Intent) -> int:
         """Commit a step as its run would."""
-        return self.lake.land(intent.uri, "id int, n int", write_token(intent, *self.signature()))
+        token = write_token(intent, *self.signature())
+        version = self.lake.land(intent.uri, "id int, n int", token)
+        if intent.kind is StepKind.BUILD:
+            self.lake.tables[intent.uri].transactions[intent.transaction] = intent.step_seq
+        return version
 
     def signature(self) -> tuple[str, str]:
         return "0.1.0", self.store.archive.store_id()

@@ -272,16 +272,19 @@ def test_what_is_exported_loads_and_exports_equal(empty, deeds):
         assert remembered(fresh) == told[-1]
 
 
+def _all_live(lease):
+    return False
+
+
 def stores(empty):
     """Give a store of each kind, each with a clock of its own; they end with the loop's turn."""
     clock = FixedClock()
-    alive = {HERE.pid, ELSEWHERE.pid}.__contains__
-    yield MemoryStore(clock, LEASE, identity=OURS, pid_alive=alive), clock
+    yield MemoryStore(clock, LEASE, identity=OURS, is_gone=_all_live), clock
     clock = FixedClock()
     with tempfile.TemporaryDirectory() as folder:
         file = shutil.copy(empty, Path(folder) / "state.db")
         store = open_store(
-            f"sqlite:///{file}", identity=OURS, clock=clock, lease=LEASE, pid_alive=alive
+            f"sqlite:///{file}", identity=OURS, clock=clock, lease=LEASE, is_gone=_all_live
         )
         try:
             yield store, clock

@@ -48,7 +48,7 @@ def check(shop: Shop, request: CheckRequest) -> CheckReport:
     check_range(request.range)
     notes: tuple[str, ...] = ()
     if request.record and shop.has_state():
-        notes = tuple(map(str, recover(shop)))
+        notes = recover(shop).sentences
         notes += settle(shop, writes=False).notes
     moment = moment_of(shop, request.as_of)
     if request.sources:

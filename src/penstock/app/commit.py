@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.checking.undo import taken_back
 from penstock.app.outcomes import outcome_of, with_partitions
+from penstock.app.ownership import holder_of
 from penstock.app.patience import patiently, waiting
 from penstock.app.stages import Decided, staged
 from penstock.core.check_results import Checked
@@ -18,9 +19,11 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import (
     ConcurrentWriterError,
     DataError,
+    LeaseHeldError,
     LeaseLostError,
     PenstockError,
     StateError,
+    TableError,
 )
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
@@ -91,11 +94,16 @@ class Committer:
         statement: Commit,
         kind: StepKind = StepKind.ALTER,
     ) -> Ended:
-        """Make a change that must come before the build as a step of its own."""
+        """Make a change that must come before the build as a step of its own.
+
+        A gate lets it come between the beginning of the build and its commit, so its number must
+        not make the build's look old: it has a lane of its own.
+        """
         own = replace(
             intent,
             step=self._shop.clock.new_id(),
             kind=kind,
+            lane=str(kind),
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
@@ -158,10 +166,30 @@ class Committer:
         journal = self._shop.writing.journal
 
         def begin() -> Intent:
-            begun = journal.begin(intent, contents, self._holder, self._planned_on)
-            return replace(intent, step_seq=begun.step_seq)
+            above = self._last_number(intent)
+            begun = journal.begin(intent, contents, self._holder, self._planned_on, above)
+            return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
         return waiting(begin, self._context.wait_seconds)
+
+    def await_target(self, intent: Intent) -> None:
+        """Raise `lease-held` before Spark starts where another run holds the target."""
+
+        def look() -> None:
+            held = holder_of(self._shop, intent.table, intent.run)
+            if held is not None:
+                hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
+                raise LeaseHeldError(held, hint=hint)
+
+        waiting(look, self._context.wait_seconds)
+
+    def _last_number(self, intent: Intent) -> int:
+        """Give the number of the last step that Delta knows of the target."""
+        if not intent.uri:
+            return 0
+        epoch = self._shop.writing.archive.epoch()
+        application = replace(intent, epoch=epoch).transaction
+        return self._shop.log.transaction(intent.uri, application)
 
     def _commit(
         self,
@@ -173,23 +201,34 @@ class Committer:
         """Commit; an error that came after the commit was in the log is no failure.
 
         A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
-        more about rows for which the statement was refused.
+        more about rows for which the statement was refused. A statement that Delta skipped without
+        an error is one all the same: "no commit" is not "nothing changed".
         """
         with self.failing(intent):
             self._shop.fault("before-commit")
-            if not self._shop.writing.journal.holds(intent.step):
-                raise lease_lost(intent)
+            self._require_lease(intent)
             if statement.exclusive:
                 self._hold_version(intent)
         try:
             session.commit(statement, intent)
-        except BaseException as error:
+        except Exception as error:
+            self._shop.fault("after-statement")
             if self._commit_of(intent) is None:
                 with self.failing(intent):
+                    self._require_lease(intent)
                     if again is not None and isinstance(error, DataError):
                         staged(session, again, self.where)
                     raise
+        if statement.once and intent.uri and self._commit_of(intent) is None:
+            with self.failing(intent):
+                self._require_lease(intent)
+                raise _skipped(intent)
         self._shop.fault("after-commit")
+
+    def _require_lease(self, intent: Intent) -> None:
+        """Raise `lease-lost` where another run has taken the target, and given this step up."""
+        if not self._shop.writing.journal.holds(intent.step):
+            raise lease_lost(intent)
 
     def _hold_version(self, intent: Intent) -> None:
         """Refuse to write where somebody has written since the step looked."""
@@ -221,9 +260,9 @@ class Committer:
         """Record a begun step that fails before its commit."""
         try:
             yield
+        except (KeyboardInterrupt, SystemExit, LeaseLostError):
+            raise  # its statement may still run: it stays RUNNING until somebody has looked
         except BaseException as error:
-            if isinstance(error, LeaseLostError):
-                raise
             if isinstance(error, IdentityError):
                 failure = StepFailure("metrics-mismatch", str(error))
             elif not isinstance(error, PenstockError):
@@ -280,6 +319,15 @@ class Committer:
             raise not_recorded(intent, outcome) from error
         self._shop.fault("after-finish")
         return Ended(intent, outcome, checked=checked)
+
+
+def _skipped(intent: Intent) -> TableError:
+    return TableError(
+        "commit-skipped",
+        f"Delta skipped the statement of step {intent.step} of {intent.model} as one that it had "
+        f"seen; nothing was written to {intent.table}",
+        hint="run again; if it stays so: penstock state rebuild",
+    )
 
 
 def lease_lost(intent: Intent) -> LeaseLostError:

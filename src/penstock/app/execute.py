@@ -39,6 +39,7 @@ def execute(shop: Shop, context: Context, step: Step, held: Ahead | None = None)
     with committer.rejecting(intent):
         inputs = pin_inputs(shop, model, context.records, context.view)
     intent = replace(intent, inputs=inputs.pins)
+    committer.await_target(intent)
     with shop.engine.session(model.name, model.where) as session:
         if step.only_alters:
             return _only_alter(shop, context, committer, session, intent)
@@ -77,7 +78,7 @@ def _only_alter(
     intent = replace(intent, base_version=facts.version, fingerprint=made)
     ended = None
     for sql in alter_properties(shop.project.sql_of(model.table), model, facts):
-        ended = committer.alter(session, intent, Commit(sql))
+        ended = committer.alter(session, intent, Commit(sql, once=False))
         intent = replace(intent, base_version=ended.outcome.settled_version)
     if ended is None:
         raise table_gone(model)
@@ -117,7 +118,7 @@ def _alter(  # the sides of one step
     base: int | None = facts.version
     for sql in statements:
         altering = replace(intent, base_version=base, fingerprint=kept)
-        base = committer.alter(session, altering, Commit(sql)).outcome.settled_version
+        base = committer.alter(session, altering, Commit(sql, once=False)).outcome.settled_version
     return replace(intent, base_version=base)
 
 

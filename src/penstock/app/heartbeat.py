@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from penstock.core.errors import StateError
 from penstock.core.ports import Journal
 
 
@@ -14,16 +13,15 @@ from penstock.core.ports import Journal
 def beating(journal: Journal, run: str, every_seconds: float) -> Iterator[None]:
     """Renew the run's leases in the background until the block ends.
 
-    A store that cannot be reached for a moment is tried again; the lease is longer than a beat.
+    Nothing that the store throws ends it: a beat that failed is followed by the next one, and the
+    lease is longer than a beat.
     """
     done = threading.Event()
 
     def beat() -> None:
         while not done.wait(every_seconds):
-            try:
+            with suppress(Exception):  # whatever a store throws, the run lives on
                 journal.renew(run)
-            except StateError:
-                continue
 
     thread = threading.Thread(target=beat, name="penstock-heartbeat", daemon=True)
     thread.start()

@@ -203,6 +203,7 @@ class Judging:
             foreign=foreign,
             lying=lying,
             gap=tail.gap,
+            unrecorded=self.sight.unrecorded(tail.commits),
         )
 
     def _open_changes(self) -> Changes:

@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.heartbeat import beating
 from penstock.app.inputs import pin_inputs
 from penstock.app.look import Looking
 from penstock.app.observe import observe
@@ -16,6 +15,7 @@ from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.app.stages import staged
 from penstock.app.verifying import Held, claims_on, facts_of, history_model, hold_laws
+from penstock.app.workers import on_record, on_worker
 from penstock.app.works import build_of, work_of
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
@@ -23,7 +23,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.history import HashDiffers, Snapshot
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.records import Run, Status
+from penstock.core.records import Run
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.statement import TARGET_VIEW
 from penstock.plan.history import (
@@ -76,8 +76,8 @@ def migrate(shop: Shop, name: str, *, adopt: bool = False, dry_run: bool = False
     taken over. A dry run writes nothing.
     """
     model = history_model(shop, name)
-    if shop.has_state() and not dry_run:
-        recover(shop)
+    if not dry_run:
+        recover(shop).require(model.name)
     context = _context(shop, model)
     _refuse(context, model, adopt=adopt)
     facts = facts_of(shop, model)
@@ -202,31 +202,19 @@ def _counted(work: _Migration, new_hash: HashDiffers | None) -> Counts:
 def _written(work: _Migration, new_hash: HashDiffers | None, wanted: str) -> int:
     """Make the commits of a migration as a run of its own; give the version after them."""
     shop, context = work.shop, work.context
-    journal = shop.writing.journal
-    journal.start_run(
-        Run(
-            id=context.run,
-            command=COMMAND,
-            arguments=work.model.name,
-            target=shop.project.target.name,
-            run_timestamp=context.run_timestamp,
-            holder=shop.holder(context.run),
-            started=shop.clock.now(),
-        )
+    run = Run(
+        id=context.run,
+        command=COMMAND,
+        arguments=work.model.name,
+        target=shop.project.target.name,
+        run_timestamp=context.run_timestamp,
+        holder=shop.holder(context.run),
+        started=shop.clock.now(),
     )
-    status = Status.FAILED
-    try:
-        with beating(journal, context.run, shop.project.lease.heartbeat.total_seconds()):
-            commits = Resettling(shop, context, work.model, work.session, work.facts)
-            if new_hash is not None:
-                commits.rehash(new_hash)
-            version = commits.say(wanted)
-        status = Status.SUCCESS
-    except KeyboardInterrupt:
-        shop.engine.cancel()
-        raise
-    finally:
-        journal.end_run(context.run, status)
+    with on_record(shop, run) as succeeded:
+        commits = Resettling(shop, context, work.model, work.session, work.facts)
+        version = on_worker(shop, lambda: commits.take_over(new_hash, wanted))
+        succeeded()
     return version
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from penstock.app.ownership import unrecorded_commits
 from penstock.app.shop import Shop
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Commit, Head, Listing
@@ -130,13 +131,15 @@ def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: H
         return Observed(head)
     facts = shop.log.facts(uri)
     store = shop.reading.archive.store_id()
-    foreign = tuple(
-        commit
-        for commit in shop.log.commits(uri, record.settled_version)
-        if commit.changes_data and commit.store != store
+    commits = shop.log.commits(uri, record.settled_version)
+    foreign = tuple(each for each in commits if each.changes_data and each.store != store)
+    return Observed(
+        head,
+        facts.table_id if facts else "",
+        foreign,
+        facts=facts if relaid else None,
+        unrecorded=unrecorded_commits(shop, commits),
     )
-    table_id = facts.table_id if facts else ""
-    return Observed(head, table_id, foreign, facts=facts if relaid else None)
 
 
 def _is_build(commit: Commit) -> bool:

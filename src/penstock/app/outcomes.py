@@ -38,7 +38,10 @@ def outcome_of(
             deleted = written - (commit.row_change or 0) if gone else 0
         rows = RowCounts(written, 0, deleted, late)
     size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
-    return Outcome(commit.version, table_id, commit.version, rows, size, told)
+    # An empty commit only carries the step's transaction: readers of the table need not look again.
+    is_empty = intent.kind is StepKind.BUILD and not (commit.changes_data or commit.table_id)
+    version = None if is_empty else commit.version
+    return Outcome(version, table_id, commit.version, rows, size, told)
 
 
 def with_partitions(shop: Shop, intent: Intent, outcome: Outcome) -> Outcome:

@@ -69,6 +69,7 @@ def execute_partitions(
     model = job.model
     committer = Committer(shop, context, job.body.where, step.planned_on)
     intent = _intended(job)
+    committer.await_target(intent)
     with shop.engine.session(model.name, job.body.where) as session:
         reshaping = Reshaping(shop, context, committer, session, model)
         with committer.rejecting(intent):

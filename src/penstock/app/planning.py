@@ -16,7 +16,7 @@ from penstock.app.selecting import divided
 from penstock.app.settling import Settled, pending_notes
 from penstock.app.shop import Shop
 from penstock.app.sight import open_sight
-from penstock.core.errors import UsageError
+from penstock.core.errors import PenstockError, UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import window_settings
 from penstock.core.partition import Grain
@@ -29,7 +29,7 @@ from penstock.plan.judge import Verdict
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
-from penstock.plan.values import Options, Plan, State, Step
+from penstock.plan.values import Blocked, Options, Plan, State, Step
 
 _AHEAD = dt.timedelta(seconds=60)
 
@@ -63,6 +63,21 @@ class Planned:
             if (left := _left_of(step, settled)) is not None
         )
         return replace(self, plan=replace(self.plan, steps=steps), settled=settled)
+
+    def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
+        """Give the plan in which models whose open step cannot be settled fail with the reason."""
+        names = [name for name in self.names if name in stuck]
+        if not names:
+            return self
+        known = {each.model for each in self.plan.blocked}
+        blocked = tuple(Blocked(name, stuck[name]) for name in names if name not in known)
+        made = replace(
+            self.plan,
+            steps=tuple(step for step in self.plan.steps if step.model not in stuck),
+            current=tuple(name for name in self.plan.current if name not in stuck),
+            blocked=(*self.plan.blocked, *blocked),
+        )
+        return replace(self, plan=made)
 
 
 def _left_of(step: Step, settled: Settled) -> Ranges | None:

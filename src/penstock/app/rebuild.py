@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from penstock.app.outcomes import outcome_of, with_partitions
 from penstock.app.shop import Shop
 from penstock.core.facts import Commit
-from penstock.core.model import Model
 from penstock.core.ports import RebuiltStep
 from penstock.core.step import Intent
 from penstock.core.token import read_intent
@@ -31,27 +30,32 @@ def rebuild(shop: Shop) -> RebuildReport:
     """
     found: list[RebuiltStep] = []
     untold = []
-    for model in shop.project.models.values():
-        steps = [] if model.is_view else list(_steps_of(shop, model))
+    tables = {m.name: m.table for m in shop.project.models.values() if not m.is_view}
+    tables |= {seed.name: seed.table for seed in shop.project.seeds.values()}
+    for name, table in tables.items():
+        uri = shop.project.uri_of(table)
+        if shop.log.head(uri) is None:
+            continue
+        steps = list(steps_in_log(shop, name, uri, shop.log.commits(uri, -1, partial=True)))
         found.extend(steps)
-        if not steps and not model.is_view and shop.log.head(shop.project.uri_of(model.table)):
-            untold.append(model.name)
+        if not steps:
+            untold.append(name)
     found.sort(key=lambda step: step.intent.step_seq)
     shop.writing.archive.rebuild(found)
     models = tuple(dict.fromkeys(step.intent.model for step in found))
     return RebuildReport(len(found), models, tuple(untold))
 
 
-def _steps_of(shop: Shop, model: Model) -> Iterator[RebuiltStep]:
-    uri = shop.project.uri_of(model.table)
-    if shop.log.head(uri) is None:
-        return
+def steps_in_log(
+    shop: Shop, name: str, uri: str, commits: Iterable[Commit]
+) -> Iterator[RebuiltStep]:
+    """Give the steps of a model that commits of its table tell of."""
     facts = shop.log.facts(uri)
     table_id = ""
-    for commit in shop.log.commits(uri, -1, partial=True):
+    for commit in commits:
         table_id = commit.table_id or table_id
         intent = _intent_of(commit, uri)
-        if intent is None or intent.model != model.name:
+        if intent is None or intent.model != name:
             continue
         outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
         outcome = with_partitions(shop, intent, outcome)

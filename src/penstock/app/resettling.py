@@ -44,6 +44,12 @@ class Resettling:
         self._version = facts.version
         self._target = shop.project.sql_of(model.table)
 
+    def take_over(self, new_hash: HashDiffers | None, told: str) -> int:
+        """Make all commits of a migration, hashes before what the table says; give its version."""
+        if new_hash is not None:
+            self.rehash(new_hash)
+        return self.say(told)
+
     def say(self, told: str) -> int:
         """Let the table say of itself what `told` says; give its version."""
         self._alter(f"ALTER TABLE {self._target} SET TBLPROPERTIES ({written({PROPERTY: told})})")
@@ -65,8 +71,8 @@ class Resettling:
         columns, table = self._model.strategy.columns, self._facts.schema
         self._rewrite(rewrite_hash(change, columns, table, self._target))
 
-    def _alter(self, sql: str) -> None:
-        statement = Commit(sql, exclusive=True)
+    def _alter(self, sql: str, *, once: bool = False) -> None:
+        statement = Commit(sql, exclusive=True, once=once)
         self._ended(self._committer().alter(self._session, self._intent(), statement))
 
     def _rewrite(self, sql: str) -> None:
@@ -77,7 +83,7 @@ class Resettling:
         """
         record = self._context.records.get(self._model.name)
         if record is None or not record.succeeded_once:
-            self._alter(sql)
+            self._alter(sql, once=True)
             return
         intent = replace(
             self._intent(),

@@ -133,7 +133,7 @@ class Reshaping:
         statements = (*statements, *alter_properties(self._target, self.model, facts))
         base: int | None = facts.version
         for sql in statements:
-            base = self._commit(intent, replace(facts, version=base or 0), Commit(sql))
+            base = self._commit(intent, replace(facts, version=base or 0), Commit(sql, once=False))
         return Shape(moved.schema, base, (*moved.added, *moved.widened))
 
     def _rewrites(self, moved: Migration) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from penstock.app.commit import Committer
 from penstock.app.drift_reports import Keys, Overwrite
-from penstock.app.heartbeat import beating
 from penstock.app.looking import Looked, look
 from penstock.app.named import named_model
 from penstock.app.planning import moment_of
@@ -18,12 +17,13 @@ from penstock.app.shop import Shop
 from penstock.app.sight import Sight
 from penstock.app.status import keys_of
 from penstock.app.syncing import Ask
+from penstock.app.workers import on_record, on_worker
 from penstock.core.errors import TableError, UsageError
 from penstock.core.graph import children
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import write_ranges
 from penstock.core.ranges import Ranges, count, difference, merged
-from penstock.core.records import Run, Status, StepRecord
+from penstock.core.records import Run, StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
 from penstock.strategies.reshape import restore
@@ -68,9 +68,9 @@ def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) ->
     Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed` and
     `rollback-foreign-commits`; nothing is written then.
     """
-    if not request.dry_run and shop.has_state():
-        recover(shop)
     model = named_model(shop, request.model)
+    if not request.dry_run:
+        recover(shop).require(model.name)
     moment = moment_of(shop, None)
     looked = look(shop, (model.name,), moment)
     back = _way_back(shop, looked, request)
@@ -193,19 +193,12 @@ def _restore(shop: Shop, looked: Looked, back: _Back, request: RollbackRequest) 
         wait_seconds=request.wait_seconds,
         triggered_by="rollback",
     )
-    journal = shop.writing.journal
     target = shop.project.target.name
     holder, now = shop.holder(run_id), shop.clock.now()
-    journal.start_run(
-        Run(run_id, "rollback", request.arguments, target, looked.moment, holder, now)
-    )
-    status = Status.FAILED
-    try:
-        with beating(journal, run_id, shop.project.lease.heartbeat.total_seconds()):
-            committed = _commit(shop, context, looked, back)
-        status = Status.SUCCESS
-    finally:
-        journal.end_run(run_id, status)
+    run = Run(run_id, "rollback", request.arguments, target, looked.moment, holder, now)
+    with on_record(shop, run) as succeeded:
+        committed = on_worker(shop, lambda: _commit(shop, context, looked, back))
+        succeeded()
     return committed
 
 

@@ -14,7 +14,7 @@ from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStart
 from penstock.app.execute import execute
 from penstock.app.heartbeat import beating
 from penstock.app.noting import note_written
-from penstock.app.planning import Planned, make_plan, replan, still_needed
+from penstock.app.planning import Planned, make_plan, moment_of, replan, still_needed
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
@@ -22,6 +22,7 @@ from penstock.app.request import RunRequest, SyncRequest
 from penstock.app.resume import resume_command, resume_sync
 from penstock.app.run_context import Context
 from penstock.app.schedule import Node, Schedule, Work
+from penstock.app.selecting import divided
 from penstock.app.settling import settle
 from penstock.app.share import EVERYTHING, UPSTREAM_FAILED, share_of
 from penstock.app.shop import Shop
@@ -46,11 +47,11 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
     """
-    recovered = recover(shop) if shop.has_state() else ()
-    for each in recovered:
-        listener(Said(str(each)))
+    recovery = recover(shop, give_up=_made_anew(shop, request))
+    for sentence in recovery.sentences:
+        listener(Said(sentence))
     settled = settle(shop)
-    planned = make_plan(shop, request).after(settled)
+    planned = make_plan(shop, request).after(settled).without(recovery.stuck)
     report = RunReport(
         run_id=shop.run_id or shop.clock.new_id(),
         run_timestamp=planned.plan.run_timestamp,
@@ -58,7 +59,7 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         results=(),
         command=request.command,
         not_run=planned.not_run,
-        recovered=tuple(str(each) for each in recovered),
+        recovered=recovery.sentences,
         notes=planned.notes,
     )
     if planned.plan.is_empty:
@@ -70,6 +71,13 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     if planned.looked is not None:
         planned.looked.judging.sight.keep()
     return Runner(shop, request, listener, planned, report).run()
+
+
+def _made_anew(shop: Shop, request: RunRequest) -> tuple[str, ...]:
+    """Name the models of which a full refresh makes all rows anew, whatever a step left."""
+    if not request.options.full_refresh:
+        return ()
+    return divided(shop, request, moment_of(shop, request.as_of))[0]
 
 
 def _unchanged(shop: Shop, planned: Planned) -> tuple[ModelResult, ...]:
@@ -149,6 +157,7 @@ class Runner:
         )
         self._settled = planned.settled
         self._interrupted = False
+        self._holds = False
 
     def run(self) -> RunReport:
         """Execute the plan; what a step raises is in the report."""
@@ -187,7 +196,7 @@ class Runner:
     def _end_run(self, status: Status) -> tuple[str, ...]:
         """Write how the run ended; a store that is gone by now must not hide what the steps did."""
         try:
-            self._shop.writing.journal.end_run(self._report.run_id, status)
+            self._shop.writing.journal.end_run(self._report.run_id, status, holds=self._holds)
         except StateError as error:
             return (error.render(),)
         return ()
@@ -217,9 +226,11 @@ class Runner:
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
                 self._shop.engine.cancel()
+            self._holds = True  # until the last statement has ended
             for found in schedule.stop():
                 for result in found:
                     self._end(results, result)
+            self._holds = False
             raise
 
     def _unsettled(self, step: Step) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended
     intent = _intent(shop, context, seed, reason)
     with committer.rejecting(intent):
         refuse_foreign(seed, reason)
+    committer.await_target(intent)
     with shop.engine.session(seed.name, seed.where) as session:
         with committer.rejecting(intent):
             columns = define_seed(session, seed)

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 
 from penstock.app.artifacts import write_artifacts
-from penstock.app.heartbeat import beating
 from penstock.app.observe import View
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
@@ -16,9 +16,10 @@ from penstock.app.reports import ModelResult, RunReport
 from penstock.app.run_context import Context
 from penstock.app.seed_step import STRATEGY, load_seed, seed_reason
 from penstock.app.shop import Shop
+from penstock.app.workers import on_record, on_worker
 from penstock.core.errors import PenstockError, SelectorError
 from penstock.core.model import Seed
-from penstock.core.records import Run, Status
+from penstock.core.records import Run
 from penstock.plan.values import Now, Plan, Reason, State
 from penstock.project.nearest import did_you_mean, some_of
 
@@ -31,7 +32,7 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
     A seed that is as it was loaded starts no JVM. One that fails does not stop the others.
     """
     wanted = selected_seeds(shop, select)
-    settled = recover(shop) if shop.has_state() else ()
+    recovery = recover(shop)
     now = shop.clock.now()
     context = Context(
         run=shop.clock.new_id(),
@@ -48,7 +49,7 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
         plan=Plan(now),
         results=(),
         command=COMMAND,
-        recovered=tuple(map(str, settled)),
+        recovered=recovery.sentences,
     )
     changed = [each for each in wanted if reasons[each.name].state is not State.CURRENT]
     done = _load(shop, context, changed, reasons) if changed else {}
@@ -80,7 +81,6 @@ def selected_seeds(shop: Shop, select: Iterable[str]) -> tuple[Seed, ...]:
 def _load(
     shop: Shop, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
 ) -> dict[str, ModelResult]:
-    journal = shop.writing.journal
     run = Run(
         id=context.run,
         command=COMMAND,
@@ -90,18 +90,13 @@ def _load(
         holder=shop.holder(context.run),
         started=shop.clock.now(),
     )
-    journal.start_run(run)
-    status = Status.FAILED
-    try:
-        with beating(journal, context.run, shop.project.lease.heartbeat.total_seconds()):
-            done = {each.name: _do(shop, context, each, reasons[each.name]) for each in seeds}
+    with on_record(shop, run) as succeeded:
+        done = {
+            each.name: on_worker(shop, partial(_do, shop, context, each, reasons[each.name]))
+            for each in seeds
+        }
         if all(result.ok for result in done.values()):
-            status = Status.SUCCESS
-    except KeyboardInterrupt:
-        shop.engine.cancel()
-        raise
-    finally:
-        journal.end_run(context.run, status)
+            succeeded()
     return done
 
 

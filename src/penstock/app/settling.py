@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.ground import Ground, Rows
@@ -19,7 +20,6 @@ from penstock.app.checking.telling import told_refused
 from penstock.app.checking.undo import can_be_tried_again, flag_if_overwritten
 from penstock.app.checking.verdicts import decided
 from penstock.app.commit import Committer, Ended
-from penstock.app.heartbeat import beating
 from penstock.app.inputs import Inputs
 from penstock.app.observe import View
 from penstock.app.reports import ModelResult
@@ -27,6 +27,7 @@ from penstock.app.run_context import Context
 from penstock.app.share import EVERYTHING
 from penstock.app.shop import Shop
 from penstock.app.step_results import failed_by, with_checks
+from penstock.app.workers import on_record, on_worker
 from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import Checked, InvariantReport
 from penstock.core.checks import OnFailure
@@ -37,7 +38,7 @@ from penstock.core.names import InputName
 from penstock.core.partition import key_pairs
 from penstock.core.pin import DeltaPin
 from penstock.core.ranges import Ranges, count, union
-from penstock.core.records import Run, Status
+from penstock.core.records import Run
 from penstock.core.relation import DeltaRead, Read
 from penstock.core.step import Intent, Outcome
 from penstock.plan.values import Options
@@ -90,17 +91,11 @@ def settle(shop: Shop, *, writes: bool = True) -> Settled:
         return Settled()
     shop.engine.require()
     run = shop.clock.new_id()
-    journal = shop.writing.journal
-    journal.start_run(_run_of(shop, run))
-    status = Status.FAILED
     settled = Settled()
-    try:
-        with beating(journal, run, shop.project.lease.heartbeat.total_seconds()):
-            for each in waiting:
-                settled += _settled(shop, run, each, writes=writes)
-        status = Status.SUCCESS
-    finally:
-        journal.end_run(run, status)
+    with on_record(shop, _run_of(shop, run)) as succeeded:
+        for each in waiting:
+            settled += on_worker(shop, partial(_settled, shop, run, each, writes=writes))
+        succeeded()
     return settled
 
 

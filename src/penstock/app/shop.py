@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.core.engine_ports import Engine
-from penstock.core.ports import Clock, Fault, Folders, Log, Places, Store
+from penstock.core.ports import Clock, Fault, Fences, Folders, Log, Places, Store
 from penstock.core.project import Project
-from penstock.core.records import Holder
+from penstock.core.records import Holder, Lease
+from penstock.core.step import Intent
+from penstock.state.identity import process_of
 
 OpenStore = Callable[[], Store]
 
@@ -30,13 +32,15 @@ class Shop:
     log: Log
     places: Places
     folders: Folders
+    fences: Fences
     engine: Engine
     clock: Clock
     fault: Fault
     open_reading: OpenStore
     open_writing: OpenStore
     has_state: Callable[[], bool]
-    pid_alive: Callable[[int], bool]
+    is_gone: Callable[[Lease], bool]
+    fence_token: Callable[[Intent], str]
     environ: Mapping[str, str] = field(default_factory=dict)
     run_id: str = ""
     log_path: str = ""
@@ -66,7 +70,8 @@ class Shop:
 
     def holder(self, run: str) -> Holder:
         """Say who this process is."""
-        return Holder(run, socket.gethostname(), os.getpid(), user_name())
+        pid = os.getpid()
+        return Holder(run, socket.gethostname(), pid, user_name(), process_of(pid))
 
     def close(self) -> None:
         """Let go of databases and end the Spark that was started."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -110,10 +110,25 @@ class Sight:
         """Whether somebody else made a commit."""
         return not commit.step or commit.store != self.store
 
+    def unrecorded(self, commits: Sequence[Touched]) -> tuple[Touched, ...]:
+        """Give those that name this store and that no step is on record as having made."""
+        named = {c.step: c for c in commits if c.step and c.store == self.store}
+        versions = {step: commit.version for step, commit in named.items()}
+        unknown = self.shop.reading.records.unrecorded(versions) if versions else ()
+        return tuple(commit for step, commit in named.items() if step in unknown)
+
     def keep(self) -> None:
-        """Note what was read of logs, for the next command."""
+        """Note what was read of logs, for the next command.
+
+        A commit that nobody is on record as having made is noted as somebody else's.
+        """
         for read in self._read.values():
-            self.shop.writing.records.note(read.seen, read.tail.commits)
+            unknown = {each.version for each in self.unrecorded(read.tail.commits)}
+            commits = [
+                replace(each, step="", store="") if each.version in unknown else each
+                for each in read.tail.commits
+            ]
+            self.shop.writing.records.note(read.seen, commits)
 
     def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
         """Read a log above what is noted; without notes from where anybody may ask, and for all.

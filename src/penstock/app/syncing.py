@@ -44,15 +44,15 @@ def sync(
 
     Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
     """
-    settled = recover(shop) if shop.has_state() else ()
-    for each in settled:
-        listener(Said(str(each)))
+    recovery = recover(shop)
+    for sentence in recovery.sentences:
+        listener(Said(sentence))
     decided = settle(shop)
-    planned = plan_sync(shop, request).after(decided)
+    planned = plan_sync(shop, request).after(decided).without(recovery.stuck)
     report = replace(
         _report(shop, request, planned),
         run_id=shop.run_id or shop.clock.new_id(),
-        recovered=tuple(str(each) for each in settled),
+        recovered=recovery.sentences,
     )
     if planned.plan.is_empty:
         return replace(report, results=decided.results)

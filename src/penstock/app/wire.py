@@ -14,12 +14,16 @@ from penstock.app.faults import fault_from
 from penstock.app.shop import Shop
 from penstock.core.ports import Clock, Store
 from penstock.core.project import Project
+from penstock.core.step import Intent
+from penstock.core.token import write_fence
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.delta_places import DeltaPlaces
+from penstock.engine.fences import DeltaFences
 from penstock.engine.folders import DiskFolders
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.load import load_project
+from penstock.state.identity import is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession
@@ -60,13 +64,15 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         log=DeltaLog(),
         places=DeltaPlaces(),
         folders=DiskFolders(),
+        fences=DeltaFences(),
         engine=engine,
         clock=clock,
         fault=fault,
         open_reading=stores.open_reading,
         open_writing=stores.open_writing,
         has_state=stores.exists,
-        pid_alive=stores.pid_alive,
+        is_gone=is_gone,
+        fence_token=stores.fence_token,
         environ=environ,
         run_id=run_id,
         log_path=str(log_path),
@@ -139,15 +145,13 @@ class Stores:
             )
         return self._opened
 
-    def pid_alive(self, pid: int) -> bool:
-        """Whether a process of this host lives."""
-        from penstock.state.identity import process_exists
-
-        return process_exists(pid)
-
     def signature(self) -> tuple[str, str]:
         """Give what commits are signed with: penstock's version and the store's id."""
         return version(), self.open_writing().archive.store_id()
+
+    def fence_token(self, intent: Intent) -> str:
+        """Give the token of a commit that fences a step."""
+        return write_fence(intent, *self.signature())
 
 
 def version() -> str:

@@ -70,6 +70,10 @@ class Log(Protocol):
         """
         ...
 
+    def transaction(self, uri: str, application: str) -> int:
+        """Give the greatest number that Delta holds of an application; 0 without one."""
+        ...
+
     def is_cluttered(self, uri: str) -> bool:
         """Whether files lie in a folder that is no Delta table."""
         ...
@@ -80,6 +84,18 @@ class Log(Protocol):
 
     def listing(self, source: Source) -> Listing:
         """List a file source; `source-missing` if its path is not there."""
+        ...
+
+
+class Fences(Protocol):
+    """Making "not committed" stay true, without Spark (spec/state.md §2)."""
+
+    def fence(self, uri: str, application: str, number: int, token: str) -> bool:
+        """See to it that Delta holds the number of the application, by an empty commit at need.
+
+        Afterwards every statement of that pair is skipped or refused. False where no table is;
+        `cannot-fence` for a table whose log only its catalog may write.
+        """
         ...
 
 
@@ -138,14 +154,25 @@ class Journal(CheckJournal, Protocol):
         """Write the run as RUNNING."""
         ...
 
-    def end_run(self, run: str, status: Status) -> None:
-        """Write how the run ended and release whatever it still holds."""
+    def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
+        """Write how the run ended and release whatever it still holds.
+
+        A run that was interrupted twice `holds` on: one of its statements may still commit.
+        """
         ...
 
     def begin(
-        self, intent: Intent, contents: Mapping[str, str], holder: Holder, planned_on: int | None
+        self,
+        intent: Intent,
+        contents: Mapping[str, str],
+        holder: Holder,
+        planned_on: int | None,
+        above: int = 0,
     ) -> Begun:
         """Take the target's lease and write the step as RUNNING, or do nothing at all.
+
+        Its number is greater than every number here and than `above`, the one that the target's
+        log holds: a copy of the store that was put back does not know all that were given out.
 
         Raises `LeaseHeldError`, and `PlanOutdatedError` when the target's last step is not the
         one that was planned on (None asks for no comparison).
@@ -243,6 +270,13 @@ class Records(PartitionRecords, Notes, CheckRecords, Protocol):
         """Give a model's executions, newest first; of one partition, or of all."""
         ...
 
+    def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
+        """Give those of the steps that are not on record as having made their version.
+
+        `commits` are versions by step, as a log tells them. A step that is running is on record.
+        """
+        ...
+
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
         """Give every step of a model that ended, oldest first; for `rollback`."""
         ...
@@ -276,16 +310,24 @@ class Archive(Protocol):
         """Give the id that this database was born with."""
         ...
 
+    def epoch(self) -> str:
+        """Give the id that is drawn anew whenever the store may have forgotten something."""
+        ...
+
     def export(self) -> str:
         """Give everything as one JSON document."""
         ...
 
     def load(self, document: str) -> None:
-        """Replace everything by an exported document, in one transaction."""
+        """Replace everything by an exported document, in one transaction; a new epoch begins."""
         ...
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
-        """Write steps that only the logs remember, oldest first; known steps are left alone."""
+        """Write steps that only the logs remember, oldest first; a new epoch begins.
+
+        Steps that are running, or on record with their commit, are left alone. One that was given
+        up as FAILED, and whose commit is in the log all the same, is written anew.
+        """
         ...
 
 

@@ -25,12 +25,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that runs penstock."""
+    """A process that runs penstock.
+
+    `process` tells it from every other of any machine: boot, pid namespace and start time; "" where
+    the system does not say.
+    """
 
     run: str
     host: str
     pid: int
     user: str
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +65,16 @@ class Lease:
     acquired: dt.datetime
     heartbeat: dt.datetime
     expires: dt.datetime
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What `begin` gives back: the step's number and the fencing token of its lease."""
+    """What `begin` gives back: the step's number, the fencing token of its lease, the epoch."""
 
     step_seq: int
     lease_token: int
+    epoch: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,8 @@ class Overwrite:
 class Commit:
     """The one statement of a step that commits, with the session settings it needs.
 
-    `once` makes a blind append idempotent: Delta's application transaction (spec/state.md §2).
+    It carries Delta's application transaction, so Delta takes it at most once and not after a fence
+    (spec/state.md §2); `once` is False for what Delta lets through without looking at the pair.
     `metrics` are counts that the commit carries in its token. `expected` are those of Delta's own
     operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity
     that it must satisfy. With `exclusive` nobody may have written since the table was looked at.
@@ -115,7 +116,7 @@ class Commit:
 
     sql: str
     confs: Mapping[str, str] = field(default_factory=dict)
-    once: bool = False
+    once: bool = True
     metrics: Mapping[str, int] = field(default_factory=dict)
     expected: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     exclusive: bool = False

@@ -40,6 +40,8 @@ class Intent:
     first step that it undoes. `on_failure` is the mode in which checks of its rows were promised,
     "" without any; a rollback of that mode undoes rows that failed, so records stay FAILED.
     `writing` tells what becomes of the rows before; what does not say it leaves them.
+    `epoch` is given by the store at `begin`, as `step_seq` is. `lane` tells a step from others of
+    its run that write the table at the same time.
     """
 
     step: str
@@ -64,6 +66,16 @@ class Intent:
     restores: int = 0
     on_failure: str = ""
     writing: Writing = Writing.MERGED
+    epoch: str = field(default="", compare=False)  # of the store that gave the number
+    lane: str = ""
+
+    @property
+    def transaction(self) -> str:
+        """The application under which Delta counts the steps of the target (spec/state.md §2).
+
+        Steps that write a table at the same time have one each: Delta would let only one commit.
+        """
+        return "/".join(part for part in (self.epoch, str(self.table), self.lane) if part)
 
     @property
     def ords(self) -> Ranges:

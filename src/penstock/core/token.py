@@ -56,6 +56,10 @@ def write_intent(intent: Intent) -> str:
         document["on_failure"] = intent.on_failure
     if intent.writing is not Writing.MERGED:
         document["writing"] = str(intent.writing)
+    if intent.epoch:
+        document["epoch"] = intent.epoch
+    if intent.lane:
+        document["lane"] = intent.lane
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -77,6 +81,15 @@ def write_token(
     return json.dumps(
         {"penstock": penstock, "store": store, "step": intent.step, "run": intent.run}
     )
+
+
+def write_fence(intent: Intent, penstock: str, store: str) -> str:
+    """Give the token of the commit that keeps a step's own from ever landing.
+
+    It names the step as the one that is fenced, not as its maker.
+    """
+    document = {"penstock": penstock, "store": store, "kind": "fence", "fences": intent.step}
+    return json.dumps(document, separators=(",", ":"))
 
 
 def _shorter(intent: Intent) -> Iterator[Intent]:
@@ -127,6 +140,8 @@ def read_intent(text: str) -> Intent:
         restores=document.get("restores", 0),
         on_failure=document.get("on_failure", ""),
         writing=Writing(document.get("writing", Writing.MERGED)),
+        epoch=document.get("epoch", ""),
+        lane=document.get("lane", ""),
     )
 
 

@@ -114,6 +114,11 @@ def read_entry(path: Path, *, head_only: bool = False) -> Entry:
     return entry
 
 
+def read_info(path: Path) -> Mapping[str, Any]:
+    """Read the `commitInfo` of a commit file; `log-unreadable` if it is damaged."""
+    return read_actions(path).info
+
+
 def read_actions(path: Path) -> Actions:
     """Read what a commit file says of rows; `log-unreadable` if it is damaged."""
     try:

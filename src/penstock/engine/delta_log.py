@@ -77,6 +77,11 @@ class DeltaLog:
             check_whole(uri, after, left)
         return tuple(_entry(uri, version).commit for version in left)
 
+    def transaction(self, uri: str, application: str) -> int:
+        """See `Log.transaction`. It outlives the commit files that told of it."""
+        table = open_table(uri)
+        return (table.transaction_version(application) or 0) if table else 0
+
     def is_cluttered(self, uri: str) -> bool:
         """See `Log.is_cluttered`."""
         return open_table(uri) is None and holds_files(uri)

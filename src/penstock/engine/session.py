@@ -115,7 +115,7 @@ class SparkStepSession(SparkCheckSession):
         token = write_token(intent, version, store, statement.metrics)
         settings = {_TOKEN: token}
         if statement.once:
-            settings[_TXN_APP] = f"{store}/{intent.model}"
+            settings[_TXN_APP] = intent.transaction
             settings[_TXN_VERSION] = str(intent.step_seq)
         # Spark tells nothing of what was observed while a table was made from a query.
         makes_table = statement.sql.lstrip().upper().startswith("CREATE")

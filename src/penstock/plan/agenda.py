@@ -15,7 +15,13 @@ from penstock.plan.judge import Verdict, states_of
 from penstock.plan.obstacles import obstacle
 from penstock.plan.partition_steps import Wanted, partition_steps
 from penstock.plan.question import Question, Scope
-from penstock.plan.refusals import foreign_table, incompatible_type, source_mutated, unrecorded
+from penstock.plan.refusals import (
+    foreign_table,
+    incompatible_type,
+    source_mutated,
+    unrecorded,
+    unrecorded_commit,
+)
 from penstock.plan.resolve import Segment
 from penstock.plan.table_schema import Migration, migration, target_schema
 from penstock.plan.values import Options, State
@@ -117,7 +123,7 @@ def refusal(model: Model, wanted: Wanted, scope: Scope, options: Options) -> Pen
     """Find what keeps every partition of a model from being run."""
     verdict = scope.verdicts[model.name]
     if verdict.whole is State.UNRECORDED:
-        return unrecorded(model)
+        return unrecorded_commit(model, verdict.lines[0]) if verdict.lines else unrecorded(model)
     if verdict.whole is State.FOREIGN_TABLE:
         return foreign_table(model, "move it away, or give the model another table")
     if verdict.relaid and not options.full_refresh:

@@ -10,6 +10,7 @@ from penstock.core.pin import DeltaPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
 from penstock.plan.code_changes import differences
+from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.values import Now, Observed, Reason, State
 
 Difference = tuple[State, str]
@@ -85,6 +86,8 @@ def _target(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
     if seen.table_id and record.table_id and seen.table_id != record.table_id:
         yield State.MISSING, "another table took its place"
         return
+    if seen.unrecorded:
+        yield State.UNRECORDED, unrecorded_detail(seen.unrecorded[0])
     if seen.foreign:
         first = seen.foreign[0]
         by = f" by {first.user}" if first.user else ""

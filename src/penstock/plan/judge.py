@@ -27,6 +27,7 @@ from penstock.core.ranges import (
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes
 from penstock.plan.code_changes import differences, means_same
+from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Meaning, State, as_recorded
 
@@ -36,7 +37,8 @@ class TargetNow:
     """What a target's log says; `foreign` are others' data changes since it was settled.
 
     `lying` says where its files can hold rows, None where nobody had to look. `gap` are versions
-    that the log lost before anybody noted them.
+    that the log lost before anybody noted them. `unrecorded` are changes that name this store and
+    that none of its steps is known to have made.
     """
 
     there: bool = False
@@ -45,6 +47,7 @@ class TargetNow:
     foreign: tuple[Touched, ...] = ()
     lying: tuple[Span, ...] | None = None
     gap: tuple[int, int] | None = None
+    unrecorded: tuple[Touched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,9 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     if target.there and not ours and not (evidence.runs and target.ever_ours):
         whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole)
+    if target.unrecorded:
+        told = (unrecorded_detail(target.unrecorded[0]),)
+        return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=told)
     effective = intersection(known, merged(segment.range for segment in segments))
     tried = merged((run.low, run.high) for run in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)

@@ -11,7 +11,12 @@ from penstock.plan.code_changes import means_same
 from penstock.plan.decided import Decided, Earlier
 from penstock.plan.history import history_refusal, not_delta
 from penstock.plan.question import Question
-from penstock.plan.refusals import foreign_table, source_mutated, unrecorded
+from penstock.plan.refusals import (
+    foreign_table,
+    source_mutated,
+    unrecorded,
+    unrecorded_commit,
+)
 from penstock.plan.values import Observed, Reason, State
 
 
@@ -86,7 +91,10 @@ def _refusal(question: Question, model: Model, reason: Reason) -> PenstockError 
     """Find states of a table in which nothing of its model may run."""
     options, is_foreign = question.options, reason.state is State.FOREIGN_TABLE
     if reason.state is State.UNRECORDED:
-        return unrecorded(model)
+        seen = question.now.targets.get(model.name, Observed())
+        if not seen.unrecorded:
+            return unrecorded(model)
+        return None if options.full_refresh else unrecorded_commit(model, reason.detail)
     if model.is_snapshot:
         seen = question.now.targets.get(model.name, Observed())
         record = question.records.get(model.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.core.errors import SchemaError, TableError
+from penstock.core.facts import Commit, Touched
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
 
@@ -17,6 +18,22 @@ def unrecorded(model: Model) -> TableError:
         where=model.where,
         hint="restore the records from the tables' logs: penstock state rebuild",
     )
+
+
+def unrecorded_commit(model: Model, told: str) -> TableError:
+    """Refuse a table with a commit of ours that nobody is on record as having made."""
+    return TableError(
+        "unrecorded-commit",
+        f"{model.table}: {told}",
+        where=model.where,
+        hint=f"penstock recover records it; if it cannot: "
+        f"penstock run --select {model.name} --full-refresh",
+    )
+
+
+def unrecorded_detail(first: Commit | Touched) -> str:
+    """Say which commit of this store no step is on record as having made."""
+    return f"version {first.version} is of step {first.step}, which is not on record with it"
 
 
 def foreign_table(model: Model, hint: str) -> TableError:

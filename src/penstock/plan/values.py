@@ -54,6 +54,7 @@ class Observed:
     `table_id` is "" where nothing happened since then, so that nobody had to look. `facts` are
     there when the project says something else of the layout than the record, and for history
     tables. `clutter` is whether files lie where the table would be, though there is none.
+    `unrecorded` are changes that name this store and that none of its steps is known to have made.
     """
 
     head: Head | None = None
@@ -62,6 +63,7 @@ class Observed:
     ever_ours: bool = False
     facts: TableFacts | None = None
     clutter: bool = False
+    unrecorded: tuple[Commit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
 from penstock.core.records import Holder, Lease
 
-PidAlive = Callable[[int], bool]
+IsGone = Callable[[Lease], bool]
+"""Whether the process that took a lease is known to be no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Request:
     holder: Holder
     now: dt.datetime
     length: dt.timedelta
-    pid_alive: PidAlive
+    is_gone: IsGone
 
 
 def grant(request: Request, held: Lease | None, last_token: int) -> Lease:
@@ -48,14 +49,13 @@ def grant(request: Request, held: Lease | None, last_token: int) -> Lease:
         acquired=acquired,
         heartbeat=now,
         expires=now + request.length,
+        process=request.holder.process,
     )
 
 
 def is_stale(held: Lease, request: Request) -> bool:
-    """Whether a lease may be taken over: it expired, or its process on this host is gone."""
-    if held.expires <= request.now:
-        return True
-    return held.host == request.holder.host and not request.pid_alive(held.pid)
+    """Whether a lease may be taken over: it expired, or its process is known to be gone."""
+    return held.expires <= request.now or request.is_gone(held)
 
 
 def lease_lost(step: str, target: str) -> LeaseLostError:

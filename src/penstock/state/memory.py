@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from penstock.core.ports import Archive, Clock, Fault, Journal, Records
 from penstock.core.project import LeaseSettings
-from penstock.state.identity import Identity, inert, process_exists
-from penstock.state.lease import PidAlive
+from penstock.state.identity import Identity, inert, is_gone
+from penstock.state.lease import IsGone
 from penstock.state.memory_archive import MemoryArchive
 from penstock.state.memory_journal import MemoryJournal
 from penstock.state.memory_records import MemoryRecords
@@ -29,10 +29,10 @@ class MemoryStore:
         *,
         identity: Identity = NOBODY,
         fault: Fault = inert,
-        pid_alive: PidAlive = process_exists,
+        is_gone: IsGone = is_gone,
     ) -> None:
-        parts = Parts(identity, clock, lease, fault, pid_alive)
-        transactions = MemoryTransactions(clock.new_id())
+        parts = Parts(identity, clock, lease, fault, is_gone)
+        transactions = MemoryTransactions(clock.new_id(), clock.new_id())
         self._journal = MemoryJournal(transactions, parts)
         self._records = MemoryRecords(transactions)
         self._archive = MemoryArchive(transactions, parts)

@@ -24,7 +24,7 @@ from penstock.state.memory_end import end
 from penstock.state.memory_replay import pictures
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.notes import read_spans
-from penstock.state.parts import Parts
+from penstock.state.parts import Parts, given_up
 from penstock.state.verdict import RecordedChecks, read_verdict, write_verdict
 
 SCHEMA = "memory-3"
@@ -43,6 +43,11 @@ class MemoryArchive:
         """Give the id that this store was born with, or that an import gave it."""
         with self._transactions.read() as tables:
             return tables.store_id
+
+    def epoch(self) -> str:
+        """Give the id that is drawn anew whenever the store may have forgotten something."""
+        with self._transactions.read() as tables:
+            return tables.epoch
 
     def export(self) -> str:
         """Give everything as one JSON document."""
@@ -73,21 +78,36 @@ class MemoryArchive:
             read = _read_tables(tables)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise invalid(f"its rows cannot be read: {error}") from error
+        read.epoch = self._parts.clock.new_id()
         self._transactions.put(read)
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
         """Write steps that only the logs remember, oldest first; known steps are left alone."""
         with self._transactions.write() as tables:
+            tables.epoch = self._parts.clock.new_id()
             numbers = (step.intent.step_seq for step in steps)
             free = max([tables.next_step_seq() - 1, *numbers]) + 1
             for step in steps:
-                if step.intent.step in tables.steps:
+                if _is_known(tables, step.intent.step):
                     continue
                 number = step.intent.step_seq
                 taken = {known.intent.step_seq for known in tables.steps.values()}
                 if number < 1 or number in taken:
                     number, free = free, free + 1
                 end(tables, _rebuilt(tables, step, number))
+
+
+def _is_known(tables: MemoryTables, step: str) -> bool:
+    """Whether a step runs, or is on record with what it did; one that was given up makes room."""
+    known = tables.steps.get(step)
+    if known is None:
+        return False
+    if known.status is Status.RUNNING or known.outcome is not None:
+        return True
+    del tables.steps[step]
+    name = given_up(step)
+    tables.steps[name] = replace(known, intent=replace(known.intent, step=name))
+    return False
 
 
 def _rebuilt(tables: MemoryTables, step: RebuiltStep, number: int) -> MemoryStep:
@@ -134,6 +154,7 @@ def _read_tables(tables: Tables) -> MemoryTables:
     runs = [_read_run(row) for row in rows["runs"]]
     return MemoryTables(
         store_id=rows["project"][0]["store_id"],
+        epoch="",
         runs={run.id: run for run in runs},
         steps={step.intent.step: step for step in steps},
         watermarks=[WatermarkChange(**_timed(row, "set_at")) for row in rows["watermarks"]],

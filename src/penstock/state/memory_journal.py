@@ -26,17 +26,22 @@ class MemoryJournal(MemoryCheckJournal):
         with self._transactions.write() as tables:
             tables.runs[run.id] = replace(run, status=Status.RUNNING, ended=None)
 
-    def end_run(self, run: str, status: Status) -> None:
-        """Write how the run ended and release whatever it still holds."""
+    def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
+        """Write how the run ended and release whatever it still holds, unless it `holds` on."""
         with self._transactions.write() as tables:
             if run in tables.runs:
                 now = self._parts.clock.now()
                 tables.runs[run] = replace(tables.runs[run], status=status, ended=now)
-            kept = {name: held for name, held in tables.leases.items() if held.run != run}
-            tables.leases = kept
+            kept = {name: lease for name, lease in tables.leases.items() if lease.run != run}
+            tables.leases = tables.leases if holds else kept
 
     def begin(
-        self, intent: Intent, contents: Mapping[str, str], holder: Holder, planned_on: int | None
+        self,
+        intent: Intent,
+        contents: Mapping[str, str],
+        holder: Holder,
+        planned_on: int | None,
+        above: int = 0,
     ) -> Begun:
         """Take the target's lease and write the step as RUNNING, or do nothing at all."""
         with self._transactions.write() as tables:
@@ -46,10 +51,11 @@ class MemoryJournal(MemoryCheckJournal):
             last = others[-1].intent.step_seq if others else 0
             if planned_on is not None and last > planned_on:
                 raise PlanOutdatedError(str(intent.table))
-            given = replace(intent, step_seq=tables.next_step_seq())
+            number = max(tables.next_step_seq(), above + 1)
+            given = replace(intent, step_seq=number, epoch=tables.epoch)
             tables.contents = {**contents, **tables.contents}
             tables.steps[intent.step] = MemoryStep(given, now, executed_by(holder), token)
-        return Begun(given.step_seq, token)
+        return Begun(number, token, tables.epoch)
 
     def holds(self, step: str) -> bool:
         """Whether the step's run still owns the target with the token it was given."""
@@ -132,8 +138,7 @@ class MemoryJournal(MemoryCheckJournal):
             return tables.leases.pop(target, None) is not None
 
     def _take(self, tables: MemoryTables, target: str, holder: Holder, now: dt.datetime) -> int:
-        length, pid_alive = self._parts.lease.length, self._parts.pid_alive
-        request = Request(target, holder, now, length, pid_alive)
+        request = Request(target, holder, now, self._parts.lease.length, self._parts.is_gone)
         lease = grant(request, tables.leases.get(target), tables.tokens.get(target, 0))
         tables.leases[target] = lease
         tables.tokens[target] = lease.token

@@ -11,7 +11,7 @@ from penstock.state.memory_partition_records import MemoryPartitionRecords
 from penstock.state.memory_picture import Picture
 from penstock.state.memory_replay import pictures
 from penstock.state.memory_sums import model_records
-from penstock.state.memory_tables import MemoryTransactions
+from penstock.state.memory_tables import MemoryStep, MemoryTransactions
 
 
 class MemoryRecords(MemoryPartitionRecords, MemoryNotes, MemoryCheckRecords):
@@ -47,6 +47,16 @@ class MemoryRecords(MemoryPartitionRecords, MemoryNotes, MemoryCheckRecords):
             steps = tables.of_model(model)
         return tuple(step_record(step) for step in steps if step.ended is not None)
 
+    def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
+        """Give those of the steps that are not on record as having made their version."""
+        with self._transactions.read() as tables:
+            known = tables.steps
+        return frozenset(
+            step
+            for step, version in commits.items()
+            if step not in known or not _has_made(known[step], version)
+        )
+
     def last_results(self) -> Mapping[str, Status]:
         """Give what became of each model in the last run that had steps."""
         with self._transactions.read() as tables:
@@ -63,3 +73,10 @@ class MemoryRecords(MemoryPartitionRecords, MemoryNotes, MemoryCheckRecords):
         """Append a change that a person made; the value may go down."""
         with self._transactions.write() as tables:
             tables.watermarks.append(change)
+
+
+def _has_made(step: MemoryStep, version: int) -> bool:
+    """Whether a step has committed a version, or still may."""
+    if step.status is Status.RUNNING:
+        return True
+    return step.outcome is not None and step.outcome.version == version

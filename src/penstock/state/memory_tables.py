@@ -79,6 +79,7 @@ class MemoryTables:
     """
 
     store_id: str
+    epoch: str
     runs: dict[str, Run] = field(default_factory=dict)
     steps: dict[str, MemoryStep] = field(default_factory=dict)
     watermarks: list[WatermarkChange] = field(default_factory=list)
@@ -95,6 +96,7 @@ class MemoryTables:
         """Give tables that change alone; the values in them never change."""
         return MemoryTables(
             self.store_id,
+            self.epoch,
             dict(self.runs),
             dict(self.steps),
             list(self.watermarks),
@@ -158,9 +160,9 @@ class MemoryTables:
 class MemoryTransactions:
     """Hands out transactions, one at a time."""
 
-    def __init__(self, store_id: str) -> None:
+    def __init__(self, store_id: str, epoch: str) -> None:
         self._lock = threading.RLock()
-        self._tables = MemoryTables(store_id)
+        self._tables = MemoryTables(store_id, epoch)
 
     @contextmanager
     def read(self) -> Iterator[MemoryTables]:

@@ -29,8 +29,8 @@ from penstock.core.masking import mask
 from penstock.core.ports import Clock, Fault, Store
 from penstock.core.project import LeaseSettings
 from penstock.state import sqlite
-from penstock.state.identity import Identity, inert, process_exists
-from penstock.state.lease import PidAlive
+from penstock.state.identity import Identity, inert, is_gone
+from penstock.state.lease import IsGone
 from penstock.state.parts import Parts
 from penstock.state.sql_database import Database
 from penstock.state.sql_store import SqlStore
@@ -46,7 +46,7 @@ def open_store(
     clock: Clock,
     lease: LeaseSettings,
     fault: Fault = inert,
-    pid_alive: PidAlive = process_exists,
+    is_gone: IsGone = is_gone,
 ) -> Store:
     """Give the store behind an SQLAlchemy URL; make or migrate it first if there is need.
 
@@ -64,7 +64,7 @@ def open_store(
     except BaseException:
         database.close()
         raise
-    return SqlStore(database, Parts(identity, clock, lease, fault, pid_alive), file)
+    return SqlStore(database, Parts(identity, clock, lease, fault, is_gone), file)
 
 
 def store_exists(url: str) -> bool:
@@ -176,6 +176,7 @@ def _migrate(database: Database, file: Path | None, identity: Identity, clock: C
                     name=identity.project,
                     target=identity.target,
                     penstock=identity.penstock,
+                    epoch=clock.new_id(),
                 )
             )
 

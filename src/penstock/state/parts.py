@@ -8,7 +8,7 @@ from penstock.core.ports import Clock, Fault
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder
 from penstock.state.identity import Identity
-from penstock.state.lease import PidAlive
+from penstock.state.lease import IsGone
 
 RECOVER = "recover"  # what the history says triggered a step that recovery ended
 
@@ -21,7 +21,12 @@ class Parts:
     clock: Clock
     lease: LeaseSettings
     fault: Fault
-    pid_alive: PidAlive
+    is_gone: IsGone
+
+
+def given_up(step: str) -> str:
+    """Give the name of a step that was called failed before its commit was found to have landed."""
+    return f"{step}/given-up"
 
 
 def executed_by(holder: Holder) -> str:

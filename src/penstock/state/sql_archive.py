@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Column, Connection, Date, Table, delete, func, insert, select
+from sqlalchemy import Column, Connection, Date, Table, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from penstock.core.ports import RebuiltStep
@@ -16,7 +16,7 @@ from penstock.core.step import Intent
 from penstock.core.token import read_intent
 from penstock.state.columns import Moment, PackedText
 from penstock.state.document import Cell, Tables, invalid, read_document, write_document
-from penstock.state.parts import Parts
+from penstock.state.parts import Parts, given_up
 from penstock.state.sql_database import Database
 from penstock.state.sql_end import End, write_success
 from penstock.state.sql_rows import insert_step, model_id
@@ -36,6 +36,11 @@ class SqlArchive:
         """Give the id that this database was born with, or that an import gave it."""
         with self._database.read() as connection:
             return str(connection.scalar(select(project.c.store_id)))
+
+    def epoch(self) -> str:
+        """Give the id that is drawn anew whenever the store may have forgotten something."""
+        with self._database.read() as connection:
+            return str(connection.scalar(select(project.c.epoch)))
 
     def export(self) -> str:
         """Give every table as one JSON document, rows in the order of their keys."""
@@ -60,6 +65,7 @@ class SqlArchive:
                 for table, values in rows.items():
                     if values:
                         connection.execute(insert(table), values)
+                self._begin_epoch(connection)
         except (IntegrityError, StatementError) as error:
             raise invalid(f"its rows do not fit together: {error.orig}") from error
 
@@ -67,9 +73,11 @@ class SqlArchive:
         """Write steps that only the logs remember, oldest first; known steps are left alone.
 
         Steps keep their numbers. One whose number another step of this database has gets a new
-        one above all. What is older than a success on record only goes into the history.
+        one above all. What is older than a success on record only goes into the history. A step
+        that was given up and has landed all the same is written as one that came after.
         """
         with self._database.write() as connection:
+            self._begin_epoch(connection)
             free = _first_free(connection, steps)
             for step in steps:
                 if _is_known(connection, step.intent.step):
@@ -78,6 +86,9 @@ class SqlArchive:
                 if number < 1 or _is_taken(connection, number):
                     number, free = free, free + 1
                 self._write(connection, step, replace(step.intent, step_seq=number))
+
+    def _begin_epoch(self, connection: Connection) -> None:
+        connection.execute(update(project).values(epoch=self._parts.clock.new_id()))
 
     def _write(self, connection: Connection, step: RebuiltStep, intent: Intent) -> None:
         outcome = step.outcome
@@ -106,7 +117,19 @@ def _first_free(connection: Connection, rebuilt: Sequence[RebuiltStep]) -> int:
 
 
 def _is_known(connection: Connection, step: str) -> bool:
-    return connection.scalar(select(steps.c.id).where(steps.c.id == step)) is not None
+    """Whether a step is running, or on record with what it did; one that was given up makes room.
+
+    Its row, and what the history says of it, stays under another name.
+    """
+    row = connection.execute(
+        select(steps.c.status, steps.c.table_id).where(steps.c.id == step)
+    ).first()
+    if row is None:
+        return False
+    if row.status == Status.RUNNING or row.table_id is not None:
+        return True
+    connection.execute(update(steps).where(steps.c.id == step).values(id=given_up(step)))
+    return False
 
 
 def _is_taken(connection: Connection, number: int) -> bool:
@@ -116,7 +139,11 @@ def _is_taken(connection: Connection, number: int) -> bool:
 def _dump(connection: Connection, table: Table) -> list[dict[str, Cell]]:
     query = select(table).order_by(*table.primary_key.columns)
     return [
-        {column.name: _write_cell(column, row[place]) for place, column in enumerate(table.c)}
+        {
+            column.name: _write_cell(column, row[place])
+            for place, column in enumerate(table.c)
+            if not column.info.get("drawn")
+        }
         for row in connection.execute(query)
     ]
 
@@ -131,7 +158,7 @@ def _write_cell(column: Column[object], value: Value) -> Cell:
 
 
 def _parse(table: Table, tables: Tables) -> list[dict[str, Value]]:
-    wanted = {column.name for column in table.c}
+    wanted = {column.name for column in table.c if not column.info.get("drawn")}
     rows = tables.get(table.name)
     if rows is None:
         raise invalid(f"table {table.name!r} is missing")
@@ -146,7 +173,7 @@ def _parse(table: Table, tables: Tables) -> list[dict[str, Value]]:
 
 def _read_row(table: Table, row: Mapping[str, Cell], number: int) -> dict[str, Value]:
     try:
-        read = {column.name: _read_cell(column, row[column.name]) for column in table.c}
+        read = {c.name: _read_cell(c, row[c.name]) for c in table.c if c.name in row}
         if table is steps:
             read_intent(str(read["intent"]))
     except (KeyError, TypeError, ValueError) as error:

@@ -16,7 +16,7 @@ from penstock.core.ranges import Ranges
 from penstock.state import sql_flags
 from penstock.state.partition_rules import BUILDS
 from penstock.state.sql_checks import quarantine_of, record_of
-from penstock.state.sql_database import Database
+from penstock.state.sql_database import Database, batched
 from penstock.state.sql_rollback import counts_as_success
 from penstock.state.sql_rows import ended_step
 from penstock.state.tables import (
@@ -31,7 +31,6 @@ from penstock.state.verdict import read_verdict
 
 HISTORY = execution_history.c
 STEP = steps.c
-_AT_ONCE = 500
 
 
 class SqlCheckRecords:
@@ -94,10 +93,9 @@ class SqlCheckRecords:
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
         """Give those of the steps that ever began here."""
-        asked, found = sorted(steps), set()
+        found: set[str] = set()
         with self._database.read() as connection:
-            for first in range(0, len(asked), _AT_ONCE):
-                part = asked[first : first + _AT_ONCE]
+            for part in batched(sorted(steps)):
                 found |= set(connection.scalars(select(STEP.id).where(STEP.id.in_(part))))
         return frozenset(found)
 

@@ -13,6 +13,7 @@ from penstock.core.errors import StateError
 from penstock.state.tables import project
 
 Translate = Callable[[DBAPIError, str], StateError | None]
+_AT_ONCE = 500
 IMMEDIATE = {"penstock_begin": "BEGIN IMMEDIATE"}
 
 
@@ -35,6 +36,12 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object
     values = {name: statement.excluded[name] for name in rows[0] if name not in keys}
     statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
     connection.execute(statement, [dict(row) for row in rows])
+
+
+def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Give values in parts that a condition may name: databases limit how many."""
+    for first in range(0, len(values), _AT_ONCE):
+        yield values[first : first + _AT_ONCE]
 
 
 class Database:

@@ -49,20 +49,26 @@ class SqlJournal(SqlCheckJournal):
             insert_run(connection, replace(run, status=Status.RUNNING, ended=None))
             connection.execute(update(project).values(penstock=self._parts.identity.penstock))
 
-    def end_run(self, run: str, status: Status) -> None:
-        """Write how the run ended and release whatever it still holds."""
+    def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
+        """Write how the run ended and release whatever it still holds, unless it `holds` on."""
         now = self._parts.clock.now()
         with self._database.write() as connection:
             connection.execute(
                 update(runs).where(runs.c.id == run).values(ended=now, status=str(status))
             )
-            sql_lease.release_run(connection, run)
+            if not holds:
+                sql_lease.release_run(connection, run)
             had_steps = connection.scalar(select(steps.c.id).where(steps.c.run == run).limit(1))
         if had_steps is not None:
             self._keep_copy()
 
     def begin(
-        self, intent: Intent, contents: Mapping[str, str], holder: Holder, planned_on: int | None
+        self,
+        intent: Intent,
+        contents: Mapping[str, str],
+        holder: Holder,
+        planned_on: int | None,
+        above: int = 0,
     ) -> Begun:
         """Take the target's lease and write the step as RUNNING, or do nothing at all.
 
@@ -75,12 +81,14 @@ class SqlJournal(SqlCheckJournal):
             now = self._parts.clock.now()
             token = sql_lease.take(connection, self._request(intent, holder, now))
             _require_planned_on(connection, intent, planned_on)
-            given = replace(intent, step_seq=next_number(connection, steps.c.step_seq))
+            number = max(next_number(connection, steps.c.step_seq), above + 1)
+            epoch = str(connection.scalar(select(project.c.epoch)))
             for checksum, text in contents.items():
                 keep_text(connection, checksum, text)
+            given = replace(intent, step_seq=number, epoch=epoch)
             record = StepRecord(given, Status.RUNNING, now, token)
             insert_step(connection, record, executed_by(holder))
-        return Begun(given.step_seq, token)
+        return Begun(number, token, epoch)
 
     def holds(self, step: str) -> bool:
         """Whether the step's run still owns the target with the token it was given.
@@ -173,7 +181,7 @@ class SqlJournal(SqlCheckJournal):
 
     def _request(self, intent: Intent, holder: Holder, now: dt.datetime) -> Request:
         return Request(
-            str(intent.table), holder, now, self._parts.lease.length, self._parts.pid_alive
+            str(intent.table), holder, now, self._parts.lease.length, self._parts.is_gone
         )
 
     def _end(self, connection: Connection, row: StepRow, *, recovered: bool) -> End:

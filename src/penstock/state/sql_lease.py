@@ -16,6 +16,7 @@ FREE = {
     "acquired": None,
     "heartbeat": None,
     "expires": None,
+    "process": "",
 }
 
 

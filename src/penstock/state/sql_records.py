@@ -8,7 +8,7 @@ from sqlalchemy import Row, select
 
 from penstock.core.records import Execution, ModelRecord, Status, StepRecord, WatermarkChange
 from penstock.state.sql_check_records import SqlCheckRecords
-from penstock.state.sql_database import Database
+from penstock.state.sql_database import Database, batched
 from penstock.state.sql_marks import MARK_COLUMNS, mark_of
 from penstock.state.sql_models import model_records
 from penstock.state.sql_notes import SqlNotes
@@ -84,6 +84,17 @@ class SqlRecords(SqlPartitionRecords, SqlNotes, SqlCheckRecords):
         )
         with self._database.read() as connection:
             return tuple(ended_step(row) for row in connection.execute(query))
+
+    def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
+        """Give those of the steps that are not on record as having made their version."""
+        asked, known = sorted(commits), set()
+        query = select(steps.c.id, steps.c.status, steps.c.commit_version)
+        with self._database.read() as connection:
+            for part in batched(asked):
+                for row in connection.execute(query.where(steps.c.id.in_(part))):
+                    made = row.commit_version == commits[row.id]
+                    known |= {row.id} if made or row.status == Status.RUNNING else set()
+        return frozenset(commits) - known
 
     def last_results(self) -> Mapping[str, Status]:
         """Give what became of each model in the last run that had steps."""

@@ -208,6 +208,7 @@ def taken_lease(row: Row[tuple[object, ...]]) -> Lease:
         acquired=row.acquired,
         heartbeat=row.heartbeat,
         expires=row.expires,
+        process=row.process,
     )
 
 

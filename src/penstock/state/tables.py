@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from penstock.state.columns import Moment, PackedText
 
-REVISION = "0004"  # the newest file under migrations/versions; a test compares
+REVISION = "0005"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
 
 metadata = MetaData(
@@ -63,6 +63,8 @@ project = Table(
     Column("name", Text, nullable=False),
     Column("target", Text, nullable=False),
     Column("penstock", Text, nullable=False),
+    # Drawn anew whenever the store may have forgotten something, so it is never exported.
+    Column("epoch", Text, nullable=False, server_default="", info={"drawn": True}),
 )
 
 runs = Table(
@@ -340,5 +342,6 @@ leases = Table(
     Column("acquired", Moment),
     Column("heartbeat", Moment),
     Column("expires", Moment),
+    _text("process"),
     Index(None, "run"),
 )

@@ -20,6 +20,5 @@ def append(build: Build) -> Work:
         Commit(
             f"INSERT {evolution}INTO {build.target} BY NAME "
             f"SELECT {listed(build.query.names)} FROM {quoted(build.source)}",
-            once=True,
         )
     )

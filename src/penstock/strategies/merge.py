@@ -112,7 +112,7 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
     rows = f"SELECT {listed(columns)} FROM {quoted(STAGE_VIEW)}"
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     if not seen["changed"]:
-        return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}", once=True)
+        return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
     clauses = [f"WHEN MATCHED THEN UPDATE SET {_assignments(build)}"]
     if seen["new"]:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"

@@ -25,7 +25,8 @@ def create_empty(
     """
     declared = ", ".join(_declared(model, column) for column in columns.columns)
     verb = "REPLACE" if replaces else "CREATE"
-    return Commit(f"{verb} TABLE {target} ({declared}) USING delta {_clauses(model, location)}")
+    sql = f"{verb} TABLE {target} ({declared}) USING delta {_clauses(model, location)}"
+    return Commit(sql, once=False)
 
 
 def rewrite(  # the sides of one statement
@@ -76,7 +77,7 @@ def drop_not_null(target: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def restore(target: str, version: int) -> Commit:
     """Bring rows, columns and layout of a version back; it always makes a commit."""
-    return Commit(f"RESTORE TABLE {target} TO VERSION AS OF {version}")
+    return Commit(f"RESTORE TABLE {target} TO VERSION AS OF {version}", once=False)
 
 
 def physical(layout: Layout) -> Layout:

@@ -18,4 +18,4 @@ def view(catalog_view: str, sql: str) -> Work:
     """
     if not catalog_view:
         return Work.just(None)
-    return Work.just(Commit(f"CREATE OR REPLACE VIEW {catalog_view} AS {sql}"))
+    return Work.just(Commit(f"CREATE OR REPLACE VIEW {catalog_view} AS {sql}", once=False))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.rebuild import RebuildReport
-from penstock.app.recover import Recovered
+from penstock.app.recover import Recovery
 from penstock.app.watermarks import WatermarkReport
 from penstock.core.engine_ports import QueryResult
 from penstock.core.records import WatermarkChange
 from penstock.ui.json_document import Json, instant
+from penstock.ui.json_errors import error_document
 
 if TYPE_CHECKING:
     from penstock.app.doctor import DoctorReport
@@ -38,12 +39,15 @@ def query_document(result: QueryResult) -> Json:
     }
 
 
-def recovered_document(found: Sequence[Recovered]) -> Json:
-    """Give what became of each step that a crash had left open."""
+def recovered_document(found: Recovery) -> Json:
+    """Give what became of each step that a crash had left open, and what could not be settled."""
     return {
         "recovered": [
-            {"step": one.step, "model": one.model, "version": one.version} for one in found
-        ]
+            {"step": one.step, "model": one.model, "version": one.version} for one in found.steps
+        ],
+        "stuck": [
+            {"model": name, "error": error_document(error)} for name, error in found.stuck.items()
+        ],
     }
 
 

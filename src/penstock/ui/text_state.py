@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.app.rebuild import RebuildReport
-from penstock.app.recover import Recovered
+from penstock.app.recover import Recovery
 from penstock.core.records import Lease
 from penstock.ui.text_table import count
 from penstock.ui.text_values import moment
@@ -13,9 +13,10 @@ from penstock.ui.text_values import moment
 _DELIVERS = "deliver.py"  # a template that starts with no input has it
 
 
-def recovered_text(found: Sequence[Recovered]) -> str:
-    """Give a line per step that a crash had left open."""
-    return "\n".join(str(one) for one in found) or "nothing to recover"
+def recovered_text(found: Recovery) -> str:
+    """Give a line per step that a crash had left open, then what could not be settled."""
+    lines = [*found.sentences, *(error.render() for error in found.stuck.values())]
+    return "\n".join(lines) or "nothing to recover"
 
 
 def rebuild_text(report: RebuildReport) -> str:

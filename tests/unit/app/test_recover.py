@@ -1,12 +1,16 @@
 """Steps that a crash left open: committed, not committed, alive elsewhere, undecidable."""
 
+from dataclasses import replace
+
 import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
-from penstock.app.recover import recover
-from penstock.core.errors import TableError
+from penstock.app.recover import recover, settle_as
+from penstock.app.request import StatusRequest
+from penstock.app.status import status
+from penstock.core.errors import UsageError
 from penstock.core.model import Append, Merge
 from penstock.core.records import Status
 from penstock.core.step import StepKind
@@ -25,7 +29,7 @@ def workshop():
 
 
 def told(workshop):
-    return [str(each) for each in recover(workshop.shop())]
+    return [*recover(workshop.shop()).sentences]
 
 
 def test_T1_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop):
@@ -99,12 +103,11 @@ def with_a_gap(workshop, model, **changes):
 def test_an_open_step_whose_log_is_gone_is_undecidable_where_rows_could_double(workshop, model):
     with_a_gap(workshop, model)
 
-    with pytest.raises(TableError) as caught:
-        recover(workshop.shop())
+    error = recover(workshop.shop()).stuck[model]
 
-    assert caught.value.code == "undecidable-step"
-    assert f"step step-other of {model} was left open" in caught.value.sentence
-    assert f"penstock run --select {model} --full-refresh" in caught.value.hint
+    assert error.code == "undecidable-step"
+    assert f"step step-other of {model} was left open" in error.sentence
+    assert f"penstock run --select {model} --full-refresh" in error.hint
 
 
 def test_a_step_that_replaces_its_table_is_simply_run_again(workshop):
@@ -124,8 +127,162 @@ def test_a_damaged_log_is_told_as_what_it_is(workshop):
     workshop.commit(step)
     workshop.lake.tables[step.uri].damaged.add(0)
 
-    with pytest.raises(TableError) as caught:
-        recover(workshop.shop())
+    error = recover(workshop.shop()).stuck["log"]
 
-    assert caught.value.code == "log-unreadable"
+    assert error.code == "log-unreadable"
     assert [each.status for each in workshop.store.journal.running()] == [Status.RUNNING]
+
+
+def test_T14_a_step_that_is_called_failed_is_fenced_first(workshop):
+    workshop.run("log")
+    step = workshop.begin(DEAD, "log", base_version=0)
+    told(workshop)
+
+    table = workshop.lake.tables[step.uri]
+    assert workshop.operations("log") == ["CREATE OR REPLACE TABLE AS SELECT", "FENCE"]
+    assert table.transactions[step.transaction] == step.step_seq
+    assert workshop.run("log").plan.is_empty is False
+    assert workshop.operations("log")[2:] == ["WRITE"]
+    assert workshop.run("log").plan.is_empty
+
+
+def test_T14_a_commit_that_lands_while_the_fence_is_put_up_is_recorded(workshop):
+    workshop.run("log")
+    step = workshop.begin(DEAD, "log", base_version=0)
+    shop = workshop.shop()
+    put_up = shop.fences.fence
+
+    def fence(*pair):
+        workshop.commit(step)
+        return put_up(*pair)
+
+    shop.fences.fence = fence
+
+    assert [*recover(shop).sentences] == [
+        "step step-other of log had committed version 1; recorded"
+    ]
+
+
+def test_T16_steps_that_the_store_forgot_are_recorded_before_anything_is_written(workshop):
+    workshop.run("log")
+    old = workshop.store.archive.export()
+    workshop.lake.land("/landing/events", n="2")
+    workshop.run("log")
+    workshop.store.archive.load(old)
+    workshop.lake.land("/landing/events", n="3")
+
+    report = workshop.run("log")
+
+    assert [line.partition(" of log ")[2] for line in report.recovered] == [
+        "had made version 1 of its table, and the state did not know it; recorded"
+    ]
+    assert workshop.operations("log") == ["CREATE OR REPLACE TABLE AS SELECT", "WRITE", "WRITE"]
+    assert workshop.records()["log"].settled_version == 2
+    assert workshop.run("log").plan.is_empty
+
+
+def test_T16_a_copy_that_was_put_back_by_hand_gives_out_no_number_that_delta_has_seen(workshop):
+    workshop.run("log")
+    step = workshop.begin(ELSEWHERE, "log", base_version=0)
+    table = workshop.lake.tables[step.uri]
+    table.transactions[step.transaction] = 9
+    workshop.store.journal.unlock("s.log")
+    workshop.lake.land("/landing/events", n="2")
+
+    assert statuses(workshop.run("log")) == {"log": "success"}
+    assert table.transactions[step.transaction] == 10
+
+
+def test_a_statement_that_delta_skipped_is_an_error_and_nothing_is_recorded(workshop):
+    workshop.run("log")
+    before = workshop.records()["log"]
+    workshop.lake.land("/landing/events", n="2")
+    table = workshop.lake.tables[workshop.uri("log")]
+
+    def overtake():
+        epoch = workshop.store.archive.epoch()
+        table.transactions[f"{epoch}/s.log"] = 99
+
+    workshop.lake.trouble("log", "commit", overtake)
+    report = workshop.run("log")
+
+    assert report["log"].error.code == "commit-skipped"
+    assert workshop.records()["log"].pins == before.pins
+    assert workshop.operations("log") == ["CREATE OR REPLACE TABLE AS SELECT"]
+
+
+def test_T17_the_place_of_a_table_is_asked_for_and_not_read_from_an_intent(workshop):
+    workshop.run("log")
+    step = workshop.begin(DEAD, "log", base_version=0, uri="/elsewhere/s/log")
+    workshop.commit(replace(step, uri=workshop.uri("log")))
+
+    assert told(workshop) == ["step step-other of log had committed version 1; recorded"]
+
+
+def test_T17_an_append_whose_table_is_not_there_any_more_is_undecidable(workshop):
+    workshop.run("log")
+    step = workshop.begin(DEAD, "log", base_version=0)
+    del workshop.lake.tables[step.uri]
+
+    assert recover(workshop.shop()).stuck["log"].code == "undecidable-step"
+
+
+def test_T22_other_models_run_beside_one_that_is_undecidable(workshop):
+    with_a_gap(workshop, "log")
+    workshop.lake.land("/landing/events", n="2")
+
+    report = workshop.run()
+
+    assert statuses(report) == {"log": "failed", "top": "success", "users": "unchanged"}
+    assert report["log"].error.code == "undecidable-step"
+    assert workshop.run("top").plan.is_empty
+
+
+def test_T22_a_full_refresh_settles_it_and_builds_it_anew(workshop):
+    with_a_gap(workshop, "log")
+
+    report = workshop.run("log", full_refresh=True)
+
+    assert statuses(report) == {"log": "success"}
+    assert workshop.operations("log")[-1] == "CREATE OR REPLACE TABLE AS SELECT"
+    assert workshop.run("log").plan.is_empty
+
+
+@pytest.mark.parametrize(
+    ("committed", "status", "version"),
+    [(True, Status.SUCCESS, 2), (False, Status.FAILED, 0)],
+)
+def test_T22_somebody_who_has_looked_says_what_became_of_it(workshop, committed, status, version):
+    with_a_gap(workshop, "log")
+
+    settle_as(workshop.shop(), "step-ot", committed=committed)
+
+    record = workshop.records()["log"]
+    assert (record.status, record.settled_version) == (status, version)
+    assert workshop.store.journal.running() == ()
+    assert recover(workshop.shop()).stuck == {}
+
+
+def test_a_step_that_nobody_left_open_cannot_be_settled_by_hand(workshop):
+    workshop.begin(ELSEWHERE, "top")
+
+    with pytest.raises(UsageError) as lives:
+        settle_as(workshop.shop(), "step-other", committed=False)
+    with pytest.raises(UsageError) as unknown:
+        settle_as(workshop.shop(), "nothing", committed=False)
+
+    assert (lives.value.code, unknown.value.code) == ("step-running", "unknown-step")
+
+
+def test_status_names_a_commit_of_this_store_that_no_step_is_known_to_have_made(workshop):
+    workshop.run("log")
+    old = workshop.store.archive.export()
+    workshop.lake.land("/landing/events", n="2")
+    workshop.run("log")
+    workshop.store.archive.load(old)
+
+    reason = status(workshop.shop(), StatusRequest(("log",))).models[0].states[0]
+
+    assert str(reason.state) == "unrecorded"
+    assert reason.because[0].startswith("version 1 is of step ")
+    assert workshop.plan("log").plan.blocked[0].error.code == "unrecorded-commit"

@@ -8,6 +8,7 @@ import uuid
 from contracts.store_cases import LEASE, OURS, intent, wrote
 from penstock.core.errors import LeaseHeldError
 from penstock.core.records import Holder
+from penstock.state.identity import process_of
 from penstock.state.open import open_store
 
 
@@ -38,7 +39,7 @@ def hammer(url, number, rounds):
 
 def die_in_begin(url):
     """Take a target, then leave without a word."""
-    holder = Holder("run-dead", "host-a", os.getpid(), "ann")
+    holder = Holder("run-dead", "host-a", os.getpid(), "ann", process_of(os.getpid()))
     store = open_store(url, identity=OURS, clock=WallClock(), lease=LEASE)
     store.journal.begin(intent("step-dead", holder=holder), {}, holder, None)
     sys.stdout.flush()

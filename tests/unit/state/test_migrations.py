@@ -20,8 +20,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 branch_labels = depends_on = None
 
 
@@ -55,7 +55,7 @@ def next_schema(tmp_path, monkeypatch):
     shutil.copytree(migrate.SCRIPTS, scripts)
     monkeypatch.setattr(migrate.require_known, "__defaults__", (scripts,))
     monkeypatch.setattr(migrate.upgrade, "__defaults__", (scripts,))
-    monkeypatch.setattr(opening, "REVISION", "0005")
+    monkeypatch.setattr(opening, "REVISION", "0006")
     script = scripts / "versions" / "0005_next.py"
     script.write_text(NEXT)
     return script
@@ -86,7 +86,7 @@ def test_a_migration_keeps_what_was_written_and_a_copy_of_the_old_file(file, reo
 
     assert new.records.models() == old
     assert "mood" in columns(file)
-    assert "mood" not in columns(file.with_name("state.db.0004.bak"))
+    assert "mood" not in columns(file.with_name("state.db.0005.bak"))
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, next_schema):
@@ -104,7 +104,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, ne
 
 def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_schema):
     write_with_last_schema(file, reopened, next_schema)
-    file.with_name("state.db.0004.bak").mkdir()
+    file.with_name("state.db.0005.bak").mkdir()
 
     with pytest.raises(StateError) as caught:
         reopened()
@@ -114,12 +114,12 @@ def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_s
 
 
 def write_with_last_schema(file, reopened, next_schema):
-    opening.REVISION = "0004"
+    opening.REVISION = "0005"
     next_schema.rename(next_schema.with_suffix(".later"))
     store = reopened()
     succeed(store, with_mark(7))
     records = store.records.models()
     store.close()
     next_schema.with_suffix(".later").rename(next_schema)
-    opening.REVISION = "0005"
+    opening.REVISION = "0006"
     return records

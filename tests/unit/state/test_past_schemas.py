@@ -58,6 +58,7 @@ def migrated(file, clock):
 NEW = {  # columns and tables
     *("high_time", "grid", "undone_by", "seen_tables", "table_commits", "upstream_states"),
     *("checked", "pending", "check_results", "flags", "quarantines"),
+    *("epoch", "process"),
 }
 MADE_ANEW = {"version", "sql_revision"}  # "" became 1 and NULL: the columns of the views
 
@@ -78,7 +79,8 @@ def rows(file, but=NEW | MADE_ANEW):
 
 
 @pytest.mark.parametrize(
-    ("schema", "steps", "partitions"), [("0001", 15, 6), ("0002", 17, 6), ("0003", 23, 11)]
+    ("schema", "steps", "partitions"),
+    [("0001", 15, 6), ("0002", 17, 6), ("0003", 23, 11), ("0004", 24, 11)],
 )
 def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(
     file, migrated, schema, steps, partitions
@@ -184,6 +186,13 @@ def test_T8_steps_of_schema_0003_can_be_checked(migrated):
     store.journal.record_checks("step-24", failed_gate("1970-01-04"))
     store.journal.finish("step-24", wrote(4))
 
+    assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
+
+
+def test_T8_a_store_of_schema_0004_begins_its_first_epoch(migrated):
+    store = migrated("0004")
+
+    assert store.archive.epoch() == store.archive.store_id()
     assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
 
 

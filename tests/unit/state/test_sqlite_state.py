@@ -1,6 +1,7 @@
 """The SQLite file: how it is made, refused, locked, damaged and restored."""
 
 import datetime as dt
+import os
 import sqlite3
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import pytest
 
 from contracts.store_cases import HERE, LEASE, OURS, intent, run, succeed, with_mark, wrote
 from penstock.core.errors import EnvironmentMissingError, StateError
-from penstock.core.records import Status
-from penstock.state.identity import Identity, process_exists
+from penstock.core.records import Lease, Status
+from penstock.state.identity import Identity, is_gone, process_of
 from penstock.state.open import open_store, store_exists
 from penstock.state.restore import restore
 
@@ -344,6 +345,26 @@ def test_times_are_stored_in_an_order_that_text_keeps(file, opened, clock):
     ]
 
 
-def test_process_1_exists_and_process_0_is_none():
-    assert process_exists(1)
-    assert not process_exists(0)
+def a_lease(pid, process):
+    now = dt.datetime(2024, 3, 1, tzinfo=dt.UTC)
+    return Lease("mart.users", "run-1", "host-a", pid, 1, now, now, now, process)
+
+
+def test_a_process_is_told_from_another_with_its_number():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    lease = a_lease(child.pid, process_of(child.pid))
+    other = a_lease(child.pid, f"{lease.process}0")
+    lives = is_gone(lease)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    unreaped = is_gone(lease)
+    child.wait()
+
+    assert (lives, unreaped, is_gone(lease), is_gone(other)) == (False, True, True, True)
+
+
+def test_T15_a_process_of_another_boot_or_pid_namespace_is_not_known_to_be_gone():
+    boot, space, start = process_of(os.getpid()).split("/")
+
+    for process in ("", f"other/{space}/{start}", f"{boot}/4026531000/{start}"):
+        assert not is_gone(a_lease(2**22 + 1, process))

@@ -19,7 +19,6 @@ def test_rows_are_added_by_name_in_a_commit_that_counts_once() -> None:
 
     assert work.decide({}) == Commit(
         "INSERT INTO delta.`/w/s/users` BY NAME SELECT `id`, `name` FROM `penstock_query`",
-        once=True,
     )
 
 
@@ -29,5 +28,4 @@ def test_new_columns_come_with_the_rows_that_need_them() -> None:
     assert work.decide({}) == Commit(
         "INSERT WITH SCHEMA EVOLUTION INTO delta.`/w/s/users` BY NAME "
         "SELECT `id`, `name` FROM `penstock_query`",
-        once=True,
     )

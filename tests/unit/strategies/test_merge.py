@@ -122,7 +122,6 @@ def test_nothing_new_and_nothing_changed_is_no_commit() -> None:
 def test_only_new_rows_are_an_append() -> None:
     assert commit(3, 0) == Commit(
         "INSERT INTO delta.`/w/s/users` BY NAME SELECT `id`, `name` FROM `penstock_stage`",
-        once=True,
     )
 
 
@@ -144,7 +143,7 @@ def test_new_and_changed_rows_are_one_merge() -> None:
         "WHEN MATCHED THEN UPDATE SET t.`id` = s.`id`, t.`name` = s.`name` "
         "WHEN NOT MATCHED THEN INSERT (`id`, `name`) VALUES (s.`id`, s.`name`)"
     )
-    assert not found.once
+    assert found.once
 
 
 def test_a_merge_that_widens_the_table_takes_all_columns() -> None:

@@ -28,7 +28,8 @@ def test_a_new_table_has_columns_layout_and_properties() -> None:
     assert create_empty(model, TARGET, wanted, location="/w/a/daily") == Commit(
         "CREATE TABLE delta.`/w/a/daily` (`date` date NOT NULL, `n` bigint COMMENT 'how many') "
         "USING delta PARTITIONED BY (`date`) COMMENT 'One row per day' LOCATION '/w/a/daily' "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        once=False,
     )
 
 
@@ -38,7 +39,8 @@ def test_a_clustered_table_takes_the_place_of_another() -> None:
     assert create_empty(model, TARGET, SCHEMA, replaces=True) == Commit(
         "REPLACE TABLE delta.`/w/a/daily` (`date` date, `n` bigint) USING delta "
         "CLUSTER BY (`date`, `n`) TBLPROPERTIES "
-        "('delta.enableDeletionVectors' = 'true', 'penstock.clusterBy' = 'date,n')"
+        "('delta.enableDeletionVectors' = 'true', 'penstock.clusterBy' = 'date,n')",
+        once=False,
     )
 
 
@@ -71,4 +73,6 @@ def test_not_null_goes_from_several_columns_at_once() -> None:
 
 
 def test_a_version_is_restored_by_its_number() -> None:
-    assert restore(TARGET, 7) == Commit("RESTORE TABLE delta.`/w/a/daily` TO VERSION AS OF 7")
+    assert restore(TARGET, 7) == Commit(
+        "RESTORE TABLE delta.`/w/a/daily` TO VERSION AS OF 7", once=False
+    )

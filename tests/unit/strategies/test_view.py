@@ -4,7 +4,7 @@ from penstock.strategies.view import view
 
 def test_a_view_of_a_catalog_is_made_anew() -> None:
     assert view("`main`.`s`.`v`", "select 1 as n").decide({}) == Commit(
-        "CREATE OR REPLACE VIEW `main`.`s`.`v` AS select 1 as n"
+        "CREATE OR REPLACE VIEW `main`.`s`.`v` AS select 1 as n", once=False
     )
 
 

@@ -4,11 +4,11 @@ from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result
 from penstock.app.listing import ModelInfo
 from penstock.app.rebuild import RebuildReport
-from penstock.app.recover import Recovered
+from penstock.app.recover import Recovered, Recovery
 from penstock.app.validating import ValidationReport
 from penstock.app.watermarks import WatermarkReport
 from penstock.core.engine_ports import QueryResult
-from penstock.core.errors import ProjectError, StateError
+from penstock.core.errors import ProjectError, StateError, TableError
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import TableName
 from penstock.core.records import Lease, WatermarkChange
@@ -107,9 +107,12 @@ def test_seeds_are_a_line_each():
 def test_what_put_the_state_in_order_is_said():
     lease = Lease("s.users", "run-1", "host-a", 11, 3, NOON, NOON, NOON)
 
-    assert recovered_text(()) == "nothing to recover"
-    assert recovered_text([Recovered("step-1", "log", 7)]) == (
-        "step step-1 of log had committed version 7; recorded"
+    stuck = TableError("undecidable-step", "nobody can tell", hint="look")
+
+    assert recovered_text(Recovery()) == "nothing to recover"
+    assert recovered_text(Recovery((Recovered("step-1", "log", 7),), {"users": stuck})) == (
+        "step step-1 of log had committed version 7; recorded\n"
+        "error: undecidable-step: nobody can tell\n  hint: look"
     )
     assert rebuild_text(RebuildReport(3, ("a", "b"), ("c",))) == (
         "3 steps of 2 models recorded\nc: its log tells of no step of penstock"

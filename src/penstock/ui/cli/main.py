@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -38,7 +41,12 @@ COMMANDS = {
     "completion": "Print a shell's completion script.",
 }
 INTERRUPTED = 130
+TERMINATED = 143
 _BUG = 1
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM: everything ends as after Ctrl-C, with an exit code of its own."""
 
 
 class Commands(click.Group):
@@ -98,6 +106,42 @@ def commands(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with _terminating() as signals:
+        code = _run(given)
+    if code == INTERRUPTED and signals:
+        code = TERMINATED
+    if arguments is None and code in (INTERRUPTED, TERMINATED) and _is_busy():
+        sys.stdout.flush()
+        os._exit(code)  # asked twice: the step stays on record as running, and is settled later
+    return code
+
+
+@contextmanager
+def _terminating() -> Iterator[list[int]]:
+    """Let SIGTERM interrupt like Ctrl-C; give a list that holds it once it came."""
+    came: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
+        raise TerminatedError
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _is_busy() -> bool:
+    """Whether a step still runs on its thread."""
+    mine = threading.current_thread()
+    return any(each is not mine and not each.daemon for each in threading.enumerate())
+
+
+def _run(given: list[str]) -> int:
     try:
         code = commands.main(given, "penstock", standalone_mode=False, obj=given)
         sys.stdout.flush()

@@ -15,8 +15,8 @@ from penstock.ui.cli.output import confirm
 def command(scope: Scope, table: str, yes: bool) -> int:  # noqa: FBT001  click passes by name
     """Take a target's lease from a run that is gone.
 
-    Leases of dead processes of this host lapse at once, others by themselves after a while. A run
-    that still lives aborts before its next commit.
+    Leases of dead processes of this machine lapse at once, others by themselves after a while. The
+    step is settled as after a crash: a run that still lives can no longer commit it.
     """
     from penstock.app.unlocking import lease_of, unlock
     from penstock.ui.json_state import done_document
@@ -29,6 +29,6 @@ def command(scope: Scope, table: str, yes: bool) -> int:  # noqa: FBT001  click 
             return 0
         if not confirm(lease_text(lease), yes=yes):
             return 1
-        unlock(shop, lease)
-    scope.output.tell(f"unlocked {lease.target}", str, done_document)
+        found = unlock(shop, lease)
+    scope.output.tell("\n".join((f"unlocked {lease.target}", *found)), str, done_document)
     return 0

@@ -124,7 +124,7 @@ def test_the_commit_says_what_delta_must_count():
         "rows after - rows before": ("M5", 2),
     }
     assert found.metrics == counts.metrics
-    assert (found.exclusive, found.once) == (True, False)
+    assert (found.exclusive, found.once) == (True, True)
 
 
 def test_keys_match_as_the_settings_say():
