@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, Seen, Touched
+from penstock.core.partition import Grain, has_positions
 from penstock.core.pin import DeltaPin, Pin
 from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
 from penstock.core.schema import Schema
@@ -48,11 +49,13 @@ class Lazy(Mapping[str, Value], Generic[Value]):
 class Needs:
     """What anybody asks of the logs, by the names of their notes.
 
-    `floors` are the least versions above which a record may ask, `columns` those asked by.
+    `floors` are the least versions above which a record may ask, `columns` those asked by, and
+    `grains` those of the partitions that a column is compared with.
     """
 
     floors: Mapping[str, int]
     columns: Mapping[str, frozenset[str]]
+    grains: Mapping[tuple[str, str], frozenset[Grain]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,12 @@ class Sight:
         known = self.seen.get(name)
         if known is not None and known.table_id not in ("", facts.table_id):
             start = -1  # another table: what was noted is not about it
-        kinds = _kinds(facts.schema, columns)
+        grains = self.needs().grains
+        kinds = {
+            column: kind
+            for column, kind in _kinds(facts.schema, columns).items()
+            if all(has_positions(kind, grain) for grain in grains.get((name, column), ()))
+        }
         gap = None
         try:
             commits = self.shop.places.touched(uri, start, kinds)
@@ -188,6 +196,7 @@ def _needs(shop: Shop) -> Needs:
     tables |= {name: str(seed.table) for name, seed in project.seeds.items()}
     floors: dict[str, int] = {}
     columns: dict[str, set[str]] = {}
+    grains: dict[tuple[str, str], set[Grain]] = {}
 
     def ask(name: str, version: int | None, *asked: str) -> None:
         key = tables.get(name, name)
@@ -195,8 +204,9 @@ def _needs(shop: Shop) -> Needs:
         if version is not None:
             floors[key] = min(version, floors.get(key, version))
 
-    for name, used in columns_in_use(shop).items():
-        ask(name, None, *used)
+    for name, column, grain in columns_in_use(shop):
+        ask(name, None, column)
+        grains.setdefault((tables.get(name, name), column), set()).add(grain)
     for record in records.models().values():
         for name, pin in record.pins.items():
             ask(name, pin.version if isinstance(pin, DeltaPin) else None)
@@ -209,22 +219,24 @@ def _needs(shop: Shop) -> Needs:
         )
         for name, least in parts.pins.items():
             ask(name, least.version if least.kind == "delta" else None)
-    return Needs(floors, {key: frozenset(asked) for key, asked in columns.items()})
+    return Needs(
+        floors,
+        {key: frozenset(asked) for key, asked in columns.items()},
+        {key: frozenset(asked) for key, asked in grains.items()},
+    )
 
 
-def columns_in_use(shop: Shop) -> dict[str, tuple[str, ...]]:
-    """Give the columns by which anybody asks where an input changed, by input name."""
-    found: dict[str, set[str]] = {}
+def columns_in_use(shop: Shop) -> Iterator[tuple[str, str, Grain]]:
+    """Give inputs, a column by which somebody asks where each changed, and whose grain asks."""
     for model in shop.project.models.values():
         if model.partition is not None:
-            found.setdefault(model.name, set()).add(model.partition.field)
+            yield model.name, model.partition.field, model.grid.grain
         for version in model.versions:
             for body in version.bodies:
                 for mapping in body.inputs:
                     column = column_of(mapping)
                     if column:
-                        found.setdefault(mapping.input.name, set()).add(column)
-    return {name: tuple(sorted(columns)) for name, columns in found.items()}
+                        yield mapping.input.name, column, model.grid.grain
 
 
 def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:

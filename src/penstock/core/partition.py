@@ -307,6 +307,17 @@ def read_ranges(grid: Grid, texts: tuple[str, ...]) -> Ranges:
     return merged((grid.parse(low), grid.parse(high or low)) for low, _, high in pairs)
 
 
+def has_positions(kind: str, grain: Grain) -> bool:
+    """Whether values of a Spark type lie on the line that partitions of a grain lie on.
+
+    Seconds since 1970 are no instants, and instants are no bucket's integers.
+
+    >>> has_positions("bigint", Grain.DAY), has_positions("bigint", Grain.RANGE)
+    (False, True)
+    """
+    return grain is Grain.WHOLE or (kind in _INTEGERS) == (grain is Grain.RANGE)
+
+
 def position(text: str, kind: str) -> int | None:
     """Give the position of a value as Delta's log writes it; None for what cannot be read.
 

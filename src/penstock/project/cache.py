@@ -20,7 +20,7 @@ from typing import Any
 
 from penstock.project.parsed import Read
 
-FORMAT = 4
+FORMAT = 5
 _SUM = 8
 
 

@@ -45,10 +45,11 @@ def canonical_sql(text: str) -> str | None:
     True
     """
     try:
-        tree = parse_query(tokens_of(text), text)
+        tokens = tokens_of(text)
+        tree = parse_query(tokens, text)
     except (NotAQueryError, SqlglotError):
         return None
-    return None if tree is None else print_canonical(tree)
+    return None if tree is None or has_pipes(tokens) else print_canonical(tree)
 
 
 def canonical_of(text: str) -> str:
@@ -89,6 +90,15 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
     if not isinstance(tree, exp.Query) or (isinstance(tree, exp.Select) and not tree.expressions):
         return None
     return tree
+
+
+def has_pipes(tokens: Sequence[Token]) -> bool:
+    """Whether a query has steps after `|>`: its tree then tells which tables it reads, and no more.
+
+    The parser forgets the order of steps: `|> LIMIT 5 |> WHERE x` and `|> WHERE x |> LIMIT 5` are
+    one tree to it.
+    """
+    return any(token.token_type is TokenType.PIPE_GT for token in tokens)
 
 
 def print_canonical(tree: exp.Query) -> str | None:

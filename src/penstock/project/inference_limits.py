@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.core.bounds import Bound, Lower, Upper
+from penstock.core.bounds import Bound
 from penstock.core.calendar import DAY
-from penstock.core.partition import Grid
-from penstock.project.inference_bounds import greatest, least
+from penstock.core.partition import Grain, Grid
+from penstock.project.inference_bounds import ceil, floor, greatest, least
 from penstock.project.inference_scopes import Relation, conjuncts
 from penstock.project.inference_terms import (
     PARAMETERS,
@@ -26,11 +26,11 @@ from penstock.project.inference_terms import (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A range; None is open. A `guess` stands for a condition that was not understood."""
+    """A range; None is open. One that is open is `unclear` where a condition was not recognised."""
 
     low: Bound | None = None
     high: Bound | None = None
-    guess: bool = False
+    unclear: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -39,7 +39,7 @@ class Limits:
 
 
 ANY = Limits()
-GUESS = Limits(Lower(), Upper(), guess=True)
+UNCLEAR = Limits(unclear=True)
 
 _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ,
@@ -94,9 +94,8 @@ class Reader:
             case exp.Or():
                 sides = (node.this, node.expression)
                 return either([self._read(side, mark, column, direct=direct) for side in sides])
-            case exp.Not():
-                turned = _negated(node.this)
-                return self._read(turned, mark, column, direct=direct) if turned else ANY
+            case exp.Not() if (turned := _negated(node.this)) is not None:
+                return self._read(turned, mark, column, direct=direct)
             case exp.Between():
                 pair = _between(node)
                 return both([self._read(each, mark, column, direct=direct) for each in pair])
@@ -110,17 +109,17 @@ class Reader:
         return ANY if direct else self._unread(node, mark, column)
 
     def _unread(self, node: exp.Expr, mark: str, column: str) -> Limits:
-        """Guess, where an unknown condition ties the column to the partition.
+        """Leave a condition out that is not recognised.
 
-        One without a parameter of the partition cannot bound it.
+        It is unclear what it reads if it ties the column to the partition; "" is any column.
         """
         mentions = follows = False
         for each in node.find_all(exp.Column, exp.Parameter):
             if parameter_of(each) in PARAMETERS:
                 follows = True
             elif isinstance(each, exp.Column):
-                mentions = mentions or (each.table == mark and each.name == column)
-        return GUESS if mentions and follows else ANY
+                mentions = mentions or (each.table == mark and column in (each.name, ""))
+        return UNCLEAR if mentions and follows else ANY
 
     def _comparison(
         self, node: exp.Binary, mark: str, column: str, *, direct: bool
@@ -133,6 +132,8 @@ class Reader:
             if found is None or (found.relation, found.column) != (mark, column):
                 continue
             value = fold(other, self.grid)
+            if value is not None and direct and _is_of_letters(found, value, kind):
+                return None
             if value is not None:
                 return self._against(kind, found, value)
             far = term(other, self.kind_of)
@@ -166,6 +167,13 @@ class Reader:
         if known.is_open:
             return None
         low, high = far.over(known.low, known.high, self.grid)
+        if (
+            far.kind is None
+            and found.kind in (None, Kind.DATE)
+            and self.grid.grain is not Grain.RANGE
+        ):
+            low = low and floor(low, "day", self.grid)  # a text may lose its time on the way
+            high = high and ceil(high, "day", self.grid)
         return Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
 
     def _known(self, mark: str, column: str) -> Limits:
@@ -187,13 +195,12 @@ class Reader:
 
 
 def both(several: Iterable[Limits]) -> Limits:
-    """Give what several conditions leave together; guesses count only where nothing is known."""
-    parts = [each for each in several if not each.is_open]
-    known = [each for each in parts if not each.guess]
-    if not known:
-        return parts[0] if parts else ANY
-    lows = [each.low for each in known if each.low is not None]
-    highs = [each.high for each in known if each.high is not None]
+    """Give what several conditions leave together."""
+    parts = list(several)
+    lows = [each.low for each in parts if each.low is not None]
+    highs = [each.high for each in parts if each.high is not None]
+    if not lows and not highs:
+        return UNCLEAR if any(each.unclear for each in parts) else ANY
     return Limits(greatest(lows) if lows else None, least(highs) if highs else None)
 
 
@@ -202,11 +209,16 @@ def either(several: Iterable[Limits]) -> Limits:
     parts = list(several)
     lows = [each.low for each in parts if each.low is not None]
     highs = [each.high for each in parts if each.high is not None]
-    return Limits(
-        least(lows) if len(lows) == len(parts) else None,
-        greatest(highs) if len(highs) == len(parts) else None,
-        guess=all(each.guess for each in parts),
-    )
+    low = least(lows) if len(lows) == len(parts) else None
+    high = greatest(highs) if len(highs) == len(parts) else None
+    opened = [each for each in parts if each.is_open]
+    return Limits(low, high, unclear=bool(opened) and all(each.unclear for each in opened))
+
+
+def _is_of_letters(found: Term, value: Constant, kind: type[exp.Expr]) -> bool:
+    """Whether a comparison may go letter by letter: '2024-4-9' is then after '2024-05-01'."""
+    is_order = kind not in (exp.EQ, exp.NullSafeEQ)
+    return is_order and found.kind is None and value.kind is Kind.TEXT
 
 
 def _between(node: exp.Between) -> tuple[exp.Expr, exp.Expr]:

@@ -23,6 +23,8 @@ def resolved_column(column: exp.Expr, scope: Scope) -> exp.Expr:
             found = [each for each in at.relations if each.name == table]
             if found:
                 return resolved(name, found[0].mark if len(found) == 1 else "")
+        elif name in at.hidden:
+            return resolved(name, "")
         elif any(each.may_have(name) for each in at.visible) or name in at.shared:
             is_alias = name in at.aliases and not any(each.has(name) for each in at.visible)
             return (None if is_alias else at.column(name, at.visible)) or resolved(name, "")

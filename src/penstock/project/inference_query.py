@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from penstock.core.mapping import ByGrain, Computed, Everything
+from penstock.core.mapping import Computed, Everything
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partition import Grid
 from penstock.core.query import mentioned
 from penstock.project.canonical import (
     PARSER_BUGS,
     NotAQueryError,
+    has_pipes,
     parse_query,
     tokens_of,
 )
@@ -36,6 +37,7 @@ _KINDS = {
     "bigint": Kind.NUMBER,
 }
 _WHOLE = Inferred(Everything(), Found.WHOLE)
+_UNCLEAR = Inferred(Everything(), Found.UNCLEAR)
 _UNREAD = Inferred(Everything(), Found.UNREAD)
 
 
@@ -136,16 +138,13 @@ def _mappings(
 
 def _mapping(reader: Reader, scans: Sequence[Relation], shape: InputShape) -> Inferred:
     column = shape.field or _bounded_column(reader, scans)
-    limits = [reader.limits(scan, column.lower()) for scan in scans] if column else []
-    if not limits or any(each.is_open for each in limits):
-        return _WHOLE
-    is_guess = all(each.guess for each in limits)
-    if is_guess and shape.grid.grain is not Grain.WHOLE:
-        is_comparable = (reader.grid.grain is Grain.RANGE) == (shape.grid.grain is Grain.RANGE)
-        return Inferred(ByGrain(), Found.BY_GRAIN) if is_comparable else _WHOLE
+    limits = [reader.limits(scan, column.lower()) for scan in scans]
+    opened = [each for each in limits if each.is_open]
+    if opened or not limits:
+        return _UNCLEAR if opened and all(each.unclear for each in opened) else _WHOLE
     written = {name.lower(): name for name in shape.columns or ()}.get(column, column)
     ranges = tuple(dict.fromkeys((each.low, each.high) for each in limits))
-    return Inferred(Computed(written, ranges), Found.BY_GRAIN if is_guess else Found.INFERRED)
+    return Inferred(Computed(written, ranges), Found.INFERRED)
 
 
 def _bounded_column(reader: Reader, scans: Sequence[Relation]) -> str:
@@ -162,7 +161,7 @@ def _bounded_column(reader: Reader, scans: Sequence[Relation]) -> str:
 
 
 def _follows(limits: Limits) -> bool:
-    return not limits.guess and (has_parameter(limits.low) or has_parameter(limits.high))
+    return has_parameter(limits.low) or has_parameter(limits.high)
 
 
 def _reached(texts: Iterable[str], inputs: Mapping[InputName, InputShape]) -> dict[InputName, None]:
@@ -184,6 +183,7 @@ def _tokens(query: exp.Expr) -> list[str]:
 
 def _parsed(text: str) -> exp.Query | None:
     try:
-        return parse_query(tokens_of(text), text)
+        tokens = tokens_of(text)
+        return None if has_pipes(tokens) else parse_query(tokens, text)
     except (NotAQueryError, SqlglotError, *PARSER_BUGS):
         return None

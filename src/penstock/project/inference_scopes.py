@@ -59,7 +59,8 @@ class Star:
 class Scope:
     """One SELECT: its relations, its conditions with the relations they hold for, its columns.
 
-    `order` are the names of its columns, None where they are not known.
+    `order` are the names of its columns, None where they are not known; `aliases` those that a
+    name may mean beside columns of relations, `hidden` those that it means before them (HAVING).
     """
 
     outer: Scope | None
@@ -72,6 +73,7 @@ class Scope:
     closed: bool = False
     windows: list[frozenset[str]] = field(default_factory=list)
     aliases: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
 
     @property
     def visible(self) -> list[Relation]:

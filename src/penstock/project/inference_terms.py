@@ -170,16 +170,19 @@ def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) ->
 
 
 def compared(value: Constant, kind: Kind | None) -> Bound | None:
-    """Give the position that a term of a kind is compared with, None where they do not fit."""
+    """Give the position that a term of a kind is compared with, None where they do not fit.
+
+    A text that is a DATE is the day that it begins with, whatever offset it ends with.
+    """
     if value.kind is not Kind.TEXT:
         is_number = value.kind is Kind.NUMBER
         return value.bound if kind is None or is_number == (kind is Kind.NUMBER) else None
     if kind is Kind.NUMBER:
         return At(int(value.text)) if re.fullmatch(r"[+-]?\d{1,19}", value.text) else None
-    place = instant(value.text)
-    if place is None or (kind is None and place % DAY):
+    place, day = instant(value.text), instant(value.text[:10])
+    if place is None or (kind is None and place != day):
         return None
-    return At(place - place % DAY) if kind is Kind.DATE else At(place)
+    return At(day) if kind is Kind.DATE and day is not None else At(place)
 
 
 def integer(node: exp.Expr | None) -> int | None:
@@ -288,7 +291,7 @@ def _cast_term(node: exp.Cast, inner: Term) -> Term | None:
     to = node.to.this
     if to is exp.DType.DATE:
         return _step(inner, Step("day"), Kind.DATE)
-    if to in _TIMES:
+    if to in _TIMES and inner.kind is not None:  # an unknown one may count seconds
         return _step(inner, Step(), Kind.TIME)
     is_wide = to is exp.DType.BIGINT and inner.kind is Kind.NUMBER
     return inner if is_wide else None

@@ -151,9 +151,10 @@ class Tree:
             found = self._from(node.this, scope, known)
         else:
             found = [self._relation(node, alias, scope, known)]
-        if node.args.get("pivots"):
-            for each in found:
+        for each in found:
+            if node.args.get("pivots"):
                 each.sealed, each.columns, each.certain = True, None, frozenset()
+            each.sealed = each.sealed or bool(node.args.get("sample"))
         self._joins(node.args.get("joins") or (), found, scope, known)
         return found
 
@@ -334,11 +335,13 @@ class Tree:
         for test in conjuncts(where.this if where else None):
             scope.tests.append((self._condition(test, scope, known), visible))
         scope.aliases = aliases
+        scope.hidden = frozenset(name for name in aliases if not _is_itself(name, scope))
         having = select.args.get("having")
         for test in conjuncts(having.this if having else None):
             condition = self._condition(test, scope, known)
             if select.args.get("group") and not scope.closed and is_plain(condition):
                 scope.tests.append((condition, visible))
+        scope.hidden = frozenset()
 
     def _condition(self, test: exp.Expr, scope: Scope, known: Known) -> exp.Expr:
         """Resolve a condition; `x IN (SELECT y …)` becomes an equality with that column."""
@@ -371,3 +374,9 @@ class Tree:
         for child in node.iter_expressions():
             if not isinstance(child, exp.Join | exp.TableAlias):
                 self._resolve(child, scope, known)
+
+
+def _is_itself(alias: str, scope: Scope) -> bool:
+    """Whether an alias gives a column its own name."""
+    expression = scope.outputs.get(alias)
+    return isinstance(expression, exp.Column) and expression.name == alias

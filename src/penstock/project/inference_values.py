@@ -11,12 +11,16 @@ from penstock.core.partition import Grid
 
 
 class Found(StrEnum):
-    """How a mapping was found: `unread` SQL is read whole, because nothing is known of it."""
+    """How a mapping was found.
+
+    `unclear` is an input that only conditions bound which are not recognised, `unread` SQL that
+    nothing is known of: both are read whole, because nobody knows what less would be.
+    """
 
     INFERRED = "inferred"
-    BY_GRAIN = "by-grain"
     WHOLE = "whole"
     VIEW = "view"
+    UNCLEAR = "unclear"
     UNREAD = "unread"
 
 

@@ -98,10 +98,13 @@ def is_narrower(mapping: RangeMapping, read: RangeMapping, model: Model, grid: G
     return False
 
 
-def narrower(name: InputName, where: Location) -> Finding:
+def narrower(name: InputName, column: str, read: RangeMapping, where: Location) -> Finding:
     """Say that a declared mapping leaves out what the SQL reads."""
     sentence = f"the SQL reads more of {name} than its entry in depends_on says"
-    hint = "write partitions: auto, or filter the query"
+    entry = f"model: {name}, partitions: auto" + (f", column: {column}" if column else "")
+    if isinstance(read, Everything):
+        entry = f"model: {name}, partitions: all"
+    hint = f"depends_on: [{{{entry}}}]"
     return Finding(where, "mapping-narrower-than-sql", sentence, hint, Severity.WARNING)
 
 
@@ -112,10 +115,12 @@ def mismatch(name: InputName, model: Model, grid: Grid, where: Location) -> Find
     return Finding(where, "mapping-domain-mismatch", sentence, hint)
 
 
-def read_whole(name: InputName, body: Body) -> Finding:
-    """Say that a partition reads all of an input."""
-    label = body.fingerprint.label
-    sentence = f"{label} reads all of {name}, so any change of it concerns every partition"
+def read_whole(name: InputName, body: Body, *, unclear: bool = False) -> Finding:
+    """Say that a partition reads all of an input, or may do so for all that is known."""
+    does = f"{body.fingerprint.label} reads all of {name}"
+    if unclear:
+        does = f"no condition of {body.fingerprint.label} says as a range what it reads of {name}"
+    sentence = f"{does}, so any change of it concerns every partition"
     hint = f"depends_on: [{{model: {name}, partitions: all}}]"
     if name.kind is InputKind.EXTERNAL:
         hint = "filter it by a partition parameter, or declare it as a source"

@@ -207,8 +207,8 @@ class _Bodies:
             if is_odd and not is_itself:
                 findings.append(read_whole(name, body))
             return InputMapping(name, mapping)
-        if read.found in (Found.WHOLE, Found.UNREAD) and not is_itself:
-            findings.append(read_whole(name, body))
+        if read.found in (Found.WHOLE, Found.UNCLEAR, Found.UNREAD) and not is_itself:
+            findings.append(read_whole(name, body, unclear=read.found is Found.UNCLEAR))
         return InputMapping(name, read.mapping)
 
     def _chosen(
@@ -230,7 +230,7 @@ class _Bodies:
                 return InputMapping(name, mapping, declared=True)
         known = read and read.found in (Found.INFERRED, Found.WHOLE)
         if known and read and is_narrower(mapping, read.mapping, self.model, shape.grid):
-            findings.append(narrower(name, entry.where))
+            findings.append(narrower(name, entry.column, read.mapping, entry.where))
         return InputMapping(name, mapping, declared=True)
 
 

@@ -16,6 +16,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from penstock.project.canonical import (
     NotAQueryError,
     dotted_parts,
+    has_pipes,
     parse_query,
     print_canonical,
     tokens_of,
@@ -74,7 +75,7 @@ def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Prob
     if tree is not None:
         outputs = outputs_of(tree)
         _cut_tables(cut, tree)
-        printed = print_canonical(tree)
+        printed = None if has_pipes(tokens) else print_canonical(tree)
         canonical = None if printed is None else _PRINTED.sub(_hole_of, printed)
     _cut_marks(cut, parsed=tree is not None)
     text = _with_holes(cut)

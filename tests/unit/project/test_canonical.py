@@ -179,6 +179,13 @@ def test_what_is_no_parsed_query_has_no_canonical_form(text):
     assert canonical_sql(text) is None
 
 
+@pytest.mark.parametrize(
+    "text", ["from t |> limit 5 |> where a = 1", "from t |> where a = 1 |> limit 5"]
+)
+def test_steps_after_pipes_have_no_canonical_form_because_their_order_counts(text):
+    assert canonical_sql(text) is None
+
+
 @pytest.mark.parametrize("text", sorted({text for pair in EQUAL + DIFFERENT for text in pair}))
 def test_the_canonical_form_is_its_own_canonical_form(text):
     once = canonical_sql(text)

@@ -161,6 +161,20 @@ def test_unparsed_sql_is_a_warning_and_keeps_its_references(load):
     assert model.query.canonical == project.shown_sql(model)
 
 
+def test_a_query_in_steps_has_its_references_and_its_text_for_its_meaning(load):
+    files = {
+        "models/a.sql": "select 1 as x",
+        "models/b.sql": "from {{ ref('a') }} |> limit 5 |> where x = 1",
+    }
+
+    project = load(files)
+
+    model = project.models["b"]
+    assert [f.code for f in project.findings] == []
+    assert (model.query.parsed, model.depends_on) == (False, ("a",))
+    assert model.query.canonical == project.shown_sql(model)
+
+
 def test_stray_files_and_python_files_are_warnings(findings):
     files = {
         "models/notes.docx": b"x",

@@ -110,6 +110,7 @@ def declare(mapping: RangeMapping | None, name: InputName = DAILY, column: str =
     return Declared(name, mapping, column, ENTRY)
 
 
+SEVEN_DAYS = Computed("date", ((Moved(Lower(), micros=-6 * DAY), Moved(Lower(), micros=DAY)),))
 ONE_DAY = Computed("date", ((Lower(), Moved(Lower(), micros=DAY)),))
 SAME_DAY = "select 1 from {daily} where date = @partition_date"
 
@@ -155,6 +156,26 @@ def test_DC7_an_input_that_is_read_whole_is_a_warning_with_the_entry_to_write() 
     ]
 
 
+def test_an_input_that_no_condition_bounds_as_a_range_is_a_warning_with_the_entry_to_write() -> (
+    None
+):
+    inputs, findings = mapped(
+        "select 1 from {daily} where datediff(@partition_date, date) between 0 and 4"
+    )
+
+    assert inputs == (InputMapping(DAILY, Everything()),)
+    assert findings == [
+        Finding(
+            WHERE,
+            "upstream-mapping-all",
+            "no condition of v1 says as a range what it reads of daily,"
+            " so any change of it concerns every partition",
+            "depends_on: [{model: daily, partitions: all}]",
+            Severity.WARNING,
+        )
+    ]
+
+
 def test_the_entry_of_the_hint_silences_the_warning() -> None:
     inputs, findings = mapped("select 1 from {daily}", declare(Everything()))
 
@@ -192,19 +213,42 @@ def test_a_declared_mapping_narrower_than_the_SQL_is_a_warning() -> None:
     inputs, findings = mapped(sql, declare(Trailing(6)))
 
     assert inputs == (InputMapping(DAILY, Trailing(6), declared=True),)
-    assert [(f.where, f.code, f.severity) for f in findings] == [
-        (ENTRY, "mapping-narrower-than-sql", Severity.WARNING)
+    assert findings == [
+        Finding(
+            ENTRY,
+            "mapping-narrower-than-sql",
+            "the SQL reads more of daily than its entry in depends_on says",
+            "depends_on: [{model: daily, partitions: auto}]",
+            Severity.WARNING,
+        )
     ]
     assert mapped(sql, declare(Trailing(7)))[1] == []
+    assert mapped(sql, declare(None)) == ((InputMapping(DAILY, SEVEN_DAYS),), [])
 
 
 def test_a_declared_mapping_of_what_is_read_whole_is_narrower() -> None:
     _, findings = mapped("select 1 from {daily}", declare(Same()))
 
-    assert [f.code for f in findings] == ["mapping-narrower-than-sql"]
+    assert [(f.code, f.hint) for f in findings] == [
+        ("mapping-narrower-than-sql", "depends_on: [{model: daily, partitions: all}]")
+    ]
+    assert mapped("select 1 from {daily}", declare(Everything()))[1] == []
 
 
-def test_a_declared_mapping_is_not_compared_with_a_guess() -> None:
+def test_the_hint_for_a_source_names_the_column_of_the_entry() -> None:
+    sql = "select 1 from {events} where day >= @start_date - interval 1 day and day < @end_date"
+
+    _, findings = mapped(sql, declare(Same(), EVENTS, "day"))
+
+    assert [(f.code, f.hint) for f in findings] == [
+        (
+            "mapping-narrower-than-sql",
+            "depends_on: [{model: raw.events, partitions: auto, column: day}]",
+        )
+    ]
+
+
+def test_a_declared_mapping_is_not_compared_with_what_is_not_understood() -> None:
     assert mapped(BY_UDF, declare(Same()))[1] == []
 
 

@@ -1,9 +1,11 @@
 """Reading a log for several askers: nobody misses a commit that another one did not need."""
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from fakes.drift_place import MOMENT, DriftPlace
-from fakes.fixture_f import EVENTS_PATH
+from fakes.fixture_f import DAILY, EVENTS_PATH
 from fakes.stranger import append_all_events
 from penstock.app.sight import open_sight
 from penstock.core.facts import Seen, Touched
@@ -62,3 +64,18 @@ def test_notes_of_a_table_that_another_one_replaced_do_not_count(shop, uri):
     tail = open_sight(shop).tail(EVENTS, uri, 3, ("created_at",))
 
     assert versions(tail) == [4, 5, 6]
+
+
+def test_a_column_of_seconds_that_days_are_compared_with_says_nothing(tmp_path):
+    place = DriftPlace(tmp_path)
+    entry = "depends_on: [{model: raw.events, partitions: same, column: seconds}]"
+    place.edit(DAILY, "name: daily_user_stats\n", f"name: daily_user_stats\n{entry}\n")
+    uri = str(tmp_path / EVENTS_PATH)
+    for second in (1733184000, 1733270400):
+        write_deltalake(uri, pa.table({"seconds": [second]}), mode="append")
+    shop = place.shop()
+
+    (commit,) = open_sight(shop).tail(EVENTS, uri, 0, ("seconds",)).commits
+
+    assert commit.spans.get("seconds") is None
+    shop.close()
