@@ -25,11 +25,6 @@ TOGETHER = (
         "select cast(date_trunc('WEEK', d) as date) as date, sum(amount) as n from e "
         "where cast(date_trunc('WEEK', d) as date) = @p group by 1"
     ),
-    "select e.d as date, e.user_id, days.n from e left join days on days.d = @p where e.d = @p",
-    (
-        "select e.d as date, e.user_id, b.amount from e left join e as b "
-        "on b.user_id = e.user_id and b.d = date_sub(@p, 1) where e.d = @p"
-    ),
     (
         "select e.d as date, e.user_id from e left anti join e as b "
         "on b.user_id = e.user_id and b.d < @p where e.d = @p"
@@ -72,6 +67,11 @@ TOGETHER = (
 )
 
 APART = (
+    "select e.d as date, e.user_id, days.n from e left join days on days.d = @p where e.d = @p",
+    (
+        "select e.d as date, e.user_id, b.amount from e left join e as b "
+        "on b.user_id = e.user_id and b.d = date_sub(@p, 1) where e.d = @p"
+    ),
     "select @p as date, count(*) as n from e where d = @p and amount > 100",
     "select @p as date, count(*) as n from e where d < @p",
     "select @p as date, user_id from e where d = @p order by amount, user_id, at limit 2",

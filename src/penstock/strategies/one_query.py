@@ -243,7 +243,8 @@ def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
 def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
     """Whether a join finds for every row of a partition what it finds for that partition alone.
 
-    Where rows without a match stay, they are the left ones: of those the expression must be.
+    Of a semi or anti join only the left rows go on: of those the expression must be. An outer join
+    may not ask for the partition.
     """
     side, kind = join.side.upper(), join.kind.upper()
     if join.args.get("method"):
@@ -251,7 +252,9 @@ def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
     if not side and kind in {"", "INNER", "CROSS"}:
         return True
     first = _first_table(select)
-    return bool(first) and all(c.table == first for c in pin.expression.find_all(exp.Column))
+    keeps_only_left = kind in {"SEMI", "ANTI"}
+    of_first = all(c.table == first for c in pin.expression.find_all(exp.Column))
+    return keeps_only_left and bool(first) and of_first
 
 
 def _first_table(select: exp.Select) -> str:

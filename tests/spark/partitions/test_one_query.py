@@ -22,22 +22,21 @@ FROM (
   UNION ALL SELECT NULL, 1, 1, 1
 )
 """
-OTHERS = (
-    (
-        "CREATE OR REPLACE TEMPORARY VIEW days AS SELECT DATE'2024-01-01' + id AS d, id AS n "
-        "FROM range(0, 16, 2) UNION ALL SELECT DATE'2024-01-02', 99"
-    ),
-    (
-        "CREATE OR REPLACE TEMPORARY VIEW people AS SELECT * FROM VALUES "
-        "(1, DATE'2024-01-01'), (2, DATE'2024-01-05'), (2, DATE'2023-01-05') AS p(id, since)"
-    ),
-)
+DAYS_VIEW = """\
+CREATE OR REPLACE TEMPORARY VIEW days AS
+SELECT date_add(DATE'2024-01-01', CAST(id AS INT)) AS d, id AS n FROM range(0, 16, 2)
+UNION ALL SELECT DATE'2024-01-02', 99
+"""
+PEOPLE = """\
+CREATE OR REPLACE TEMPORARY VIEW people AS SELECT * FROM VALUES
+(1, DATE'2024-01-01'), (2, DATE'2024-01-05'), (2, DATE'2023-01-05') AS p(id, since)
+"""
 
 
 @pytest.fixture(scope="module")
 def events(spark):
     session = spark.newSession()
-    for sql in (EVENTS, *OTHERS):
+    for sql in (EVENTS, DAYS_VIEW, PEOPLE):
         session.sql(sql)
     return session
 
@@ -65,7 +64,8 @@ def test_the_rows_of_many_partitions_are_those_of_each(events, sql):
 
 
 def test_the_single_forms_that_stay_apart_are_sql_that_spark_takes(events):
-    taken = [sql for sql in APART if "@end_date" not in sql and "date, d as date" not in sql]
+    odd = ("@end_date", "date, d as date", "group by ()")
+    taken = [sql for sql in APART if not any(each in sql for each in odd)]
 
     for sql in taken:
         events.sql(sql.replace("@p", DAYS[0]))
