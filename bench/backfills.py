@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,14 @@ class Backfills:
         files = sorted(log.glob("*.json"))
         told = [[json.loads(line) for line in each.read_text().splitlines()] for each in files]
         return [actions for actions in told if any("add" in a or "remove" in a for a in actions)]
+
+    def jobs(self, work: Callable[[], object]) -> int:
+        """Count the jobs that Spark runs while something is done."""
+        assert self.place.spark is not None
+        scheduler: Any = self.place.spark.sparkContext._jsc.sc().dagScheduler()  # noqa: SLF001
+        before = int(scheduler.numTotalJobs())
+        work()
+        return int(scheduler.numTotalJobs()) - before
 
     def close(self) -> None:
         """Remove the project."""

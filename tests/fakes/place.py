@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import RunRequest, StatusRequest, SyncRequest
 from penstock.app.run import run
 from penstock.app.shop import Shop
+from penstock.app.status import status
+from penstock.app.syncing import sync
 from penstock.app.wire import Where, open_shop
+from penstock.plan.values import State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,6 +91,23 @@ class Place:
             return run(shop, RunRequest(select=select, **asked))  # type: ignore[arg-type]
         finally:
             shop.close()
+
+    def sync(self, *select: str, **asked: object) -> RunReport:
+        """Sync what is selected, confirmed beforehand, and let go of the state."""
+        shop = self.shop()
+        try:
+            return sync(shop, SyncRequest(select=select, **asked))  # type: ignore[arg-type]
+        finally:
+            shop.close()
+
+    def states(self) -> dict[str, list[State]]:
+        """Give the states of each model that has any but `current`."""
+        shop = self.shop()
+        try:
+            found = status(shop, StatusRequest())
+        finally:
+            shop.close()
+        return {one.model: [each.state for each in one.states] for one in found.models}
 
     def version(self, name: str) -> int:
         """Give the newest Delta version of a model's table, -1 without one."""

@@ -9,10 +9,10 @@ from penstock.app.drift_reports import Overwrite
 from penstock.app.planning import Planned
 from penstock.app.shop import Shop
 from penstock.app.status import keys_of
-from penstock.core.model import window_settings
 from penstock.core.ranges import Ranges, count, difference, intersection, merged
 from penstock.plan.agenda import migration_of
 from penstock.plan.judge import Verdict
+from penstock.plan.table_steps import keeps_rows
 from penstock.plan.values import State, Step
 
 
@@ -75,7 +75,7 @@ def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
         last_success=record.executed_at,
         foreign=(("*", "*"),) if tampered else (),
         foreign_count=int(tampered),
-        full_refresh=window_settings(model.strategy) is not None and step.initial,
+        full_refresh=keeps_rows(model.strategy) and step.initial,
     )
 
 

@@ -15,26 +15,31 @@ from penstock.app.checking.watch import Watch
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import Inputs, pin_names
 from penstock.app.intents import intent_of
-from penstock.app.partition_parameters import of_range
+from penstock.app.partition_parameters import of_range, parameter_type
 from penstock.app.reshaping import Reshaping, Shape
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
+from penstock.core.errors import QueryError
 from penstock.core.model import Body, Model, Partition, Version
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.partition import Span, shown_ranges, write_ranges
+from penstock.core.partition import Span, literal_at, shown_ranges, write_ranges
 from penstock.core.query import with_parameters
-from penstock.core.ranges import numbers
+from penstock.core.ranges import Range, Ranges, count, numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW
 from penstock.core.step import Intent
 from penstock.plan.cascade import reads_itself
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
+from penstock.strategies.one_query import one_query
 from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
 from penstock.strategies.relations import bind_query, leaves_of
+
+_LARGE = 2**31
+"""What no INT holds: Spark reads greater numbers as BIGINT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +183,56 @@ def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[tuple[Slice
 
     Each slice is a view, so that an error of Spark names a line of the user's SQL.
     """
-    grid = job.model.grid
     bound = bind_query(job.shop.project, job.body.query, inputs.reads, job.context.run_timestamp)
     session.bind(bound.relations)
     pieces = list(job.step.partitions)
     if not job.step.is_range:
         pieces = [(number, number) for number in numbers(job.step.partitions)]
-    settings, moment = job.settings, job.context.run_timestamp
-    slices: list[Slice] = []
-    described: Schema | None = None
-    for first, last in pieces:
-        lower, upper = grid.lower(first), grid.upper(last)
-        sql = with_parameters(bound.sql, of_range(settings, moment, first, last))
-        key = shown_ranges(grid, ((first, last),))
-        view = f"{QUERY_VIEW}_{len(slices)}"
-        schema = session.define(view, sql)
-        described = described or schema
-        slices.append(Slice(f"SELECT * FROM {quoted(view)}", lower, upper, key))
-    return tuple(slices), described or Schema()
+    first, described = _slice(job, session, bound.sql, 0, pieces[0])
+    together = _together(job, session, bound.sql, described)
+    if together is not None:
+        return (together,), described
+    others = (_slice(job, session, bound.sql, *each)[0] for each in enumerate(pieces[1:], 1))
+    return (first, *others), described
+
+
+def _slice(
+    job: Job, session: StepSession, sql: str, number: int, piece: Range
+) -> tuple[Slice, Schema]:
+    """Define the SQL with the parameters of some neighbours."""
+    values = of_range(job.settings, job.context.run_timestamp, *piece)
+    view = f"{QUERY_VIEW}_{number}"
+    schema = session.define(view, with_parameters(sql, values))
+    return _defined(job, view, (piece,)), schema
+
+
+def _together(job: Job, session: StepSession, sql: str, described: Schema) -> Slice | None:
+    """Define one query for all partitions, of SQL that is for one; None where that is not safe.
+
+    Spark has the last word: the query must pass its analysis with the columns of the single one.
+    """
+    partitions = job.step.partitions
+    if job.step.is_range or count(partitions) == 1:
+        return None
+    kind = parameter_type(job.settings)
+    begins = [literal_at(job.model.grid.lower(each), kind) for each in numbers(partitions)]
+    if kind == "bigint":
+        if not all(abs(job.model.grid.lower(each)) < _LARGE for each in numbers(partitions)):
+            return None
+        kind = "int"  # as Spark reads the literals
+    text = one_query(sql, job.settings.field, kind.upper(), begins)
+    if text is None:
+        return None
+    view = f"{QUERY_VIEW}_all"
+    try:
+        found = session.define(view, text)
+    except QueryError:
+        return None
+    told, wanted = ([(c.name, c.type) for c in each.columns] for each in (found, described))
+    return _defined(job, view, partitions) if told == wanted else None
+
+
+def _defined(job: Job, view: str, partitions: Ranges) -> Slice:
+    grid = job.model.grid
+    spans = tuple((grid.lower(low), grid.upper(high)) for low, high in partitions)
+    return Slice(f"SELECT * FROM {quoted(view)}", spans, shown_ranges(grid, partitions))

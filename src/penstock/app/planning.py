@@ -180,7 +180,15 @@ def replan(shop: Shop, context: Context, step: Step, options: Options) -> Step |
     made = plan(shop.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error
-    return made.steps[0] if made.steps else None
+    return _as_asked(made.steps[0], step) if made.steps else None
+
+
+def _as_asked(made: Step, planned: Step) -> Step:
+    """Keep what only a sync decides: a table that was to be made anew still is."""
+    if planned.trigger == "run" or made.only_alters:
+        return made
+    initial = made.initial or planned.initial
+    return replace(made, initial=initial, trigger=planned.trigger, notes=planned.notes)
 
 
 def _still_drift(shop: Shop, step: Step, moment: dt.datetime) -> bool:

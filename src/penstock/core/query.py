@@ -20,7 +20,7 @@ _PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`
 RUN_TIMESTAMP = "penstock__run_timestamp"
 PARAMETERS = ("partition_date", "start_date", "end_date", "run_date")
 """The names that SQL may write after `@` (spec/drift.md §1.6)."""
-_PARAMETER = re.compile(r"`penstock:param:(\w+)`")
+PARAMETER = re.compile(r"`penstock:param:(\w+)`")
 _MOMENT = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,
     re.DOTALL,
@@ -93,7 +93,7 @@ class Query:
         calls parameters as their writer does: `@partition_date`.
         """
         conditions = {name: live(column) for name, column in self.deleted_flags}
-        return _PARAMETER.sub(r"@\1", self.written(names, conditions))
+        return PARAMETER.sub(r"@\1", self.written(names, conditions))
 
     def written(self, names: Mapping[InputName, str], present: Mapping[InputName, str]) -> str:
         """Give the text for a catalog; `present` as in `bound`."""
@@ -163,7 +163,7 @@ def parameters(text: str) -> frozenset[str]:
     >>> sorted(parameters(f"select {parameter('start_date')}, {parameter('end_date')}"))
     ['end_date', 'start_date']
     """
-    return frozenset(_PARAMETER.findall(text))
+    return frozenset(PARAMETER.findall(text))
 
 
 def with_parameters(text: str, values: Mapping[str, str]) -> str:
@@ -174,7 +174,7 @@ def with_parameters(text: str, values: Mapping[str, str]) -> str:
     ... )
     "d = DATE '2024-12-02'"
     """
-    return _PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
+    return PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def at(text: str, moment: dt.datetime) -> str:

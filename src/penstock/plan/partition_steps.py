@@ -11,8 +11,8 @@ from penstock.core.names import InputKind
 from penstock.core.partition import Span
 from penstock.core.project import Project
 from penstock.core.ranges import (
-    Range,
     Ranges,
+    count,
     difference,
     first_numbers,
     intersection,
@@ -25,6 +25,8 @@ from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Reason, State, Step
 
 BATCH = 31
+APART = 8
+"""How many runs of neighbours may have a commit each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ def partition_steps(
     """Give the steps of one model in the order of its partitions.
 
     Neighbours of one segment go together: all of them where the SQL takes a range, at most
-    `batch_size` where it takes one partition. A model that reads itself goes one by one.
+    `batch_size` where it takes one partition; where there are many gaps, what lies between them
+    goes together too. A model that reads itself goes one by one.
     """
     classes = [
         (trigger, False, intersection(wanted.own, wanted.sure)),
@@ -58,35 +61,52 @@ def partition_steps(
     for name, pending, ranges in classes:
         todo = intersection(ranges, wanted.partitions)
         for segment in verdict.segments:
-            for piece in intersection(todo, (segment.range,)):
-                for low, high in _batches(model, segment, piece, batch_size):
-                    reason = _reason(verdict, (low, high), wanted, pending=pending)
-                    found.append(_step(model, segment, (low, high), reason, name))
+            pieces = intersection(todo, (segment.range,))
+            for batch in _batches(model, segment, pieces, batch_size):
+                reason = _reason(verdict, batch, wanted, pending=pending)
+                found.append(_step(model, segment, batch, reason, name))
     yield from sorted(found, key=lambda step: step.partitions)
 
 
 def _batches(
-    model: Model, segment: Segment, piece: Range, batch_size: int | None
-) -> Iterator[Range]:
+    model: Model, segment: Segment, pieces: Ranges, batch_size: int | None
+) -> Iterator[Ranges]:
+    """Cut partitions into those of one commit each.
+
+    Neighbours that lie apart from others are a batch of their own, so that the failure of one
+    holds up no other. Of many such runs a commit each would be too many: they share some.
+    """
     settings = model.partition
     given = batch_size or (settings.batch_size if settings else None)
-    low, high = piece
     if reads_itself(model):
         size = 1
     elif segment.body.is_range:
-        size = given or high - low + 1
+        size = given or max(count(pieces), 1)
     else:
         size = given or BATCH
-    for first in range(low, high + 1, size):
-        yield first, min(high, first + size - 1)
+    if len(pieces) > APART and size > 1:
+        yield from _gathered(pieces, size)
+        return
+    for low, high in pieces:
+        for first in range(low, high + 1, size):
+            yield ((first, min(high, first + size - 1)),)
 
 
-def _step(model: Model, segment: Segment, piece: Range, reason: Reason, trigger: str) -> Step:
+def _gathered(pieces: Ranges, size: int) -> Iterator[Ranges]:
+    """Take up to so many partitions, in at most `BATCH` runs, at a time."""
+    left = pieces
+    while left:
+        batch = first_numbers(left[:BATCH], size)
+        yield batch
+        left = difference(left, batch)
+
+
+def _step(model: Model, segment: Segment, batch: Ranges, reason: Reason, trigger: str) -> Step:
     return Step(
         model=model.name,
         reason=reason,
         initial=False,
-        partitions=(piece,),
+        partitions=batch,
         grid=model.grid,
         version=segment.version.number,
         revision=segment.body.fingerprint.revision,
@@ -95,8 +115,8 @@ def _step(model: Model, segment: Segment, piece: Range, reason: Reason, trigger:
     )
 
 
-def _reason(verdict: Verdict, piece: Range, wanted: Wanted, *, pending: bool) -> Reason:
-    inside = [p for p in verdict.pieces if intersection((p.range,), (piece,))]
+def _reason(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending: bool) -> Reason:
+    inside = [p for p in verdict.pieces if intersection((p.range,), batch)]
     if not inside or pending:
         if wanted.after and pending:
             return Reason.after(wanted.after)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.core.model import Model, window_settings
+from penstock.core.history import Snapshot
+from penstock.core.model import Append, Merge, Model, Strategy, Table, window_settings
 from penstock.core.records import ModelRecord
 from penstock.plan.decided import Decided
 from penstock.plan.layout import LayoutChange, layout_change
@@ -72,13 +73,35 @@ def _estimate(record: ModelRecord | None) -> Estimate | None:
     return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
 
 
+def keeps_rows(strategy: Strategy) -> bool:
+    """Whether an ordinary step leaves rows in place that earlier ones made, whatever made them.
+
+    Only a build from all inputs then gives what code and inputs would make now. Histories are left
+    out: what they keep can never be made again.
+
+    >>> keeps_rows(Merge(("id",), None)), keeps_rows(Table())
+    (True, False)
+    """
+    if isinstance(strategy, Table):
+        return strategy.overwrite_partitions
+    return isinstance(strategy, Append | Merge)
+
+
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
     states = {reason.state, *reason.also}
     if reason.state is State.MISSING:
         return ("the table is gone: full rebuild from all inputs",)
-    if initial or (window_settings(model.strategy) is None and not model.is_snapshot):
+    if initial or not (keeps_rows(model.strategy) or model.is_snapshot):
         return ()
+    reads_all = not isinstance(model.strategy, Append | Snapshot)
+    if reads_all and window_settings(model.strategy) is None:
+        wrong = states & {State.SQL_CHANGED, State.TAMPERED}
+        return (
+            ("rows that the query no longer gives stay; --full-refresh drops them",)
+            if wrong
+            else ()
+        )
     notes = []
     if State.SQL_CHANGED in states:
         notes.append(

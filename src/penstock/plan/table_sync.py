@@ -10,7 +10,7 @@ from penstock.plan.decided import Decided, Earlier, waits_for
 from penstock.plan.drift import drift
 from penstock.plan.obstacles import table_obstacle
 from penstock.plan.question import Question
-from penstock.plan.table_steps import left_current, postponed, table_step
+from penstock.plan.table_steps import keeps_rows, left_current, postponed, table_step
 from penstock.plan.values import Reason, State, Step
 
 
@@ -56,11 +56,20 @@ def _drifted(reason: Reason) -> bool:
 
 
 def _step(question: Question, model: Model, reason: Reason, waits: tuple[str, ...]) -> Step:
-    """Make a windowed model anew once it has rows that its windows have passed by.
-
-    New rows are taken by an ordinary run; where older ones are wrong, only all inputs help.
-    """
-    has_rows = reason.state not in (State.NEVER_RUN, State.FAILED)
-    anew = has_rows and window_settings(model.strategy) is not None
+    anew = keeps_rows(model.strategy) and _has_wrong_rows(question, model, reason)
     step = table_step(question, model, reason, waits, anew=anew)
     return replace(step, notes=(*step.notes, "full refresh")) if anew else step
+
+
+def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
+    """Whether a table holds rows that no ordinary step would mend.
+
+    A step that only failed is done again, and new rows are taken by their window; but a failure
+    hides no other drift, or the next success would tell of rows that nobody re-made as current.
+    """
+    if reason.state is not State.FAILED:
+        return reason.state is not State.NEVER_RUN
+    others = set(reason.also)
+    if window_settings(model.strategy) is not None:
+        others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
+    return bool(others or question.now.below.get(model.name))

@@ -26,15 +26,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The rows of one partition, or of a range that one run of the SQL makes.
+    """The rows of one partition, or of those that one run of the SQL makes.
 
-    `sql` is one SELECT with its parameters and tables bound; its rows lie from position `lower` up
-    to, not including, `upper`. `key` is how people call it: `2024-12-02`.
+    `sql` is one SELECT with its parameters and tables bound; its rows lie in `spans`. `key` is how
+    people call it: `2024-12-02`.
     """
 
     sql: str
-    lower: int
-    upper: int
+    spans: tuple[Span, ...]
     key: str
 
 
@@ -105,7 +104,11 @@ def inside(table: PartitionTable) -> str:
 
 def inside_spans(field: str, kind: str, spans: tuple[Span, ...]) -> str:
     """Give the condition of the values of a field lying in one of some spans."""
-    terms = [_within(quoted(field), kind, low, high) for low, high in spans]
+    return _lies(quoted(field), kind, spans)
+
+
+def _lies(value: str, kind: str, spans: tuple[Span, ...]) -> str:
+    terms = [_within(value, kind, low, high) for low, high in spans]
     return terms[0] if len(terms) == 1 else " OR ".join(f"({term})" for term in terms)
 
 
@@ -139,7 +142,7 @@ def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
     """Give the partition field of a row, or fail: NULL is in no partition."""
     told = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
     found = f"{told}, coalesce(CAST({value} AS STRING), 'NULL')"
-    inside = _within(value, table.kind, piece.lower, piece.upper)
+    inside = _lies(value, table.kind, piece.spans)
     return f"CASE WHEN {inside} THEN {value} ELSE {_fail('row-outside-partition', found)} END"
 
 

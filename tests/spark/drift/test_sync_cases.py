@@ -107,6 +107,47 @@ def test_DS1_forty_days_go_in_as_few_commits_as_the_sql_allows(fresh):
     assert fresh.version("forty/one") == 2
 
 
+def jobs_of(place, work):
+    """Count the jobs that Spark numbers while something is done; nothing forgets them."""
+    scheduler = place.spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
+    work()
+    return scheduler.numTotalJobs() - before
+
+
+def test_many_partitions_take_one_commit_and_the_jobs_of_one_query(fresh):
+    shutil.rmtree(fresh.root / "queries")
+    fresh.write(
+        {
+            SOURCES: "sources: [{name: raw, tables: [{name: events, path: ../lake/raw/events}]}]\n",
+            "queries/one.yaml": a_model("one", ONE),
+            "queries/many.yaml": a_model("many", MANY),
+        }
+    )
+    fresh.sync("one many", ask=never)
+    days = [f"2024-12-{day:02}" for day in range(1, 11, 2)]
+    days += [f"2024-11-{day:02}" for day in range(8, 30, 4)]
+    for day in days:
+        stranger.append_event(fresh.root, "u7", f"{day} 08:00:00")
+    versions = {name: fresh.version(f"forty/{name}") for name in ("one", "many")}
+
+    report = fresh.sync("one many")
+    jobs = [
+        jobs_of(fresh, lambda name=name: fresh.backfill(name, "2024-11-07", "2024-12-07"))
+        for name in ("one", "many")
+    ]
+
+    assert [(result.name, result.count) for result in report.results] == [("many", 11), ("one", 11)]
+    assert fresh.states("one many") == {"one": [], "many": []}
+    rows = fresh.rows("forty/one")
+    assert rows == fresh.rows("forty/many")
+    assert {row[0] for row in rows} == {*days, "2024-11-28", "2024-12-02"}
+    assert {name: fresh.version(f"forty/{name}") for name in versions} == {
+        name: version + 2 for name, version in versions.items()
+    }
+    assert jobs[0] <= 1.5 * jobs[1]
+
+
 def test_DS2_a_step_takes_neighbours_of_one_version(synced):
     for day in ("11-29", "11-30", "12-01", "12-02", "12-05", "12-06"):
         stranger.append_event(synced.root, "u7", f"2024-{day} 08:00:00")

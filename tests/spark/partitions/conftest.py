@@ -131,10 +131,7 @@ class Lot:
             described,
             ((grid.lower(min(numbers.values())), grid.upper(max(numbers.values()))),),
         )
-        slices = (
-            Slice(sql, grid.lower(numbers[key]), grid.upper(numbers[key]), key)
-            for key, sql in queries
-        )
+        slices = (Slice(sql, (grid.span(numbers[key]),), key) for key, sql in queries)
         statement = replaced(table, tuple(slices)).decide({})
         assert statement is not None
         return statement

@@ -18,7 +18,7 @@ from fakes.versioned_models import (
 )
 from penstock.core.mapping import Computed, Lower, Same, Trailing
 from penstock.core.model import Model, View
-from penstock.core.ranges import Ranges, union
+from penstock.core.ranges import Ranges, merged, of_numbers, union
 from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
 from penstock.plan.values import Reason, State, Step
 
@@ -73,6 +73,40 @@ def test_DS2_days_with_a_gap_are_two_steps():
         "2024-12-01..2024-12-03",
         "2024-12-05..2024-12-06",
     ]
+
+
+MONDAYS_OF_2024 = of_numbers(range(DAY.parse("2024-01-01"), DAY.parse("2024-12-17"), 7))
+
+
+@pytest.mark.parametrize(
+    ("is_range", "batch", "expected"),
+    [(False, None, [31, 20]), (True, None, [31, 20]), (True, 10, [10, 10, 10, 10, 10, 1])],
+)
+def test_many_days_with_gaps_share_few_steps(is_range, batch, expected):
+    model = a_daily("stats", a_body("v1", "2024-01-01", is_range=is_range))
+    steps = list(partition_steps(model, verdict_of(model), all_of(MONDAYS_OF_2024), "sync", batch))
+
+    assert [step.count for step in steps] == expected
+    assert merged(piece for step in steps for piece in step.partitions) == MONDAYS_OF_2024
+
+
+def test_a_few_days_with_gaps_are_steps_of_their_own_that_fail_alone():
+    eight = MONDAYS_OF_2024[-8:]
+
+    model = a_daily("stats", a_body("v1", "2024-01-01"))
+    steps = partition_steps(model, verdict_of(model), all_of(eight), "sync", None)
+
+    assert [step.partitions for step in steps] == [(piece,) for piece in eight]
+
+
+def test_weeks_with_a_gap_are_filled_up_to_the_size_of_a_step():
+    workdays = tuple((low, low + 4) for low, _ in MONDAYS_OF_2024[-10:])
+
+    model = a_daily("stats", a_body("v1", "2024-01-01"))
+    steps = list(partition_steps(model, verdict_of(model), all_of(workdays), "sync", None))
+
+    assert [step.count for step in steps] == [31, 15]
+    assert steps[0].partitions[-1] == (workdays[6][0], workdays[6][0])
 
 
 def test_DS2_no_step_holds_partitions_of_two_versions():

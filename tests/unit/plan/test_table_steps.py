@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_success
 from penstock.core.facts import Head, TableFacts
-from penstock.core.model import Fingerprint, Layout
+from penstock.core.model import Append, Fingerprint, Layout, Merge, Table, WindowSettings
 from penstock.core.schema import Schema
 from penstock.plan.decided import Decided
 from penstock.plan.question import Question
@@ -69,3 +69,23 @@ def test_the_last_success_is_the_estimate_of_the_next_step():
     step = table_step(question(record), BASE, Reason(State.FAILED), ())
 
     assert step.estimate == Estimate(10, 2_000, 1.5)
+
+
+OLD_ROWS = "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them"
+GONE_ROWS = "rows that the query no longer gives stay; --full-refresh drops them"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "notes"),
+    [
+        (Merge(("id",), WindowSettings("ts")), (OLD_ROWS,)),
+        (Append(None), (OLD_ROWS,)),
+        (Merge(("id",), None), (GONE_ROWS,)),
+        (Table(overwrite_partitions=True), (GONE_ROWS,)),
+        (Table(), ()),
+    ],
+)
+def test_a_run_says_which_rows_of_an_earlier_sql_it_leaves(strategy, notes):
+    step = table_step(question(), replace(BASE, strategy=strategy), Reason(State.SQL_CHANGED), ())
+
+    assert (step.initial, step.notes) == (False, notes)

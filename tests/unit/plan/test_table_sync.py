@@ -7,8 +7,9 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.facts import Commit, Head
 from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Append, Fingerprint, View, WindowSettings
+from penstock.core.model import Append, Fingerprint, Merge, Table, View, WindowSettings
 from penstock.core.pin import DeltaPin
+from penstock.core.records import Status
 from penstock.plan.cascade import WHOLE
 from penstock.plan.decided import Decided
 from penstock.plan.question import Question, Scope
@@ -115,6 +116,94 @@ def test_a_windowed_model_whose_window_has_passed_a_change_is_made_anew():
 
     assert shown(found) == [("upstream_changed: base", "sync", True)]
     assert found.steps[0].notes == ("full refresh",)
+
+
+KEEPING = (
+    Merge(("id",), None),
+    Merge(("id",), WindowSettings("ts")),
+    Append(None),
+    Append(WindowSettings("ts")),
+    Table(overwrite_partitions=True),
+)
+OTHER_SQL = Fingerprint("x", "x")
+
+
+def keeping(strategy, **record):
+    model = a_model("log", "raw.events", strategy=strategy)
+    return model, replace(a_success(model, raw__events=NEW), **record)
+
+
+@pytest.mark.parametrize("strategy", KEEPING)
+@pytest.mark.parametrize(
+    ("record", "settings", "reason"),
+    [
+        ({"fingerprint": OTHER_SQL}, {}, "sql_changed"),
+        ({}, {"seen": UPDATED}, TAMPERED),
+        ({"status": Status.FAILED, "fingerprint": OTHER_SQL}, {}, "failed"),
+        ({"status": Status.FAILED}, {"seen": UPDATED}, "failed"),
+        ({"status": Status.FAILED}, {"below": ["base"]}, "failed"),
+        ({}, {"force": True}, "current: asked for"),
+        (
+            {"fingerprint": OTHER_SQL},
+            {"selected": False, "cascade": True, "earlier": BASE_RUNS},
+            "sql_changed",
+        ),
+    ],
+)
+def test_what_keeps_rows_of_earlier_steps_is_made_anew_once_they_may_be_wrong(
+    strategy, record, settings, reason
+):
+    model, known = keeping(strategy, **record)
+    if "earlier" in settings:
+        model = a_model("log", "base", strategy=strategy)
+
+    (step,) = synced(model, known, **settings).steps
+
+    assert (str(step.reason), step.initial, step.notes) == (reason, True, ("full refresh",))
+
+
+@pytest.mark.parametrize("strategy", KEEPING)
+def test_what_only_failed_goes_on_as_a_run_would(strategy):
+    model, known = keeping(strategy, status=Status.FAILED)
+
+    (step,) = synced(model, known).steps
+
+    assert (str(step.reason), step.initial, step.notes) == ("failed", False, ())
+
+
+@pytest.mark.parametrize("strategy", KEEPING)
+def test_a_table_that_is_gone_is_made_anew(strategy):
+    model, known = keeping(strategy)
+
+    (step,) = synced(model, known, seen=Observed()).steps
+
+    assert (step.reason.state, step.initial) == (State.MISSING, True)
+
+
+def test_new_input_after_a_failure_is_left_to_the_window_that_takes_it():
+    record = replace(a_success(LOG, raw__events=OLD), status=Status.FAILED)
+
+    assert shown(synced(LOG, record)) == [("failed", "sync", False)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "scope", "reason"),
+    [
+        ({}, {}, "source_changed: raw.events v2 -> v3"),
+        (BASE_RUNS, {"selected": False, "cascade": True}, "upstream_changed: after base"),
+    ],
+)
+def test_a_merge_without_a_window_is_made_anew_because_keys_may_be_gone_above(
+    earlier, scope, reason
+):
+    merge = a_model("users", "base", "raw.events", strategy=Merge(("id",), None))
+    events = NEW if earlier else OLD
+
+    found = synced(
+        merge, a_success(merge, base=OF_BASE, raw__events=events), earlier=earlier, **scope
+    )
+
+    assert [(str(each.reason), each.initial) for each in found.steps] == [(reason, True)]
 
 
 def test_the_first_build_of_a_windowed_model_is_no_refresh():

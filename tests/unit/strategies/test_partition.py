@@ -11,8 +11,8 @@ from penstock.strategies.partition import PartitionTable, Slice, replace
 
 DAY = 86_400_000_000
 FIRST = 20_059 * DAY  # 2024-12-02
-SECOND = Slice("SELECT 1", FIRST, FIRST + DAY, "2024-12-02")
-THIRD = Slice("SELECT 2 -- why", FIRST + DAY, FIRST + 2 * DAY, "2024-12-03")
+SECOND = Slice("SELECT 1", ((FIRST, FIRST + DAY),), "2024-12-02")
+THIRD = Slice("SELECT 2 -- why", ((FIRST + DAY, FIRST + 2 * DAY),), "2024-12-03")
 TABLE = PartitionTable(
     target="delta.`/w/a/daily`",
     shown="a.daily",
@@ -77,7 +77,7 @@ def test_bounds_are_literals_of_the_fields_type() -> None:
     )
     by_number = changed(by_number, described=columns("k int"))
 
-    commit = replace(by_number, (Slice("SELECT -1 AS k", -100, 0, "-100"),)).decide({})
+    commit = replace(by_number, (Slice("SELECT -1 AS k", ((-100, 0),), "-100"),)).decide({})
 
     assert commit is not None
     assert "REPLACE WHERE `k` >= (-100) AND `k` < 0 SELECT CASE WHEN `k` >= (-100)" in commit.sql

@@ -1,0 +1,342 @@
+"""One query for many partitions, of SQL that is written for one.
+
+A UNION ALL with a branch per partition gives the rows of any SQL, and costs a scan, a shuffle and
+their jobs per branch. Where the WHERE clause says `e = @partition_date`, every row belongs to one
+partition, and the same query over all of them gives the rows of each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import Token, TokenType, exp, parse_one
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+
+from penstock.core.names import quoted
+from penstock.core.query import PARAMETER
+
+_LOWER = frozenset({"partition_date", "start_date"})
+"""The parameters that are where a partition begins."""
+_NAME = "penstock:at:"
+_CLAUSES = frozenset(
+    {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order"}
+    | {"distinct", "hint", "with_"}
+)
+"""The clauses of a SELECT that take rows one by one, or by groups that can be cut."""
+_OTHER_GROUPS = (exp.GroupingSets, exp.Cube, exp.Rollup, exp.Tuple)
+_OTHER_ROWS = (exp.TableSample, exp.Pivot, exp.QueryTransform, exp.Rand, exp.Randn, exp.Uuid)
+_BY_CHANCE = frozenset(
+    {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform"}
+    | {"uuid", "spark_partition_id", "input_file_name", "reflect", "java_method", "try_reflect"}
+)
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """One place of the text where the partition's beginning is asked for."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Pin:
+    """The condition `expression = @partition_date`; `text` is the expression as it is written.
+
+    `leads` is whether the parameter stands on the left.
+    """
+
+    hole: _Hole
+    expression: exp.Expression
+    text: str
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A text with its holes, and what the parser made of it."""
+
+    text: str
+    holes: tuple[_Hole, ...]
+    select: exp.Select
+    tokens: tuple[Token, ...]
+
+
+def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | None:
+    """Give one SELECT with the rows that the text gives for each of some partitions together.
+
+    `begins` are literals of the type `kind`, one per partition. The column `field` of each row is
+    where its partition begins. None where that is not certain.
+
+    >>> one_query(
+    ...     "SELECT d, count(*) AS n FROM t WHERE d = `penstock:param:partition_date` GROUP BY 1",
+    ...     "d",
+    ...     "DATE",
+    ...     ["DATE '2024-01-01'", "DATE '2024-01-08'"],
+    ... )  # doctest: +NORMALIZE_WHITESPACE
+    "SELECT d, count(*) AS n FROM t WHERE d = try_cast((d) AS DATE) AND
+     try_cast((d) AS DATE) IN (DATE '2024-01-01', DATE '2024-01-08') GROUP BY (d), 1"
+    """
+    read = _read(text)
+    if read is None or not _is_by_row(read.select):
+        return None
+    pin = _pin(read)
+    if pin is None or not _stands_for_all(read, pin, kind):
+        return None
+    if not _is_cut_by(read.select, pin) or not _gives(read.select, field, pin):
+        return None
+    return _rewritten(read, pin, kind, begins)
+
+
+def _read(text: str) -> _Read | None:
+    """Give every hole a name of its own, and parse."""
+    pieces, holes, at, length = [], [], 0, 0
+    for number, found in enumerate(PARAMETER.finditer(text)):
+        if found[1] not in _LOWER:
+            return None
+        name = f"{_NAME}{number}"
+        pieces += [text[at : found.start()], quoted(name)]
+        length += found.start() - at
+        holes.append(_Hole(name, length, length + len(quoted(name))))
+        length, at = holes[-1].end, found.end()
+    named = "".join(pieces) + text[at:]
+    try:
+        tree, tokens = parse_one(named, dialect="spark"), Spark().tokenize(named)
+    except SqlglotError:
+        return None
+    return _Read(named, tuple(holes), tree, tuple(tokens)) if isinstance(tree, exp.Select) else None
+
+
+def _is_by_row(select: exp.Select) -> bool:
+    """Whether each row, or each group of `GROUP BY`, is made without looking at any other."""
+    if any(value for key, value in select.args.items() if key not in _CLAUSES):
+        return False
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    if not group and (select.args.get("having") or _sums_up(select)):
+        return False  # one row, also of no rows
+    if group and (
+        any(value for key, value in group.args.items() if key != "expressions")
+        or any(isinstance(each, _OTHER_GROUPS) for each in group.expressions)
+    ):
+        return False
+    if distinct and distinct.args.get("on"):
+        return False
+    by_chance = any(_called(each) in _BY_CHANCE for each in select.find_all(exp.Func))
+    return not by_chance and not any(select.find_all(*_OTHER_ROWS))
+
+
+def _sums_up(select: exp.Select) -> bool:
+    return any(
+        each.find_ancestor(exp.Query, exp.Window) is select for each in select.find_all(exp.AggFunc)
+    )
+
+
+def _called(function: exp.Func) -> str:
+    return (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
+
+
+def _is_hole(each: exp.Expr | None) -> bool:
+    return isinstance(each, exp.Column) and not each.table and each.name.startswith(_NAME)
+
+
+def _holes(*within: exp.Expression | None) -> list[str]:
+    """Give the names of the holes in some expressions, but not in queries inside them.
+
+    Those in a lambda are left out too, whose variables may have the names of columns.
+    """
+    return [
+        column.name
+        for each in within
+        if each is not None
+        for column in each.find_all(exp.Column)
+        if _is_hole(column) and _is_outside(column, each) and not column.find_ancestor(exp.Lambda)
+    ]
+
+
+def _is_outside(column: exp.Column, within: exp.Expression) -> bool:
+    query, own = column.find_ancestor(exp.Query), within.find_ancestor(exp.Query)
+    return query is own
+
+
+def _pin(read: _Read) -> _Pin | None:
+    """Find a condition of WHERE that every row must meet and that says its partition."""
+    where = read.select.args.get("where")
+    for term in _terms(where.this) if where else ():
+        if not isinstance(term, exp.EQ):
+            continue
+        for hole, other, leads in (
+            (term.expression, term.this, False),
+            (term.this, term.expression, True),
+        ):
+            if not _is_hole(hole) or not _is_plain(other):
+                continue
+            place = next(each for each in read.holes if each.name == hole.name)
+            text = _written(read, place, other, leads=leads)
+            if text:
+                return _Pin(place, other, text, leads)
+    return None
+
+
+def _terms(condition: exp.Expression) -> Iterator[exp.Expression]:
+    """Give the terms of a conjunction."""
+    if isinstance(condition, exp.And):
+        yield from _terms(condition.this)
+        yield from _terms(condition.expression)
+    elif isinstance(condition, exp.Paren):
+        yield from _terms(condition.this)
+    else:
+        yield condition
+
+
+def _is_plain(each: exp.Expression) -> bool:
+    """Whether an expression is made of columns of its row alone."""
+    columns = [*each.find_all(exp.Column)]
+    return bool(columns) and not (
+        any(map(_is_hole, columns))
+        or any(each.find_all(exp.Query, exp.AggFunc, exp.Anonymous, exp.Window, exp.Lambda))
+    )
+
+
+def _written(read: _Read, hole: _Hole, other: exp.Expression, *, leads: bool) -> str:
+    """Give the text of what a hole is compared with; "" where it is not on one line by itself."""
+    tokens = read.tokens
+    at = next(n for n, token in enumerate(tokens) if token.start == hole.start)
+    if leads:
+        pieces = ((at + 2, last) for last in range(at + 2, len(tokens)))
+    else:
+        pieces = ((first, at - 2) for first in range(at - 2, -1, -1))
+    for first, last in pieces:
+        text = read.text[tokens[first].start : tokens[last].end + 1]
+        if _is_written(text, other):
+            return "" if re.search(r"[\n]|--|/\*", text) else text
+    return ""
+
+
+def _is_written(text: str, other: exp.Expression) -> bool:
+    try:
+        return bool(parse_one(f"SELECT {text}", dialect="spark").expressions == [other])
+    except SqlglotError:
+        return False
+
+
+def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
+    """Whether the pinned expression can stand wherever the parameter does."""
+    select = read.select
+    where, group = select.args.get("where"), select.args.get("group")
+    joins = [each for each in select.args.get("joins") or () if _holes(each.args.get("on"))]
+    found = _holes(*select.expressions, where, group, *(each.args["on"] for each in joins))
+    if sorted(found) != sorted(hole.name for hole in read.holes):
+        return False  # in another query, in what makes rows, or where no value can stand
+    if kind not in _MOMENTS and group and any(map(_is_hole, group.expressions)):
+        return False  # a number there is a place in the list of columns
+    sides = {each.side.upper() for each in select.args.get("joins") or ()}
+    if joins and sides & {"RIGHT", "FULL"}:
+        return False  # whether a row of the right has a match is asked of all partitions at once
+    return all(_keeps(select, join, pin) for join in joins)
+
+
+def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
+    """Whether a join finds for every row of a partition what it finds for that partition alone.
+
+    Of a semi or anti join only the left rows go on: of those the expression must be. An outer join
+    may not ask for the partition.
+    """
+    side, kind = join.side.upper(), join.kind.upper()
+    if join.args.get("method"):
+        return False
+    if not side and kind in {"", "INNER", "CROSS"}:
+        return True
+    first = _first_table(select)
+    keeps_only_left = kind in {"SEMI", "ANTI"}
+    of_first = all(c.table == first for c in pin.expression.find_all(exp.Column))
+    return keeps_only_left and bool(first) and of_first
+
+
+def _first_table(select: exp.Select) -> str:
+    table = select.args.get("from_")
+    return table.this.alias_or_name if table else ""
+
+
+def _is_cut_by(select: exp.Select, pin: _Pin) -> bool:
+    """Whether every window lies within one partition."""
+    windows = (
+        each for each in select.find_all(exp.Window) if each.find_ancestor(exp.Query) is select
+    )
+    return all(
+        any(_is_pinned(select, term, pin) for term in each.args.get("partition_by") or ())
+        for each in windows
+    )
+
+
+def _gives(select: exp.Select, field: str, pin: _Pin) -> bool:
+    """Whether the column `field` of the result is where the row's partition begins."""
+    named = [
+        each
+        for each in select.expressions
+        if isinstance(each, exp.Alias | exp.Column) and each.alias_or_name.lower() == field.lower()
+    ]
+    if named:
+        return len(named) == 1 and _is_pinned(select, named[0].unalias(), pin)
+    column = pin.expression
+    if _has_more_tables(select) or not isinstance(column, exp.Column):
+        return False
+    stars = [each for each in select.expressions if isinstance(each, exp.Star)]
+    is_whole = len(stars) == 1 and not any(stars[0].args.values())
+    return is_whole and column.name.lower() == field.lower()
+
+
+def _is_pinned(select: exp.Select, each: exp.Expr, pin: _Pin) -> bool:
+    if _is_hole(each):
+        return True
+    table = "" if _has_more_tables(select) else _first_table(select)
+    return _named(each, table) == _named(pin.expression, table)
+
+
+def _has_more_tables(select: exp.Select) -> bool:
+    return bool(select.args.get("joins") or select.args.get("laterals"))
+
+
+def _named(each: exp.Expr, only: str) -> exp.Expr:
+    """Give an expression with every name quoted; of the one table a column may name it or not."""
+
+    def named(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and only and node.table == only and not node.args.get("db"):
+            return exp.column(exp.to_identifier(node.name, quoted=True))
+        if isinstance(node, exp.Identifier):
+            return exp.to_identifier(node.name, quoted=True)
+        return node
+
+    return each.copy().transform(named)
+
+
+def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
+    """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
+    own = f"try_cast(({pin.text}) AS {kind})"
+    inside = f"{own} IN ({', '.join(begins)})"
+    edits = []
+    for hole in read.holes:
+        value = own
+        if hole == pin.hole:
+            value = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
+        edits.append((hole.start, hole.end, value))
+    if read.select.args.get("group"):
+        end = _end_of_group_by(read.tokens)
+        edits.append((end, end, f" ({pin.text}),"))
+    text = read.text
+    for start, end, value in sorted(edits, reverse=True):
+        text = text[:start] + value + text[end:]
+    return text
+
+
+def _end_of_group_by(tokens: Sequence[Token]) -> int:
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth == 0 and token.token_type is TokenType.GROUP_BY:
+            return int(token.end) + 1
+    raise ValueError("a query with groups has no GROUP BY")
