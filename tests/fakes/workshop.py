@@ -39,8 +39,8 @@ DEAD = Holder("run-dead", socket.gethostname(), 33, "eve")
 class Workshop:
     """Changes the project, runs it, and shows what the lake and the store hold then."""
 
-    def __init__(self, *parts: Model | Source) -> None:
-        self.clock = FixedClock()
+    def __init__(self, *parts: Model | Source, clock: FixedClock | None = None) -> None:
+        self.clock = clock or FixedClock()
         self.artifacts: list[str] = []
         self.project = a_project(*parts)
         alive = {DEAD.pid}.isdisjoint
@@ -109,8 +109,8 @@ class Workshop:
         """Commit a step as its run would."""
         return self.lake.land(intent.uri, "id int, n int", write_token(intent, *self.signature()))
 
-    def signature(self) -> tuple[str, str]:
-        return "0.1.0", self.store.archive.store_id()
+    def signature(self) -> tuple[str, str, str]:
+        return "0.1.0", self.store.archive.store_id(), self.project.name
 
     def records(self) -> dict[str, ModelRecord]:
         return dict(self.store.records.models())

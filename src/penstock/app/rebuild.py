@@ -11,7 +11,7 @@ from penstock.core.facts import Commit
 from penstock.core.model import Model
 from penstock.core.ports import RebuiltStep
 from penstock.core.step import Intent
-from penstock.core.token import read_intent
+from penstock.core.token import project_of, read_intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ def _steps_of(shop: Shop, model: Model) -> Iterator[RebuiltStep]:
         intent = _intent_of(commit, uri)
         if intent is None or intent.model != model.name:
             continue
+        if project_of(commit.token) not in ("", shop.project.name):
+            continue  # another project's, of a model of the same name
         outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
         outcome = with_partitions(shop, intent, outcome)
         yield RebuiltStep(intent, outcome, commit.time)
