@@ -65,18 +65,18 @@ class Judging:
     def verdict(self, name: str) -> Verdict:
         """Judge one model with partitions; one whose logs cannot be read is `unreadable`."""
         if name not in self._verdicts:
-            model = self.project.models[name]
             try:
-                self._verdicts[name] = self._judged(model)
+                self._verdicts[name] = self._judged(self.project.models[name])
             except (TableError, OSError) as error:
-                known = due(model, self.moment)
-                self._verdicts[name] = unreadable(name, known, not_read(model, error))
+                self.give_up(name, error)
         return self._verdicts[name]
 
     def give_up(self, name: str, error: TableError | OSError) -> Verdict:
-        """Judge a model `unreadable` for what was met after the verdict was made."""
-        model, known = self.project.models[name], self.verdict(name).known
-        self._verdicts[name] = unreadable(name, known, not_read(model, error))
+        """Judge a model `unreadable`, whatever was found of it before."""
+        model = self.project.models[name]
+        known = due(model, self.moment)
+        ground = Ground(known, resolve(model, self.moment.date(), known))
+        self._verdicts[name] = unreadable(name, ground, not_read(model, error))
         return self._verdicts[name]
 
     @property

@@ -384,10 +384,10 @@ def told_gap(model: Model, gap: Versions) -> str:
     )
 
 
-def unreadable(model: str, known: Ranges, error: PenstockError) -> Verdict:
+def unreadable(model: str, ground: Ground, error: PenstockError) -> Verdict:
     """Give the verdict on a model whose log, or that of an input, cannot be read."""
-    told = told_error(error)
-    return Verdict(model, known, whole=State.UNREADABLE, error=error, lines=(told,))
+    lines, whole = (told_error(error),), State.UNREADABLE
+    return Verdict(model, ground.known, ground.segments, whole=whole, error=error, lines=lines)
 
 
 def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Verdict:

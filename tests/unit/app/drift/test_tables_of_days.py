@@ -15,6 +15,7 @@ from penstock.app.noting import note_written
 from penstock.app.planning import make_plan
 from penstock.app.rebuild import rebuild
 from penstock.app.request import RunRequest
+from penstock.core.errors import TableError
 from penstock.core.pin import DeltaPin
 from penstock.core.step import Outcome
 from penstock.core.token import write_token
@@ -49,6 +50,7 @@ def write_days(uri, token: str) -> None:
         str(uri),
         pa.table({"date": pa.array(DAYS, pa.date32()), "n": pa.array([1, 1, 1], pa.int64())}),
         partition_by=["date"],
+        mode="overwrite",
         configuration={"delta.logRetentionDuration": "interval 0 seconds"},
         commit_properties=CommitProperties(custom_metadata={"userMetadata": token}),
     )
@@ -63,11 +65,14 @@ def place(tmp_path):
     return place
 
 
-def build(shop) -> None:
+def build(shop, step: str = "step-1", after: int | None = None) -> None:
+    """Write the days as a step of the project does, and record it."""
     model = shop.project.models["daily"]
     pin = DeltaPin(DeltaTable(f"{shop.project.root}/lake/raw/events").metadata().id, 0)
     intent = replace(
         an_intent(model, raw__events=pin),
+        step=step,
+        base_version=after,
         uri=shop.project.uri_of(model.table),
         fingerprint=model.versions[0].bodies[0].fingerprint,
         partitions=("2024-12-14..2024-12-16",),
@@ -78,7 +83,8 @@ def build(shop) -> None:
     store = shop.writing.archive.store_id()
     token = write_token(replace(intent, step_seq=begun.step_seq), "0.1.0", store, "stats")
     write_days(intent.uri, token)
-    journal.finish(intent.step, Outcome(0, DeltaTable(intent.uri).metadata().id, 0))
+    table = DeltaTable(intent.uri)
+    journal.finish(intent.step, Outcome(table.version(), table.metadata().id, table.version()))
     journal.unlock(str(model.table))
     note_written(shop, ["daily"])
 
@@ -114,8 +120,14 @@ def test_a_damaged_log_stops_the_days_and_not_the_other_model(place):
 
     made = plan(place)
 
-    assert "daily: unreadable (1 partition)" in told(place)
-    assert "log-unreadable: version 1 of the Delta log in" in told(place)
+    assert told(place) == (
+        "daily: unreadable (1 partition)\n"
+        "    *   unreadable\n"
+        "    log-unreadable: version 1 of the Delta log in "
+        f"{place.root / TABLE}/_delta_log is damaged\n"
+        "\n"
+        "1 of 3 partitions drifted. Next: penstock plan"
+    )
     assert [(each.model, each.error.code) for each in made.blocked] == [("daily", "log-unreadable")]
     assert [step.model for step in made.steps] == ["other"]
     assert [(each.model, each.error.code) for each in synced(place).blocked] == [
@@ -193,3 +205,31 @@ def test_days_of_this_project_are_known_again_after_a_rebuild(place):
     found = place.with_shop(rebuild)
 
     assert (found.steps, told(place)) == (1, "All current ✓")
+
+
+def test_rows_of_another_store_in_our_table_are_theirs_until_they_are_taken(place):
+    write_days(place.root / TABLE, theirs("stats"))
+
+    asked = {"select": ("daily",), "full_refresh": True}
+    refused = place.with_shop(lambda shop: make_plan(shop, RunRequest(**asked)).plan)
+    taken = place.with_shop(lambda shop: make_plan(shop, RunRequest(**asked, adopt=True)).plan)
+
+    (error,) = [each.error for each in refused.blocked]
+    assert error.code == "table-of-another-store"
+    assert error.hint == (
+        "give it another schema or alias, or name that store's database as `state` of the target, "
+        "or take the table from them, if they no longer write it: "
+        "penstock run --select daily --full-refresh --adopt"
+    )
+    assert [(step.model, step.count) for step in taken.steps] == [("daily", 3)]
+
+
+def test_a_rollback_takes_nothing_back_that_another_store_wrote(place):
+    place.with_shop(lambda shop: build(shop, "step-2", 0))
+    write_days(place.root / TABLE, theirs("billing"))
+
+    with pytest.raises(TableError) as caught:
+        place.rollback("daily", "step-2", include_foreign=True)
+
+    assert caught.value.code == "table-of-another-store"
+    assert DeltaTable(str(place.root / TABLE)).version() == 2
