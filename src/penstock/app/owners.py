@@ -37,8 +37,11 @@ def of_this_project(shop: Shop, writer: Owner | None) -> bool:
 
 
 def writes_rows(commit: Commit) -> bool:
-    """Whether a step of penstock wrote rows; a property set on a foreign table does not count."""
-    if not commit.step:
+    """Whether a step of penstock wrote rows or made the table.
+
+    A property that it set on a foreign table does not count, nor a commit that holds nothing.
+    """
+    if not commit.step or not (commit.changes_data or commit.table_id):
         return False
     try:
         return read_intent(commit.token).kind is not StepKind.ALTER

@@ -64,7 +64,7 @@ def _differences(  # one question, six sides
         yield from (each for each in found if each[0] is not State.CURRENT)
     if not isinstance(model.strategy, View):  # a view has no rows that could be stale
         yield from _inputs(project, model, record, records, now)
-    for name in sources_below(project, model):
+    for name in sources_below(project, model) if now.broken else ():
         if name in now.broken:
             yield State.UNREADABLE, told_error(now.broken[name])
 
