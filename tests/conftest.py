@@ -3,6 +3,7 @@
 The session of Spark is in tests/fakes/spark_session.py.
 """
 
+import random
 import sys
 from pathlib import Path
 
@@ -31,8 +32,13 @@ def clock():
     return FixedClock()
 
 
+def pytest_addoption(parser):
+    """Offer another order of tests: none may depend on those that ran before it."""
+    parser.addoption("--shuffle", metavar="SEED", help="run tests in the random order of a seed")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark each test with the lanes that its folders name: tests/laws/spark/ is laws and spark.
 
     Files that take longest come first, so that the processes of the gate end together.
@@ -42,6 +48,22 @@ def pytest_collection_modifyitems(items):
             for lane in set(item.path.relative_to(HERE).parts[:-1]) & set(LANES):
                 item.add_marker(lane)
     items.sort(key=_haste)
+    seed = config.getoption("shuffle")
+    if seed is not None:
+        items[:] = _shuffled(items, random.Random(seed))  # noqa: S311  # an order, no secret
+
+
+def _shuffled(items, chance):
+    """Mix the tests; those on Spark stay with their file, because files share tables."""
+    places = {}
+    for item in items:
+        alone = item.get_closest_marker("spark") is None
+        places.setdefault(item.nodeid if alone else item.path, []).append(item)
+    groups = list(places.values())
+    chance.shuffle(groups)
+    for group in groups:
+        chance.shuffle(group)
+    return [item for group in groups for item in group]
 
 
 def _haste(item):

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from deltalake import DeltaTable
 
 from fakes.shops import an_intent, built
 from penstock.app.wire import Where, open_shop
@@ -40,12 +41,14 @@ def made(shop, monkeypatch):
     return root
 
 
-def write_commit(root, name, version, token="", operation="WRITE", *, changes_data=True):
+def write_commit(  # what a commit says
+    root, name, version, token="", operation="WRITE", *, changes_data=True, table_id=""
+):
     log = root / "warehouse" / "m" / name / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
     file = {"path": f"{version}.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0}
     metadata = {
-        "id": f"id-{name}",
+        "id": table_id or f"id-{name}",
         "format": {"provider": "parquet", "options": {}},
         "schemaString": json.dumps({"type": "struct", "fields": [FIELD]}),
         "partitionColumns": [],
@@ -120,6 +123,68 @@ def test_T10_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, cal
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )
+
+
+def test_T23_a_log_that_was_cleaned_up_is_told_by_status_plan_and_run(made, call):
+    for version, operation in enumerate(("OPTIMIZE", "SET TBLPROPERTIES", "OPTIMIZE"), start=1):
+        write_commit(made, "one", version, operation=operation, changes_data=False)
+    DeltaTable(str(made / "warehouse" / "m" / "one")).create_checkpoint()
+    for version in (0, 1):
+        (made / "warehouse" / "m" / "one" / "_delta_log" / f"{version:020d}.json").unlink()
+
+    status, plan, run = call("status"), call("plan"), call("run")
+
+    gap = "log-gap: version 1 of the log of m.one is gone; changes in it are not known"
+    assert status.out == f"one: current (1 partition)\n    {gap}\n\nAll current ✓\n"
+    assert [answer.code for answer in (status, plan, run)] == [0, 0, 0]
+    for answer in (plan, run):
+        assert f"one: {gap}" in answer.out + answer.err
+        assert "nothing to do (2 models up to date)" in answer.out
+
+
+def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(made, call):
+    shutil.rmtree(made / "warehouse" / "m" / "one")
+    token = {"penstock": "0.1.0", "store": "store-2", "project": "billing", "step": "theirs"}
+    write_commit(made, "one", 0, json.dumps(token), table_id="id-theirs")
+
+    status, run = call("status"), call("run", "--select", "one")
+
+    assert status.out == (
+        "one: tampered (1 partition)\n"
+        "    *   tampered           another table took its place, of project 'billing' "
+        "(state store store-2)\n"
+        "two: upstream_changed (1 partition, pending)\n"
+        "    *   upstream_changed   after one\n"
+        "\n"
+        "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
+    )
+    assert run.code == 1
+    assert "table-of-another-store: m.one is written by project 'billing'" in run.out + run.err
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"[1, 2]\n", b"{}\n{", None])
+def test_a_damaged_log_is_one_models_trouble_and_its_file_put_back_mends_it(made, call, damage):
+    (made / "models" / "m" / "three.sql").write_text("{{ config(materialized='table') }}\nselect 3")
+    log = made / "warehouse" / "m" / "one" / "_delta_log" / f"{0:020d}.json"
+    whole = log.read_bytes()
+    log.unlink()
+    if damage is None:
+        log.mkdir()
+    else:
+        log.write_bytes(damage)
+
+    status, plan, run = call("status"), call("plan"), call("run", "--select", "one")
+    log.rmdir() if damage is None else log.unlink()
+    log.write_bytes(whole)
+    mended = call("run", "--select", "one")
+
+    assert (status.code, plan.code, run.code, mended.code) == (0, 1, 1, 0)
+    assert "one: unreadable (1 partition)" in status.out
+    assert "three: never_run (1 partition)" in status.out
+    assert "models/m/one.sql:1: log-unreadable" in plan.out
+    assert "1. three" in plan.out
+    assert "log-unreadable" in run.out + run.err
+    assert mended.out == "nothing to do (1 model up to date)\n"
 
 
 def test_T11_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(made, call):

@@ -26,7 +26,7 @@ class LakeWorld:
     """The lake in memory, told what the queries of the suite give."""
 
     def __init__(self) -> None:
-        self.lake = FakeLake(lambda: ("0.1.0", "store-1"))
+        self.lake = FakeLake(lambda: ("0.1.0", "store-1", "shop"))
         self.log: DeltaLog | FakeLog = self.lake.log
         self.engine = self.lake.engine
         self.uri = "/w/s/orders"
@@ -90,7 +90,7 @@ class SparkWorld:
         self.engine = spark_engine.SparkEngine(
             LaunchSettings(SparkSettings(), str(folder), folder / "log"),
             {},
-            lambda: ("0.1.0", "store-1"),
+            lambda: ("0.1.0", "store-1", "shop"),
             lambda _: None,
         )
 

@@ -69,7 +69,7 @@ class FakeLake:
     `ran` lists what was executed, as `(model, word, SQL)`.
     """
 
-    signature: Callable[[], tuple[str, str]] = lambda: ("0.1.0", "store-1")
+    signature: Callable[[], tuple[str, str, str]] = lambda: ("0.1.0", "store-1", "shop")
     tables: dict[str, FakeTable] = field(default_factory=dict)
     files: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     ran: list[tuple[str, str, str]] = field(default_factory=list)

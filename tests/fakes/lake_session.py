@@ -116,7 +116,7 @@ class FakeSession:
                 return
             table.transactions[intent.transaction] = intent.step_seq
         self.watched = None if word == "CREATE" else statement.feed
-        token = write_token(intent, *self.lake.signature(), statement.metrics)
+        token = write_token(intent, *self.lake.signature(), metrics=statement.metrics)
         made = schema if word not in ("ALTER", "COMMENT") else None
         self.lake.write(intent.uri, OPERATIONS[word], made, token, self._highs() if made else None)
         self._keep_word(intent.uri, statement)

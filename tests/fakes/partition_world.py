@@ -14,8 +14,8 @@ from penstock.core.pin import DeltaPin, Pin
 from penstock.core.project import Project
 from penstock.core.ranges import numbers
 from penstock.core.records import ModelRecord, PartitionRun, Status
-from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.judge import Evidence, TargetNow, Verdict, judge
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
+from penstock.plan.judge import Evidence, Verdict, judge
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import body_of

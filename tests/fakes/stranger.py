@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,3 +63,11 @@ def vacuum(table: Path) -> None:
 def set_property(table: Path, name: str, value: str) -> None:
     """Set a property of a table."""
     DeltaTable(str(table)).alter.set_table_properties({name: value})
+
+
+def clean_log(table: Path) -> None:
+    """Let the retention of logs remove what the newest checkpoint can do without."""
+    there = DeltaTable(str(table))
+    there.create_checkpoint()
+    time.sleep(1.1)  # the retention of the table is no time at all, counted in whole seconds
+    there.cleanup_metadata()

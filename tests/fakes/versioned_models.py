@@ -25,8 +25,8 @@ from penstock.core.query import Query
 from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
 from penstock.core.schema import Schema
-from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.judge import Evidence, Ground, Piece, TargetNow, Verdict
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
+from penstock.plan.judge import Evidence, Ground, Piece, Verdict
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import State
 

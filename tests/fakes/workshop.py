@@ -39,8 +39,8 @@ DEAD = Holder("run-dead", socket.gethostname(), 33, "eve")
 class Workshop:
     """Changes the project, runs it, and shows what the lake and the store hold then."""
 
-    def __init__(self, *parts: Model | Source) -> None:
-        self.clock = FixedClock()
+    def __init__(self, *parts: Model | Source, clock: FixedClock | None = None) -> None:
+        self.clock = clock or FixedClock()
         self.artifacts: list[str] = []
         self.project = a_project(*parts)
         self.is_gone: Callable[[Lease], bool] = lambda lease: lease.pid == DEAD.pid
@@ -112,8 +112,8 @@ class Workshop:
             self.lake.tables[intent.uri].transactions[intent.transaction] = intent.step_seq
         return version
 
-    def signature(self) -> tuple[str, str]:
-        return "0.1.0", self.store.archive.store_id()
+    def signature(self) -> tuple[str, str, str]:
+        return "0.1.0", self.store.archive.store_id(), self.project.name
 
     def records(self) -> dict[str, ModelRecord]:
         return dict(self.store.records.models())

@@ -27,8 +27,8 @@ from penstock.core.partition import Grain, Grid
 from penstock.core.pin import DeltaPin
 from penstock.core.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
-from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.judge import Evidence, Ground, TargetNow, judge
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
+from penstock.plan.judge import Evidence, Ground, judge
 from penstock.plan.resolve import Segment, resolve
 
 FROM, DAYS = dt.date(2024, 1, 20), 30

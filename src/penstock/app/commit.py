@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.app.checking.undo import taken_back
+from penstock.app.leases import holder_of
 from penstock.app.outcomes import outcome_of, with_partitions
-from penstock.app.ownership import holder_of
 from penstock.app.patience import patiently, waiting
 from penstock.app.stages import Decided, staged
 from penstock.core.check_results import Checked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.app.observe import View
+from penstock.app.observe import View, is_as_left
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.history import Snapshot
@@ -88,7 +88,7 @@ def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaP
     """Give the newest version of a model's or seed's table."""
     uri = _uri(shop, name)
     head = shop.log.head(uri)
-    if head is not None and record is not None and head.version == record.settled_version:
+    if head is not None and record is not None and is_as_left(head, record):
         return DeltaPin(record.table_id, head.version)
     facts = shop.log.facts(uri)
     model = shop.project.models.get(name.name)

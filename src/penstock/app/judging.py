@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.app.observe import is_as_left, not_read
+from penstock.app.owners import last_writer, of_this_project, others
 from penstock.app.shop import Shop
 from penstock.app.sight import (
     Lazy,
@@ -14,6 +16,7 @@ from penstock.app.sight import (
     newest_change,
     record_pin,
 )
+from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.partition import write_grid
@@ -21,25 +24,27 @@ from penstock.core.pin import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, intersection, merged, union
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
-from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.code_changes import differences
+from penstock.plan.drift import sources_below
 from penstock.plan.judge import (
     Evidence,
     Ground,
-    TargetNow,
     Verdict,
     all_current,
     judge,
+    unreadable,
 )
 from penstock.plan.resolve import due, resolve
+from penstock.plan.values import Owner, told_error
 
 
 @dataclass(slots=True)
 class Judging:
     """What verdicts of one command stand on; every verdict is made once.
 
-    `sources` are the pins of sources as they stand now. The models of `project` have the SQL of
-    the run date.
+    `sources` are the pins of sources as they stand now, `broken` those that cannot be read. The
+    models of `project` have the SQL of the run date.
     """
 
     shop: Shop
@@ -50,15 +55,27 @@ class Judging:
     moment: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
     marks: Mapping[int, Fingerprint] = field(default_factory=dict)
+    broken: Mapping[str, PenstockError] = field(default_factory=dict)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _meanings: dict[str, str] = field(default_factory=dict)
     _changes: Changes | None = None
     _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
 
     def verdict(self, name: str) -> Verdict:
-        """Judge one model with partitions."""
+        """Judge one model with partitions; one whose logs cannot be read is `unreadable`."""
         if name not in self._verdicts:
-            self._verdicts[name] = self._judged(self.project.models[name])
+            try:
+                self._verdicts[name] = self._judged(self.project.models[name])
+            except (TableError, OSError) as error:
+                self.give_up(name, error)
+        return self._verdicts[name]
+
+    def give_up(self, name: str, error: TableError | OSError) -> Verdict:
+        """Judge a model `unreadable`, whatever was found of it before."""
+        model = self.project.models[name]
+        known = due(model, self.moment)
+        ground = Ground(known, resolve(model, self.moment.date(), known))
+        self._verdicts[name] = unreadable(name, ground, not_read(model, error))
         return self._verdicts[name]
 
     @property
@@ -84,7 +101,8 @@ class Judging:
         run_date = self.moment.date()
         parts = self.parts.get(model.name)
         relaid = self._relaid(model, parts) if parts is not None else ""
-        if parts is not None and not relaid and self._is_quiet(model, parts, wanted):
+        quiet = parts is not None and not relaid and not self._unread(model)
+        if parts is not None and quiet and self._is_quiet(model, parts, wanted):
             return all_current(model.name, wanted, resolve(model, run_date, wanted))
         evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
@@ -142,7 +160,13 @@ class Judging:
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
         if seen.table_id != parts.table_id or not settled:
             return False
-        return seen.foreign is None or seen.foreign <= min(settled)
+        if seen.foreign is not None and seen.foreign > min(settled):
+            return False
+        record = self.records.get(model.name)
+        if record is not None and is_as_left(head, record):
+            return True
+        facts = self.shop.log.facts(self.project.uri_of(model.table))
+        return facts is not None and facts.table_id == parts.table_id
 
     def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
         """Whether an input changed at all after some step of the model read it."""
@@ -174,7 +198,14 @@ class Judging:
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
             meaning=self.meaning,
+            unread=self._unread(model),
         )
+
+    def _unread(self, model: Model) -> str:
+        """Say why a source of a model cannot be read; "" if all can."""
+        below = sources_below(self.project, model) if self.broken else ()
+        lost = (self.broken[name] for name in below if name in self.broken)
+        return "; ".join(told_error(error) for error in lost)
 
     def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
         uri = self.project.uri_of(model.table)
@@ -182,7 +213,10 @@ class Judging:
         if head is None:
             return TargetNow()
         if parts is None or not parts.table_id:
-            return TargetNow(there=True, ever_ours=self._is_ever_ours(uri))
+            writer = self._last_writer(uri)
+            if of_this_project(self.shop, writer):
+                return TargetNow(there=True, ever_ours=True)
+            return TargetNow(there=True, owner=others(self.shop, writer))
         if self._untouched(model, parts):
             return TargetNow(there=True, table_id=parts.table_id, ever_ours=True)
         partition = model.partition
@@ -196,14 +230,18 @@ class Judging:
         lying = None
         if foreign and partition is not None and table_id == parts.table_id:
             lying = self.shop.places.lying(uri, partition.field, partition.type)
+        same = table_id == parts.table_id
+        written = not same or any(commit.step for commit in foreign)
+        owner = others(self.shop, self._last_writer(uri)) if written else None
         return TargetNow(
             there=True,
             table_id=table_id,
-            ever_ours=table_id == parts.table_id or self._is_ever_ours(uri),
+            ever_ours=same or self._is_ever_ours(uri),
             foreign=foreign,
             lying=lying,
             gap=tail.gap,
             unrecorded=self.sight.unrecorded(tail.commits),
+            owner=owner,
         )
 
     def _open_changes(self) -> Changes:
@@ -245,8 +283,12 @@ class Judging:
         return TableNow(now, self._news(str(table), self.project.uri_of(table), least))
 
     def _is_ever_ours(self, uri: str) -> bool:
-        """Whether the log of a table holds a commit of penstock."""
-        return any(commit.step for commit in self.shop.log.commits(uri, -1, partial=True))
+        """Whether the log of a table holds a commit of this store."""
+        commits = self.shop.log.commits(uri, -1, partial=True)
+        return any(commit.step and commit.store == self.sight.store for commit in commits)
+
+    def _last_writer(self, uri: str) -> Owner | None:
+        return last_writer(self.shop.log.commits(uri, -1, partial=True))
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Give the commits that changed a table; one that nobody can tell of may change all."""

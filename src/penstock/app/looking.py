@@ -7,15 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.app.judging import Judging, files_lines
-from penstock.app.observe import View, observe
+from penstock.app.observe import View, not_read, observe
 from penstock.app.passed import changed_below
 from penstock.app.shop import Shop
 from penstock.app.sight import open_sight
+from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of
 from penstock.plan.resolve import dated
+from penstock.plan.values import Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class Looked:
     records: dict[str, ModelRecord]
     judging: Judging
     moment: dt.datetime
+
+    def gap(self, name: str) -> Versions | None:
+        """Give what the log of a model lost after the last success."""
+        if self.project.models[name].partition is not None:
+            return self.judging.verdict(name).gap
+        seen = self.view.now.targets.get(name)
+        return seen.gap if seen is not None else None
 
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Say which inputs of files of a model changed; nobody knows for which partitions."""
@@ -56,10 +65,26 @@ def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
         moment,
         reading.partitions(),
         reading.marks(),
+        view.now.broken,
     )
-    below = changed_below(project, chosen, records, judging.sight)
-    view = replace(view, now=replace(view.now, meaning=judging.meaning, below=below))
-    return Looked(project, chosen, view, records, judging, moment)
+    below, unreadable = _below(judging, chosen)
+    unreadable |= view.now.unreadable
+    now = replace(view.now, meaning=judging.meaning, below=below, unreadable=unreadable)
+    return Looked(project, chosen, replace(view, now=now), records, judging, moment)
+
+
+def _below(
+    judging: Judging, names: Iterable[str]
+) -> tuple[dict[str, frozenset[str]], dict[str, PenstockError]]:
+    """Give the changes that windows have passed, and the readers of logs that cannot be read."""
+    found: dict[str, frozenset[str]] = {}
+    unreadable: dict[str, PenstockError] = {}
+    for name in names:
+        try:
+            found |= changed_below(judging.project, (name,), judging.records, judging.sight)
+        except (TableError, OSError) as error:
+            unreadable[name] = not_read(judging.project.models[name], error)
+    return found, unreadable
 
 
 def dated_project(shop: Shop, moment: dt.datetime) -> Project:

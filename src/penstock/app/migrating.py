@@ -142,7 +142,8 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
     """Raise what forbids a run of the model, but for what a migration is there to mend."""
     made = plan(context.project, [model.name], context.records, context.view.now, Options())
     for blocked in made.blocked:
-        facts = context.view.now.targets[model.name].facts
+        seen = context.view.now.targets.get(model.name)
+        facts = seen.facts if seen is not None else None
         told = facts.properties.get(PROPERTY) if facts else None
         if told is None:
             mended = adopt and blocked.error.code == "foreign-table"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from penstock.app.ownership import unrecorded_commits
+from penstock.app.owners import last_writer, of_this_project, others, unrecorded_commits
 from penstock.app.shop import Shop
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Commit, Head, Listing
@@ -14,9 +15,10 @@ from penstock.core.model import Model, Source
 from penstock.core.names import InputKind
 from penstock.core.pin import NoPin, Pin
 from penstock.core.records import ModelRecord
-from penstock.core.step import StepKind
-from penstock.core.token import read_intent
-from penstock.plan.values import Now, Observed
+from penstock.plan.drift import is_replaced
+from penstock.plan.values import Now, Observed, Versions
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,19 @@ class View:
         and reads it again, but never less.
         """
         self.listings.update(later.listings)
-        self.now.targets.update(later.now.targets)  # type: ignore[attr-defined]
-        self.now.sources.update(later.now.sources)  # type: ignore[attr-defined]
-        self.now.broken.update(later.now.broken)  # type: ignore[attr-defined]
+        _renew(self.now.targets, later.now.targets, self.now.unreadable)
+        _renew(self.now.unreadable, later.now.unreadable, self.now.targets)
+        _renew(self.now.sources, later.now.sources, self.now.broken)
+        _renew(self.now.broken, later.now.broken, self.now.sources)
+
+
+def _renew(
+    known: Mapping[str, Value], later: Mapping[str, Value], other: Mapping[str, object]
+) -> None:
+    """Take over what was seen later; it no longer counts as the other of two things."""
+    known.update(later)  # type: ignore[attr-defined]
+    for name in later:
+        other.pop(name, None)  # type: ignore[attr-defined]
 
 
 def observe(
@@ -49,11 +61,15 @@ def observe(
     """Look at the targets of the models and at every source below them."""
     project = shop.project
     wanted = [project.models[name] for name in models]
-    targets = {
-        model.name: observe_target(shop, model, records.get(model.name))
-        for model in wanted
-        if not model.is_view and model.partition is None  # those are judged by partition
-    }
+    targets: dict[str, Observed] = {}
+    unreadable: dict[str, PenstockError] = {}
+    for model in wanted:
+        if model.is_view or model.partition is not None:  # those are judged by partition
+            continue
+        try:
+            targets[model.name] = observe_target(shop, model, records.get(model.name))
+        except (TableError, OSError) as error:
+            unreadable[model.name] = not_read(model, error)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
@@ -63,7 +79,9 @@ def observe(
             pins[name] = pin_source(shop, source, listings)
         except PenstockError as error:
             broken[name] = error
-    return View(Now(moment, targets, pins, broken), listings)
+        except OSError as error:
+            broken[name] = _source_not_read(source, error)
+    return View(Now(moment, targets, pins, broken, unreadable=unreadable), listings)
 
 
 def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
@@ -105,11 +123,16 @@ def _observe_history(shop: Shop, model: Model, record: ModelRecord | None) -> Ob
         seen = _observe_there(shop, model, record, head)
     except TableError as error:
         raise _unreadable(model, error.sentence) from error
-    except OSError as error:
-        raise _unreadable(model, str(error)) from error
     if facts is None:
         raise _unreadable(model, f"the log of {uri} tells nothing of its table")
     return replace(seen, facts=facts)
+
+
+def not_read(model: Model, error: TableError | OSError) -> TableError:
+    """Give the error of a table that cannot be read as that of its model."""
+    if isinstance(error, OSError):
+        return _unreadable(model, str(error))
+    return TableError(error.code, error.sentence, where=error.where or model.where, hint=error.hint)
 
 
 def _unreadable(model: Model, why: str) -> TableError:
@@ -124,32 +147,60 @@ def _unreadable(model: Model, why: str) -> TableError:
 def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: Head) -> Observed:
     uri = shop.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
-        ever_ours = any(map(_is_build, shop.log.commits(uri, -1, partial=True)))
-        return Observed(head, ever_ours=ever_ours)
+        writer = last_writer(shop.log.commits(uri, -1, partial=True))
+        if of_this_project(shop, writer):
+            return Observed(head, ever_ours=True)
+        return Observed(head, owner=others(shop, writer))
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
-    if head.version == record.settled_version and head.step and not relaid:
+    if is_as_left(head, record) and not relaid:
         return Observed(head)
     facts = shop.log.facts(uri)
+    seen = Observed(head, table_id=facts.table_id if facts else "", facts=facts if relaid else None)
+    if is_replaced(record, seen):
+        commits = shop.log.commits(uri, -1, partial=True)
+        ever_ours = any(commit.store == shop.reading.archive.store_id() for commit in commits)
+        return replace(seen, ever_ours=ever_ours, owner=others(shop, last_writer(commits)))
+    commits, gap = _commits_above(shop, uri, record.settled_version, head)
     store = shop.reading.archive.store_id()
-    commits = shop.log.commits(uri, record.settled_version)
-    foreign = tuple(each for each in commits if each.changes_data and each.store != store)
-    return Observed(
-        head,
-        facts.table_id if facts else "",
-        foreign,
-        facts=facts if relaid else None,
+    foreign = tuple(c for c in commits if c.changes_data and c.store != store)
+    return replace(
+        seen,
+        foreign=foreign,
+        owner=others(shop, last_writer(foreign)),
+        gap=gap,
         unrecorded=unrecorded_commits(shop, commits),
     )
 
 
-def _is_build(commit: Commit) -> bool:
-    """Whether penstock wrote the rows; a property that it set on a foreign table does not count."""
-    if not commit.step:
-        return False
+def is_as_left(head: Head, record: ModelRecord) -> bool:
+    """Whether a table surely is as the last success left it, seen from its newest entry alone.
+
+    The same version is not enough: another table in its place may have got as far.
+    """
+    return head.version == record.settled_version and bool(head.step) and head.step == record.step
+
+
+def _commits_above(
+    shop: Shop, uri: str, version: int, head: Head
+) -> tuple[tuple[Commit, ...], Versions | None]:
+    """Give the commits above a version, and the versions that the log has lost of them."""
     try:
-        return read_intent(commit.token).kind is not StepKind.ALTER
-    except (KeyError, ValueError):  # the token was cut
-        return True
+        return shop.log.commits(uri, version), None
+    except TableError as error:
+        if error.code != "log-gap":
+            raise
+    commits = shop.log.commits(uri, version, partial=True)
+    return commits, gap_of(version, head.version, commits)
+
+
+def gap_of(after: int, newest: int, commits: Iterable[Commit]) -> Versions | None:
+    """Give the first and the last version above `after` that a log has lost.
+
+    >>> gap_of(2, 4, ())
+    (3, 4)
+    """
+    lost = set(range(after + 1, newest + 1)) - {commit.version for commit in commits}
+    return (min(lost), max(lost)) if lost else None
 
 
 def pin_source(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
@@ -163,6 +214,15 @@ def pin_source(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
     if facts is None:
         raise no_source_table(source)
     return facts.pin
+
+
+def _source_not_read(source: Source, error: OSError) -> TableError:
+    return TableError(
+        "source-unreadable",
+        f"source {source.table} cannot be read: {error}",
+        where=source.where,
+        hint="correct `path`, or make it readable",
+    )
 
 
 def no_source_table(source: Source) -> PenstockError:

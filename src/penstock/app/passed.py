@@ -55,6 +55,8 @@ def _is_stale(
         return False
     uri = project.uri_of(upstream.table)
     tail = sight.tail(str(upstream.table), uri, pin.version, (mark.column,))
+    if tail.gap is not None and tail.gap[1] > pin.version:
+        return True  # nobody can tell what was changed there
     return any(
         spans is None or any(low <= passed for low, _ in spans)
         for spans in (commit.spans.get(mark.column) for commit in tail.commits)

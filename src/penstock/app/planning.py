@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.looking import Looked, dated_project, look
@@ -16,16 +16,15 @@ from penstock.app.selecting import divided
 from penstock.app.settling import Settled, pending_notes
 from penstock.app.shop import Shop
 from penstock.app.sight import open_sight
-from penstock.core.errors import PenstockError, UsageError
+from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import window_settings
 from penstock.core.partition import Grain
-from penstock.core.project import Project
 from penstock.core.ranges import Ranges, difference, intersection
 from penstock.core.records import ModelRecord
 from penstock.plan.drift import drift
 from penstock.plan.history import check_prune
-from penstock.plan.judge import Verdict
+from penstock.plan.judge import Verdict, told_gap
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
@@ -95,11 +94,12 @@ def make_plan(shop: Shop, request: RunRequest) -> Planned:
     _check_adopt(names, request.options)
     check_prune([shop.project.models[name] for name in names], request.options)
     looked = look(shop, names, moment)
-    scope = _scope(shop, looked, request)
+    scope = _scope(looked, request)
     records = looked.records
     made = plan(looked.project, names, records, looked.view.now, request.options, scope)
     pending = pending_notes(shop)
-    notes = (*_warnings(shop), *made.notes, *((note,) if note else ()), *pending)
+    gaps = gap_notes(looked, names)
+    notes = (*_warnings(shop), *made.notes, *gaps, *((note,) if note else ()), *pending)
     return Planned(made, names, looked.view, records, notes, not_run, looked, scope)
 
 
@@ -113,7 +113,7 @@ def _check_adopt(selected: Sequence[str], options: Options) -> None:
         )
 
 
-def _scope(shop: Shop, looked: Looked, request: RunRequest) -> Scope:
+def _scope(looked: Looked, request: RunRequest) -> Scope:
     """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
     verdicts = {
         name: looked.judging.verdict(name)
@@ -131,22 +131,39 @@ def _scope(shop: Shop, looked: Looked, request: RunRequest) -> Scope:
             continue
         check_named(model, request.range, verdict, there)
         within[name] = narrowed(model, request.range, looked.moment, there)
-    facts = facts_of(shop, looked.project, verdicts, forced=request.options.full_refresh)
+    facts = facts_of(looked, verdicts, forced=request.options.full_refresh)
     return Scope(verdicts=verdicts, within=within, batch_size=request.batch_size, facts=facts)
 
 
 def facts_of(
-    shop: Shop, project: Project, verdicts: Mapping[str, Verdict], *, forced: bool
+    looked: Looked, verdicts: dict[str, Verdict], *, forced: bool
 ) -> dict[str, TableFacts]:
-    """Give the facts of the tables whose partitions may be run."""
+    """Give the facts of the tables whose partitions may be run.
+
+    A table that cannot be read makes the verdict on its model `unreadable`.
+    """
     found = {}
     for name, verdict in verdicts.items():
-        if not verdict.pieces and not forced:
+        if verdict.whole is not None or not (verdict.pieces or forced):
             continue
-        facts = shop.log.facts(project.uri_of(project.models[name].table))
-        if facts is not None and verdict.whole is None:
+        try:
+            facts = looked.judging.shop.log.facts(
+                looked.project.uri_of(looked.project.models[name].table)
+            )
+        except (TableError, OSError) as error:
+            verdicts[name] = looked.judging.give_up(name, error)
+            continue
+        if facts is not None:
             found[name] = facts
     return found
+
+
+def gap_notes(looked: Looked, names: Iterable[str]) -> Iterator[str]:
+    """Say of which tables the log lost what came after the last success."""
+    for name in names:
+        gap = looked.gap(name)
+        if gap is not None:
+            yield f"{name}: {told_gap(looked.project.models[name], gap)}"
 
 
 def moment_of(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from penstock.app.outcomes import outcome_of, with_partitions
 from penstock.app.shop import Shop
+from penstock.core.errors import TableError
 from penstock.core.facts import Commit
 from penstock.core.ports import RebuiltStep
 from penstock.core.step import Intent
-from penstock.core.token import read_intent
+from penstock.core.token import project_of, read_intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,11 @@ def rebuild(shop: Shop) -> RebuildReport:
     tables = {m.name: m.table for m in shop.project.models.values() if not m.is_view}
     tables |= {seed.name: seed.table for seed in shop.project.seeds.values()}
     for name, table in tables.items():
-        uri = shop.project.uri_of(table)
-        if shop.log.head(uri) is None:
-            continue
-        steps = list(steps_in_log(shop, name, uri, shop.log.commits(uri, -1, partial=True)))
+        uri, steps = shop.project.uri_of(table), list[RebuiltStep]()
+        with suppress(TableError):  # one log that cannot be read hides no other
+            if shop.log.head(uri) is None:
+                continue
+            steps = list(steps_in_log(shop, name, uri, shop.log.commits(uri, -1, partial=True)))
         found.extend(steps)
         if not steps:
             untold.append(name)
@@ -57,6 +60,8 @@ def steps_in_log(
         intent = _intent_of(commit, uri)
         if intent is None or intent.model != name:
             continue
+        if project_of(commit.token) not in ("", shop.project.name):
+            continue  # another project's, of a model of the same name
         outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
         outcome = with_partitions(shop, intent, outcome)
         yield RebuiltStep(intent, outcome, commit.time)

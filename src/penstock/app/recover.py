@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.checking.staging import sweep
+from penstock.app.leases import lives
 from penstock.app.outcomes import outcome_of, with_partitions
-from penstock.app.ownership import lives, unrecorded_commits
+from penstock.app.owners import unrecorded_commits
 from penstock.app.rebuild import steps_in_log
 from penstock.app.shop import Shop
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError

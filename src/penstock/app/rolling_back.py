@@ -9,6 +9,7 @@ from penstock.app.commit import Committer
 from penstock.app.drift_reports import Keys, Overwrite
 from penstock.app.looking import Looked, look
 from penstock.app.named import named_model
+from penstock.app.owners import last_writer, others
 from penstock.app.planning import moment_of
 from penstock.app.recover import recover
 from penstock.app.request import RollbackRequest
@@ -26,6 +27,7 @@ from penstock.core.ranges import Ranges, count, difference, merged
 from penstock.core.records import Run, StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
+from penstock.plan.refusals import table_of_another_store
 from penstock.strategies.reshape import restore
 
 _MADE = (StepKind.BUILD, StepKind.REWRITE, StepKind.ROLLBACK)
@@ -162,6 +164,11 @@ def _check_foreign(
     uri = looked.project.uri_of(model.table)
     commits = sight.shop.places.touched(uri, version, {}, partial=True)
     foreign = [commit for commit in commits if sight.foreign(commit)]
+    if any(commit.step for commit in foreign):
+        writer = last_writer(sight.shop.log.commits(uri, version, partial=True))
+        owner = others(sight.shop, writer)
+        if owner is not None:
+            raise table_of_another_store(model, owner, looked.project.name)
     if foreign and not request.include_foreign:
         first = foreign[0]
         raise TableError(

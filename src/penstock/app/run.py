@@ -32,6 +32,7 @@ from penstock.core.errors import (
     PenstockError,
     PlanOutdatedError,
     StateError,
+    TableError,
 )
 from penstock.core.ranges import Ranges
 from penstock.core.records import Run, Status
@@ -244,7 +245,12 @@ class Runner:
         self._tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
-        share = share_of(self._shop, self._context, self._steps[key])
+        step = self._steps[key]
+        try:
+            share = share_of(self._shop, self._context, step)
+        except TableError as error:  # the log of what it reads, which was readable a moment ago
+            self._context.fail(step)
+            return (replace(_of_step(self._shop, step, "failed", error.code), error=error),)
         results = [_of_step(self._shop, each, "skipped", UPSTREAM_FAILED) for each in share.blocked]
         results += [
             _of_step(self._shop, each, "unchanged", "its upstream made no change")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.app.building import build
 from penstock.app.commit import Committer, Ended
-from penstock.app.observe import observe_target
+from penstock.app.observe import not_read, observe_target
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.core.engine_ports import StepSession
@@ -22,7 +22,8 @@ from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.step import Intent, StepKind
 from penstock.plan.drift import drift
-from penstock.plan.values import Now, Reason, State
+from penstock.plan.refusals import table_of_another_store
+from penstock.plan.values import Now, Observed, Reason, State, told_error
 from penstock.strategies.build import Build, create_from
 
 STRATEGY = "seed"
@@ -47,9 +48,15 @@ def model_of(seed: Seed) -> Model:
 def seed_reason(
     shop: Shop, seed: Seed, records: Mapping[str, ModelRecord], context: Context
 ) -> Reason:
-    """Say whether the table still is what the file holds: `current`, or what differs."""
+    """Say whether the table still is what the file holds: `current`, or what differs.
+
+    It is `unreadable` if that cannot be told.
+    """
     model = model_of(seed)
-    seen = observe_target(shop, model, records.get(seed.name))
+    try:
+        seen = _look(shop, model, records.get(seed.name))
+    except TableError as error:
+        return Reason(State.UNREADABLE, told_error(error))
     now = Now(context.run_timestamp, {seed.name: seen}, {})
     reason = drift(shop.project, model, records, now)
     if reason.state is State.SQL_CHANGED:
@@ -58,13 +65,22 @@ def seed_reason(
     return reason
 
 
+def _look(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at the table of a seed; what cannot be read is an error of the seed."""
+    try:
+        return observe_target(shop, model, record)
+    except (TableError, OSError) as error:
+        raise not_read(model, error) from error
+
+
 def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended:
     """Replace the table by the file's rows in one commit."""
     record = context.records.get(seed.name)
     committer = Committer(shop, context, seed.where, record.last_step_seq if record else 0)
+    _look(shop, model_of(seed), record)  # what cannot be read has no version to begin from
     intent = _intent(shop, context, seed, reason)
     with committer.rejecting(intent):
-        refuse_foreign(seed, reason)
+        refuse_foreign(shop, seed, reason, record)
     committer.await_target(intent)
     with shop.engine.session(seed.name, seed.where) as session:
         with committer.rejecting(intent):
@@ -75,9 +91,17 @@ def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended
         return build(committer, session, intent, Work.just(create_from(made)))
 
 
-def refuse_foreign(seed: Seed, reason: Reason) -> None:
-    """Raise `foreign-table` where the seed would replace a table that penstock did not make."""
-    if reason.state is State.FOREIGN_TABLE:
+def refuse_foreign(shop: Shop, seed: Seed, reason: Reason, record: ModelRecord | None) -> None:
+    """Raise where the seed would replace a table that is not its own.
+
+    `table-of-another-store` is one that another project writes, `foreign-table` one that penstock
+    did not make.
+    """
+    model = model_of(seed)
+    owner = _look(shop, model, record).owner
+    if owner is not None:
+        raise table_of_another_store(model, owner, shop.project.name)
+    if State.FOREIGN_TABLE in (reason.state, *reason.also):
         raise TableError(
             "foreign-table",
             f"{seed.table} exists and was not built by penstock",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Generic, TypeVar
 
+from penstock.app.observe import gap_of
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, Seen, Touched
@@ -171,8 +172,8 @@ class Sight:
             if error.code != "log-gap":
                 raise
             commits = self.shop.places.touched(uri, start, kinds, partial=True)
-            first = min((c.version for c in commits), default=head.version)
-            gap = (start + 1, max(start + 1, first - 1))
+            left = self.shop.log.commits(uri, start, partial=True)
+            gap = gap_of(start, head.version, left)
         seen = Seen(name, facts.table_id, head.version)
         return _Reading(start, columns, seen, Tail(commits, gap))
 

@@ -20,7 +20,7 @@ from penstock.core.ranges import Range as Numbers
 from penstock.core.ranges import Ranges, count, intersection, merged
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import WHOLE, parents_of
-from penstock.plan.judge import Piece, Verdict
+from penstock.plan.judge import Piece, Verdict, told_gap
 from penstock.plan.values import State
 from penstock.project.nearest import did_you_mean
 
@@ -183,7 +183,13 @@ def _told_table(
         states=(state,) if state else (),
         cosmetic=int(cosmetic),
         executed_at=record.executed_at if record else None,
+        lines=_gap_lines(judged, model),
     )
+
+
+def _gap_lines(judged: Judged, model: Model) -> tuple[str, ...]:
+    gap = judged.looked.gap(model.name)
+    return (told_gap(model, gap),) if gap is not None else ()
 
 
 def _state_of_table(judged: Judged, model: Model) -> StateCount | None:

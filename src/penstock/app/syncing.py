@@ -12,7 +12,7 @@ from penstock.app.events import Listener, Said, silent
 from penstock.app.looking import Looked, dated_project, look
 from penstock.app.named import named_model
 from penstock.app.narrow import check_named, check_range, narrowed
-from penstock.app.planning import Planned, facts_of, moment_of
+from penstock.app.planning import Planned, facts_of, gap_notes, moment_of
 from penstock.app.previewing import diffs_of, drifted_of, planned_results
 from penstock.app.recover import recover
 from penstock.app.reports import RunReport
@@ -82,11 +82,11 @@ def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
     dated_project(shop, moment)
     names = _names(shop, request, moment)
     looked = look(shop, shop.project.models, moment)
-    scope = _scope(shop, looked, names, request)
+    scope = _scope(looked, names, request)
     project, now = looked.project, looked.view.now
     made = plan(project, names, looked.records, now, request.options, scope)
     warnings = (finding.render() for finding in project.findings)
-    notes = (*warnings, *made.notes, *pending_notes(shop))
+    notes = (*warnings, *made.notes, *gap_notes(looked, names), *pending_notes(shop))
     return Planned(made, names, looked.view, looked.records, notes, (), looked, scope)
 
 
@@ -120,7 +120,7 @@ def _names(shop: Shop, request: SyncRequest, moment: dt.datetime) -> tuple[str, 
     return (model.name,)
 
 
-def _scope(shop: Shop, looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scope:
+def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scope:
     project = looked.project
     verdicts = {
         name: looked.judging.verdict(name)
@@ -149,7 +149,7 @@ def _scope(shop: Shop, looked: Looked, names: tuple[str, ...], request: SyncRequ
         cascade=request.cascade,
         batch_size=request.batch_size,
         most=most,
-        facts=facts_of(shop, project, verdicts, forced=forced),
+        facts=facts_of(looked, verdicts, forced=forced),
     )
 
 

@@ -93,7 +93,7 @@ def apart(shop: Shop, project: Project, clock: Clock) -> Shop:
     store = MemoryStore(clock, project.lease)
     engine = shop.engine
     if isinstance(engine, SparkEngine):
-        engine = engine.signing(lambda: (version(), store.archive.store_id()))
+        engine = engine.signing(lambda: (version(), store.archive.store_id(), project.name))
     return replace(
         shop,
         project=project,
@@ -145,9 +145,9 @@ class Stores:
             )
         return self._opened
 
-    def signature(self) -> tuple[str, str]:
-        """Give what commits are signed with: penstock's version and the store's id."""
-        return version(), self.open_writing().archive.store_id()
+    def signature(self) -> tuple[str, str, str]:
+        """Give what commits are signed with: penstock's version, the store's id, the project."""
+        return version(), self.open_writing().archive.store_id(), self.project.name
 
     def fence_token(self, intent: Intent) -> str:
         """Give the token of a commit that fences a step."""

@@ -64,31 +64,35 @@ def write_intent(intent: Intent) -> str:
 
 
 def write_token(
-    intent: Intent, penstock: str, store: str, metrics: Mapping[str, int] | None = None
+    intent: Intent,
+    penstock: str,
+    store: str,
+    project: str = "",
+    *,
+    metrics: Mapping[str, int] | None = None,
 ) -> str:
     """Give the token of a commit; what a rebuild can do without goes first when it is too long.
 
     `metrics` are counts that Delta does not make: a step that is recovered has them from here.
     """
+    signed = {"penstock": penstock, "store": store, **({"project": project} if project else {})}
     for cut in _shorter(replace(intent, uri="")):
         head = json.dumps(
-            {"penstock": penstock, "store": store, **({"metrics": metrics} if metrics else {})},
-            separators=(",", ":"),
+            {**signed, **({"metrics": metrics} if metrics else {})}, separators=(",", ":")
         )
         text = head[:-1] + "," + write_intent(cut)[1:]
         if len(text.encode()) <= LIMIT_BYTES:
             return text
-    return json.dumps(
-        {"penstock": penstock, "store": store, "step": intent.step, "run": intent.run}
-    )
+    return json.dumps({**signed, "step": intent.step, "run": intent.run})
 
 
-def write_fence(intent: Intent, penstock: str, store: str) -> str:
+def write_fence(intent: Intent, penstock: str, store: str, project: str = "") -> str:
     """Give the token of the commit that keeps a step's own from ever landing.
 
     It names the step as the one that is fenced, not as its maker.
     """
-    document = {"penstock": penstock, "store": store, "kind": "fence", "fences": intent.step}
+    signed = {"penstock": penstock, "store": store, "project": project}
+    document = {**signed, "kind": "fence", "fences": intent.step}
     return json.dumps(document, separators=(",", ":"))
 
 
@@ -172,6 +176,21 @@ def signed_by(token: str) -> tuple[str, str]:
     if not isinstance(document, dict) or "penstock" not in document:
         return "", ""
     return str(document.get("step", "")), str(document.get("store", ""))
+
+
+def project_of(token: str) -> str:
+    """Give the project that a token names, "" for text that names none.
+
+    >>> project_of('{"penstock": "1", "store": "s", "project": "shop", "step": "a"}')
+    'shop'
+    """
+    try:
+        document = json.loads(token)
+    except ValueError:
+        return ""
+    if not isinstance(document, dict) or "penstock" not in document:
+        return ""
+    return str(document.get("project", ""))
 
 
 def _write_fingerprint(mark: Fingerprint) -> Json:

@@ -107,7 +107,9 @@ def read_entry(path: Path, *, head_only: bool = False) -> Entry:
         with path.open(encoding="utf-8") as file:
             lines = _until_info(file) if head_only else list(file)
         entry = Entry.from_lines(version, lines)
-    except UNREADABLE as error:
+    except FileNotFoundError:
+        raise
+    except (OSError, *UNREADABLE) as error:
         raise damaged(path) from error
     if not lines:
         raise damaged(path)
@@ -125,7 +127,9 @@ def read_actions(path: Path) -> Actions:
         with path.open(encoding="utf-8") as file:
             lines = list(file)
         actions = Actions.from_lines(lines)
-    except UNREADABLE as error:
+    except FileNotFoundError:
+        raise
+    except (OSError, *UNREADABLE) as error:
         raise damaged(path) from error
     if not lines:
         raise damaged(path)

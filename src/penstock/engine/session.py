@@ -31,7 +31,7 @@ _TXN_APP = "spark.databricks.delta.write.txnAppId"
 _WAIT = True
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
-Signature = Callable[[], tuple[str, str]]
+Signature = Callable[[], tuple[str, str, str]]
 """Gives penstock's version and the store's id, with which commits are signed."""
 
 
@@ -111,8 +111,8 @@ class SparkStepSession(SparkCheckSession):
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         """See `StepSession.commit`."""
-        version, store = self._signature()
-        token = write_token(intent, version, store, statement.metrics)
+        version, store, project = self._signature()
+        token = write_token(intent, version, store, project, metrics=statement.metrics)
         settings = {_TOKEN: token}
         if statement.once:
             settings[_TXN_APP] = intent.transaction

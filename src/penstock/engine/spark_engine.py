@@ -43,7 +43,7 @@ class SparkEngine:
     ) -> None:
         """Remember how to start; a session that is handed in, or runs already, is never stopped.
 
-        `signature` gives penstock's version and the store's id, with which commits are signed.
+        `signature` gives penstock's version, the store's id and the project: they sign commits.
         """
         self._settings = settings
         self._environ = environ

@@ -32,7 +32,9 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     """Give the commits among rising versions that changed rows, and where.
 
     Columns are named as the newest of the versions names them. A commit that puts another table
-    in the place of the one that was may have touched anything.
+    in the place of the one that was may have touched anything. Where the log no longer tells which
+    table was there before, a commit that says what its table is like is no sign of another one:
+    whoever asks compares the ids of tables.
     """
     fields = _fields(uri, versions[-1], columns) if versions else ()
     drafts: list[_Draft] = []
@@ -42,7 +44,7 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
         if actions.metadata is not None:
             before = table_id or _table_id(uri, version - 1)
             table_id = str(actions.metadata["id"])
-            if version > 0 and table_id != before:
+            if before is not None and table_id != before:
                 drafts.append(_Draft(actions.commit(version)))
                 continue
         if actions.adds or actions.removes:

@@ -19,6 +19,7 @@ from penstock.plan.refusals import (
     foreign_table,
     incompatible_type,
     source_mutated,
+    table_of_another_store,
     unrecorded,
     unrecorded_commit,
 )
@@ -36,7 +37,7 @@ def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Dec
     notes = tuple(left_alone(verdict, wanted)) if is_selected and not scope.syncs else ()
     if not wanted.partitions and not (verdict.whole and is_selected):
         return Decided(notes=notes, is_current=is_selected)
-    error = refusal(model, wanted, scope, question.options) or obstacle(question, earlier, model)
+    error = refusal(question, model, wanted) or obstacle(question, earlier, model)
     if error is not None:
         return Decided(notes=notes, error=error)
     moved = migration_of(model, scope)
@@ -119,11 +120,17 @@ def left_alone(verdict: Verdict, wanted: Wanted) -> Iterator[str]:
         yield f"{verdict.model}: {left:,} other {word} drifted; penstock sync runs them"
 
 
-def refusal(model: Model, wanted: Wanted, scope: Scope, options: Options) -> PenstockError | None:
+def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError | None:
     """Find what keeps every partition of a model from being run."""
+    scope, options = question.scope, question.options
     verdict = scope.verdicts[model.name]
+    if verdict.error is not None:
+        return verdict.error
     if verdict.whole is State.UNRECORDED:
         return unrecorded_commit(model, verdict.lines[0]) if verdict.lines else unrecorded(model)
+    if verdict.owner is not None and (verdict.whole or not options.adopt):
+        takes = "" if verdict.whole else "--full-refresh --adopt"
+        return table_of_another_store(model, verdict.owner, question.project.name, takes)
     if verdict.whole is State.FOREIGN_TABLE:
         return foreign_table(model, "move it away, or give the model another table")
     if verdict.relaid and not options.full_refresh:

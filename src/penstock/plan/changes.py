@@ -13,8 +13,28 @@ from penstock.core.partition import FIRST, LAST, Grid, Span
 from penstock.core.pin import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.core.ranges import Ranges
 from penstock.core.records import PartitionRun
+from penstock.plan.values import Owner, Versions
 
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetNow:
+    """What a target's log says; `foreign` are others' data changes since it was settled.
+
+    `lying` says where its files can hold rows, None where nobody had to look. `gap` are versions
+    that the log lost before anybody noted them. `owner` is another state store that made the table,
+    or wrote it since. `unrecorded` are changes of this store that none of its steps is known for.
+    """
+
+    there: bool = False
+    table_id: str = ""
+    ever_ours: bool = False
+    foreign: tuple[Touched, ...] = ()
+    lying: tuple[Span, ...] | None = None
+    gap: Versions | None = None
+    owner: Owner | None = None
+    unrecorded: tuple[Touched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

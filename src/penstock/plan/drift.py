@@ -11,7 +11,7 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
 from penstock.plan.code_changes import differences
 from penstock.plan.refusals import unrecorded_detail
-from penstock.plan.values import Now, Observed, Reason, State
+from penstock.plan.values import Now, Observed, Reason, State, told_error
 
 Difference = tuple[State, str]
 
@@ -49,6 +49,9 @@ def _differences(  # one question, six sides
     if begins is not None and begins > now.run_timestamp.date():
         yield State.NOT_EFFECTIVE, f"its first version is effective from {begins}"
         return
+    if model.name in now.unreadable:
+        yield State.UNREADABLE, told_error(now.unreadable[model.name])
+        return
     if record is None or not record.succeeded_once:
         yield from _without_success(model, record, seen)
         return
@@ -62,6 +65,26 @@ def _differences(  # one question, six sides
         yield from (each for each in found if each[0] is not State.CURRENT)
     if not isinstance(model.strategy, View):  # a view has no rows that could be stale
         yield from _inputs(project, model, record, records, now)
+    for name in sources_below(project, model) if now.broken else ():
+        if name in now.broken:
+            yield State.UNREADABLE, told_error(now.broken[name])
+
+
+def sources_below(project: Project, model: Model) -> list[str]:
+    """Give the sources that a model reads, itself or through views, sorted."""
+    found: set[str] = set()
+    waiting = list(model.inputs)
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        if name.kind is InputKind.SOURCE:
+            found.add(name.name)
+        inner = project.models.get(name.name)
+        if name.kind is InputKind.MODEL and inner is not None and inner.is_view:
+            more = [each for each in inner.inputs if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+    return sorted(found)
 
 
 def _without_success(
@@ -71,7 +94,7 @@ def _without_success(
         if seen.ever_ours:
             yield State.UNRECORDED, "its log holds commits of penstock that the state does not know"
         else:
-            yield State.FOREIGN_TABLE, "a table that penstock did not make is there"
+            yield State.FOREIGN_TABLE, whose_table(seen)
         return
     if record is not None and record.status is Status.FAILED:
         yield State.FAILED, record.failure.code if record.failure else ""
@@ -79,12 +102,27 @@ def _without_success(
     yield State.NEVER_RUN, ""
 
 
+def whose_table(seen: Observed) -> str:
+    """Say who made a table that is not ours."""
+    return (
+        f"a table of {seen.owner} is there"
+        if seen.owner
+        else ("a table that penstock did not make is there")
+    )
+
+
+def is_replaced(record: ModelRecord | None, seen: Observed) -> bool:
+    """Whether another table took the place of the one on record."""
+    known = record.table_id if record is not None else ""
+    return bool(seen.table_id and known) and seen.table_id != known
+
+
 def _target(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
     if seen.head is None:
         yield State.MISSING, "the table is gone"
         return
-    if seen.table_id and record.table_id and seen.table_id != record.table_id:
-        yield State.MISSING, "another table took its place"
+    if is_replaced(record, seen):
+        yield _replaced(seen)
         return
     if seen.unrecorded:
         yield State.UNRECORDED, unrecorded_detail(seen.unrecorded[0])
@@ -94,6 +132,15 @@ def _target(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
         more = f" and {len(seen.foreign) - 1} more" if len(seen.foreign) > 1 else ""
         when = f"{first.time:%Y-%m-%d %H:%M:%S} UTC"
         yield State.TAMPERED, f"version {first.version} {first.operation}{by} at {when}{more}"
+
+
+def _replaced(seen: Observed) -> Difference:
+    """Tell a table that another one replaced by who made that."""
+    if seen.owner is not None:
+        return State.TAMPERED, f"another table took its place, of {seen.owner}"
+    if not seen.ever_ours:
+        return State.FOREIGN_TABLE, "another table took its place, which penstock did not make"
+    return State.MISSING, "another table took its place"
 
 
 def _inputs(

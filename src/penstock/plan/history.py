@@ -198,8 +198,10 @@ def history_refusal(
     cluttered = not_delta(model, seen, record)
     if cluttered is not None:
         return cluttered
-    if reason.state is State.MISSING:
-        return _missing(model, reason)
+    states = {reason.state, *reason.also}
+    on_record = record is not None and record.succeeded_once
+    if State.MISSING in states or (on_record and State.FOREIGN_TABLE in states):
+        return _missing(model, seen, reason)
     if seen.facts is None:
         return None
     told = seen.facts.properties.get(PROPERTY)
@@ -235,12 +237,16 @@ def run_time_refusal(
     )
 
 
-def _missing(model: Model, reason: Reason) -> TableError:
+def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
+    there = seen.head is not None
+    foreign = State.FOREIGN_TABLE in (reason.state, *reason.also)
+    away = "move that table away, then " if foreign else ""
     return TableError(
         "history-missing",
-        f"the history of {model.table} is on record, but {reason.detail}",
+        f"the history of {model.table} is on record, but "
+        + ("another table took its place" if there else "the table is gone"),
         where=model.where,
-        hint=f"restore it, or start over: penstock snapshot run --select {model.name} "
+        hint=f"{away}restore it, or start over: penstock snapshot run --select {model.name} "
         "--full-refresh",
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from penstock.core.errors import PenstockError
 from penstock.core.facts import Touched
 from penstock.core.mapping import Computed, RangeMapping, downstream, reading
 from penstock.core.model import Body, Fingerprint, InputMapping, Model
@@ -25,34 +26,19 @@ from penstock.core.ranges import (
     merged,
 )
 from penstock.core.records import PartitionRun, Status
-from penstock.plan.changes import Changes
+from penstock.plan.changes import Changes, TargetNow
 from penstock.plan.code_changes import differences, means_same
 from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Meaning, State, as_recorded
-
-
-@dataclass(frozen=True, slots=True)
-class TargetNow:
-    """What a target's log says; `foreign` are others' data changes since it was settled.
-
-    `lying` says where its files can hold rows, None where nobody had to look. `gap` are versions
-    that the log lost before anybody noted them. `unrecorded` are changes that name this store and
-    that none of its steps is known to have made.
-    """
-
-    there: bool = False
-    table_id: str = ""
-    ever_ours: bool = False
-    foreign: tuple[Touched, ...] = ()
-    lying: tuple[Span, ...] | None = None
-    gap: tuple[int, int] | None = None
-    unrecorded: tuple[Touched, ...] = ()
+from penstock.plan.values import Meaning, Owner, State, Versions, as_recorded, told_error
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is remembered and seen of one model. `recorded` is the table that the records are of."""
+    """What is remembered and seen of one model. `recorded` is the table that the records are of.
+
+    `unread` says why a source of it cannot be read, "" if all can.
+    """
 
     runs: tuple[PartitionRun, ...] = ()
     pins: Mapping[int, Mapping[str, Pin]] = field(default_factory=dict)
@@ -60,6 +46,7 @@ class Evidence:
     recorded: str = ""
     target: TargetNow = TargetNow()
     meaning: Meaning = as_recorded
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +82,10 @@ class Piece:
 class Verdict:
     """What was found of a model: pieces that are not current, rising.
 
-    `known` are the due partitions and those on record, `recorded` those with a success.
-    `whole` is a state of the table as such, in which nothing of it may run: `unrecorded` or
-    `foreign_table`. `relaid` says how the partitions were cut before, where they are cut otherwise
+    `known` are the due partitions and those on record, `recorded` those with a success. `whole` is
+    a state of the table as such, in which nothing of it may run: `unrecorded`, `foreign_table`, or
+    `unreadable` for the reason in `error`. `owner` is another state store that writes it, `gap`
+    what its log lost of it. `relaid` says how the partitions were cut before, if otherwise than
     now. `mutated` is the SQL of an immutable model that is not what its partitions were made by.
     """
 
@@ -111,6 +99,9 @@ class Verdict:
     lines: tuple[str, ...] = ()
     relaid: str = ""
     mutated: tuple[tuple[Body, Ranges], ...] = ()
+    error: PenstockError | None = None
+    owner: Owner | None = None
+    gap: Versions | None = None
 
     @property
     def effective(self) -> Ranges:
@@ -142,9 +133,10 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     recorded = merged((run.low, run.high) for run in done)
     target = evidence.target
     ours = bool(evidence.recorded) and evidence.recorded == target.table_id
-    if target.there and not ours and not (evidence.runs and target.ever_ours):
+    replaced = evidence.runs and (target.ever_ours or target.owner is not None)
+    if target.there and not ours and not replaced:
         whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
-        return Verdict(model.name, known, segments, whole=whole)
+        return Verdict(model.name, known, segments, whole=whole, owner=target.owner)
     if target.unrecorded:
         told = (unrecorded_detail(target.unrecorded[0]),)
         return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=told)
@@ -161,6 +153,7 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     marks += (mark for mark in code if mark.state is not State.CURRENT)
     cosmetic = sum(count(mark.ranges) for mark in code if mark.state is State.CURRENT)
     marks += _of_inputs(model, done, segments, evidence, changes)
+    marks += [_Mark(effective, State.UNREADABLE, evidence.unread)] if evidence.unread else []
     pieces = tuple(_pieces(marks, segments, known))
     return Verdict(
         model.name,
@@ -171,6 +164,8 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
         cosmetic,
         lines=_lines(model, known, target),
         mutated=tuple(_mutated(done, evidence, model)) if model.immutable else (),
+        owner=target.owner,
+        gap=target.gap,
     )
 
 
@@ -193,8 +188,7 @@ def _of_target(model: Model, done: tuple[PartitionRun, ...], evidence: Evidence)
     for run in done:
         here = ((run.low, run.high),)
         if gone or replaced:
-            why = "the table is gone" if gone else "another table took its place"
-            yield _Mark(here, State.MISSING, why)
+            yield _lost(here, target)
             continue
         if run.settled_version is None:
             yield _Mark(here, State.MISSING, "its rows are gone")
@@ -207,6 +201,14 @@ def _of_target(model: Model, done: tuple[PartitionRun, ...], evidence: Evidence)
         unseen = target.gap is not None and target.gap[1] > run.settled_version
         suspect = here if unseen else merged(each for mark in tampered for each in mark.ranges)
         yield _Mark(difference(suspect, held), State.MISSING, "its rows are gone")
+
+
+def _lost(here: Ranges, target: TargetNow) -> _Mark:
+    if not target.there:
+        return _Mark(here, State.MISSING, "the table is gone")
+    if target.owner is not None:
+        return _Mark(here, State.TAMPERED, f"another table took its place, of {target.owner}")
+    return _Mark(here, State.MISSING, "another table took its place")
 
 
 def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
@@ -353,12 +355,25 @@ def _lines(model: Model, known: Ranges, target: TargetNow) -> tuple[str, ...]:
         if spans is not None and spans and not intersection(overlapping(model.grid, spans), known):
             lines.append(f"foreign rows: {told(commit)} touched no known partition")
     if target.gap:
-        low, high = target.gap
-        lines.append(
-            f"log-gap: versions {low} to {high} of the log of {model.table} are gone; "
-            "changes in them are not known"
-        )
+        lines.append(told_gap(model, target.gap))
     return tuple(lines)
+
+
+def told_gap(model: Model, gap: Versions) -> str:
+    """Say what the log of a table no longer tells."""
+    low, high = gap
+    which = f"version {low}" if low == high else f"versions {low} to {high}"
+    verb = "is" if low == high else "are"
+    return (
+        f"log-gap: {which} of the log of {model.table} {verb} gone; "
+        f"changes in {'it' if low == high else 'them'} are not known"
+    )
+
+
+def unreadable(model: str, ground: Ground, error: PenstockError) -> Verdict:
+    """Give the verdict on a model whose log, or that of an input, cannot be read."""
+    lines, whole = (told_error(error),), State.UNREADABLE
+    return Verdict(model, ground.known, ground.segments, whole=whole, error=error, lines=lines)
 
 
 def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Verdict:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
-from penstock.core.names import InputKind
-from penstock.core.project import Project
 from penstock.plan.cascade import upstream_models
 from penstock.plan.code_changes import means_same
 from penstock.plan.decided import Decided, Earlier
+from penstock.plan.drift import sources_below
 from penstock.plan.history import history_refusal, not_delta
 from penstock.plan.question import Question
 from penstock.plan.refusals import (
     foreign_table,
     source_mutated,
+    table_of_another_store,
     unrecorded,
     unrecorded_commit,
 )
@@ -25,7 +25,8 @@ def table_obstacle(
 ) -> PenstockError | None:
     """Find what keeps a model of one partition from being planned; `reason` is its drift."""
     return (
-        obstacle(question, earlier, model)
+        question.now.unreadable.get(model.name)
+        or obstacle(question, earlier, model)
         or _refusal(question, model, reason)
         or _mutated(question, model)
     )
@@ -33,7 +34,7 @@ def table_obstacle(
 
 def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
     """Find what is missing above a model: the path of a source, the table of an upstream."""
-    for name in _sources_below(question.project, model):
+    for name in sources_below(question.project, model):
         if name in question.now.broken:
             return question.now.broken[name]
     for name in upstream_models(model):
@@ -74,29 +75,19 @@ def _not_built(model: Model, upstream: Model) -> TableError:
     )
 
 
-def _sources_below(project: Project, model: Model) -> list[str]:
-    found: list[str] = []
-    waiting = list(model.inputs)
-    while waiting:
-        name = waiting.pop()
-        if name.kind is InputKind.SOURCE:
-            found.append(name.name)
-        inner = project.models.get(name.name)
-        if name.kind is InputKind.MODEL and inner is not None and inner.is_view:
-            waiting.extend(inner.inputs)
-    return sorted(found)
-
-
 def _refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
-    options, is_foreign = question.options, reason.state is State.FOREIGN_TABLE
+    options, is_foreign = question.options, State.FOREIGN_TABLE in (reason.state, *reason.also)
     if reason.state is State.UNRECORDED:
         seen = question.now.targets.get(model.name, Observed())
         if not seen.unrecorded:
             return unrecorded(model)
         return None if options.full_refresh else unrecorded_commit(model, reason.detail)
+    seen = question.now.targets.get(model.name, Observed())
+    if seen.owner is not None and (model.is_snapshot or not options.adopt):
+        takes = "" if model.is_snapshot else "--adopt"
+        return table_of_another_store(model, seen.owner, question.project.name, takes)
     if model.is_snapshot:
-        seen = question.now.targets.get(model.name, Observed())
         record = question.records.get(model.name)
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)

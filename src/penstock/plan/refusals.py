@@ -8,6 +8,7 @@ from penstock.core.errors import SchemaError, TableError
 from penstock.core.facts import Commit, Touched
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
+from penstock.plan.values import Owner
 
 
 def unrecorded(model: Model) -> TableError:
@@ -16,7 +17,8 @@ def unrecorded(model: Model) -> TableError:
         "unrecorded",
         f"{model.table} was built by penstock, but the state store does not know it",
         where=model.where,
-        hint="restore the records from the tables' logs: penstock state rebuild",
+        hint="restore the records from the tables' logs: penstock state rebuild; "
+        "if another state store of the project is in use, name it under `state` instead",
     )
 
 
@@ -43,6 +45,29 @@ def foreign_table(model: Model, hint: str) -> TableError:
         f"{model.table} exists and was not built by penstock",
         where=model.where,
         hint=hint,
+    )
+
+
+def table_of_another_store(model: Model, owner: Owner, project: str, takes: str = "") -> TableError:
+    """Refuse a table that somebody writes with another state store (spec/state.md §4).
+
+    No way out that is named takes the table from them, but for the flags that it `takes`.
+    """
+    ways = ["give it another schema or alias"]
+    if owner.project == project:
+        ways.append("or name that store's database as `state` of the target")
+    else:
+        ways.append("or the target another warehouse")
+    if takes:
+        ways.append(
+            "or take the table from them, if they no longer write it: "
+            f"penstock run --select {model.name} {takes}"
+        )
+    return TableError(
+        "table-of-another-store",
+        f"{model.table} is written by {owner}, whose records are not those of this one",
+        where=model.where,
+        hint=", ".join(ways),
     )
 
 

@@ -6,6 +6,7 @@ from penstock.core.history import Snapshot
 from penstock.core.model import Append, Merge, Model, Strategy, Table, window_settings
 from penstock.core.records import ModelRecord
 from penstock.plan.decided import Decided
+from penstock.plan.drift import is_replaced
 from penstock.plan.layout import LayoutChange, layout_change
 from penstock.plan.question import Question
 from penstock.plan.values import Estimate, Observed, Reason, State, Step
@@ -18,8 +19,13 @@ def table_step(
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
     adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.is_snapshot)
+    replaced = is_replaced(record, question.now.targets.get(model.name, Observed()))
     initial = (
-        anew or options.full_refresh or reason.state is State.MISSING or not (built or adopted)
+        anew
+        or replaced
+        or options.full_refresh
+        or reason.state is State.MISSING
+        or not (built or adopted)
     )
     executed = ""
     if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
@@ -32,7 +38,7 @@ def table_step(
         planned_on=record.last_step_seq if record else 0,
         executed=executed,
         estimate=_estimate(record),
-        notes=_notes(model, reason, initial=initial),
+        notes=(*_notes(model, reason, initial=initial), *_taken(question, model)),
     )
 
 
@@ -110,6 +116,14 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     if State.TAMPERED in states:
         notes.append("rows that others changed stay as they are; --full-refresh re-makes them")
     return tuple(notes)
+
+
+def _taken(question: Question, model: Model) -> tuple[str, ...]:
+    """Say what it means to take over a table that somebody else writes."""
+    owner = question.now.targets.get(model.name, Observed()).owner
+    if owner is None:
+        return ()
+    return (f"takes the table from {owner}, whose next run will be refused",)
 
 
 def _is_cosmetic(model: Model, record: ModelRecord) -> bool:

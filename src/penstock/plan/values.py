@@ -36,6 +36,7 @@ class State(StrEnum):
     SCHEMA_CHANGED = "schema_changed"
     SOURCE_CHANGED = "source_changed"
     UPSTREAM_CHANGED = "upstream_changed"
+    UNREADABLE = "unreadable"
 
 
 Meaning = Callable[[Fingerprint], str]
@@ -48,13 +49,44 @@ def as_recorded(mark: Fingerprint) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """Another state store that wrote a table: its project, "" where no token tells, and its id."""
+
+    project: str
+    store: str
+
+    def __str__(self) -> str:
+        """Give the words for it in a sentence.
+
+        >>> str(Owner("shop", "0a1b"))
+        "project 'shop' (state store 0a1b)"
+        """
+        return (
+            f"project {self.project!r} (state store {self.store})"
+            if self.project
+            else (f"another project (state store {self.store})")
+        )
+
+
+def told_error(error: PenstockError) -> str:
+    """Word why something cannot be read."""
+    return f"{error.code}: {error.sentence}"
+
+
+Versions = tuple[int, int]
+"""The first and the last of some versions of a table."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """What a target's log says now. `foreign` are others' data changes since the last success.
 
     `table_id` is "" where nothing happened since then, so that nobody had to look. `facts` are
     there when the project says something else of the layout than the record, and for history
     tables. `clutter` is whether files lie where the table would be, though there is none.
-    `unrecorded` are changes that name this store and that none of its steps is known to have made.
+    `owner` is another state store that made the table, or wrote it since. `gap` are versions since
+    then that the log no longer holds. `unrecorded` are changes that name this store and that none
+    of its steps is known to have made.
     """
 
     head: Head | None = None
@@ -63,6 +95,8 @@ class Observed:
     ever_ours: bool = False
     facts: TableFacts | None = None
     clutter: bool = False
+    owner: Owner | None = None
+    gap: Versions | None = None
     unrecorded: tuple[Commit, ...] = ()
 
 
@@ -70,8 +104,9 @@ class Observed:
 class Now:
     """The world as a plan sees it: targets by model, pins of sources by name.
 
-    A source whose path is gone has its error in `broken` instead of a pin. `below` names, for
-    models that read through windows, the upstreams that changed rows which a window has passed.
+    A source that cannot be read has its error in `broken` instead of a pin, and a model whose
+    table cannot in `unreadable` instead of a target. `below` names, for models that read through
+    windows, the upstreams that changed rows which a window has passed.
     """
 
     run_timestamp: dt.datetime
@@ -80,6 +115,7 @@ class Now:
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
     meaning: Meaning = as_recorded
     below: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unreadable: Mapping[str, PenstockError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

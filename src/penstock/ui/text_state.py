@@ -22,7 +22,7 @@ def recovered_text(found: Recovery) -> str:
 def rebuild_text(report: RebuildReport) -> str:
     """Say how many steps the tables' logs told of, and which tables told of none."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
-    lines += [f"{name}: its log tells of no step of penstock" for name in report.untold]
+    lines += [f"{name}: its log tells of no step of this project" for name in report.untold]
     return "\n".join(lines)
 
 

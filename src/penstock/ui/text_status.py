@@ -94,6 +94,10 @@ def _next(report: StatusReport) -> str:
     drifted = [model for model in report.models if model.drifted]
     if any(each.state is State.UNRECORDED for model in drifted for each in model.states):
         return "state rebuild"
+    if drifted and all(
+        each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
+    ):
+        return "plan"  # it says of each what would mend it
     if drifted and all(model.strategy == "snapshot" for model in drifted):
         return "snapshot run"
     return "sync --cascade" if report.pending else "sync"

@@ -12,6 +12,7 @@ import pytest
 
 from fakes.check_place import MOMENT, P1, STATS, STATS_SQL, STATS_YAML, CheckPlace, after
 from fakes.clock import FixedClock
+from fakes.spark_jobs import jobs_of
 from penstock.core.check_results import Sample
 from penstock.engine.check_session import SparkCheckSession
 from penstock.engine.observing import ObservedWrite
@@ -80,10 +81,7 @@ def copies(tmp_path, spark, built_folder):
 
 def jobs(place: CheckPlace) -> int:
     """Rebuild P1 and count the jobs of Spark."""
-    tracker = place.spark.sparkContext._jsc.sc().statusStore()
-    before = tracker.jobsList(None).size()
-    place.backfill("user_stats", P1, P1)
-    return int(tracker.jobsList(None).size()) - before
+    return jobs_of(place.spark, lambda: place.backfill("user_stats", P1, P1))
 
 
 def test_C49_observed_checks_run_no_job_of_their_own(copies, queries) -> None:

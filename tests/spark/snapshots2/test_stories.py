@@ -55,7 +55,56 @@ def story(tmp_path_factory, spark):
     place.trees.append(place.tree())
     place.real.append(place.snap(T2, "ts inv tomb"))
     place.live(Then(T2), "live")
+    place.inv = place.versions("inv")
+    place.told = told_as_of(place)
     return place
+
+
+def told_as_of(place):
+    """Give what views on two histories say of earlier times, and one of those with tombstones."""
+    place.model("old", AS_OF.format("ref('ts'), '2024-05-15'"), materialized="view")
+    place.model("alive", AS_OF.format("ref('tomb'), '2024-06-02'"), materialized="view")
+    deleted = AS_OF.format("ref('tomb'), '2024-06-02', include_deleted=true")
+    place.model("deleted", deleted, materialized="view")
+    shop = place.shop()
+    names = ("old", "alive", "deleted")
+    told = [query(shop, f"select * from m.{name} order by id", 10).rows for name in names]
+    shop.close()
+    return told
+
+
+@pytest.fixture(scope="module")
+def replayed(story):
+    """What T3 made of `ts`, from an extract that was replayed, and of `live`, at that time."""
+    story.has("people", *THIRD)
+    story.snap(T3, "ts")
+    story.live(Then(T3), "live")
+    return story.versions("ts"), story.versions("live")
+
+
+@pytest.fixture(scope="module")
+def refused(story, replayed):
+    """The runs of `ts` after T3 at times at which none may run, and its version before and after.
+
+    The last one raises.
+    """
+    story.has("people", "1 y 06-20", "2 b 01-06", "3 c 02-02")
+    version = story.version("ts")
+    before, on_itself = (story.snap(at, "ts")["ts"].error for at in (T2, T3))
+    with pytest.raises(UsageError) as ahead:
+        story.snap(dt.datetime.now(dt.UTC) + dt.timedelta(days=1), "ts")
+    return before, on_itself, ahead.value, version, story.version("ts")
+
+
+@pytest.fixture(scope="module")
+def emptied(story, refused):
+    """Runs at T4 without any row in the sources, and the versions of both tables around them."""
+    versions = story.version("ts"), story.version("inv")
+    story.has("people")
+    story.has("staff")
+    report = story.snap(T4, "ts inv")
+    untouched = story.version("ts"), story.version("inv")
+    return report, versions, untouched, story.snap(T4, "inv", allow_empty=True)
 
 
 def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_it_is(story) -> None:
@@ -71,52 +120,34 @@ def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_i
     assert counts(second["ts"]) == counts(changed["ts"])
     assert counts(second["inv"]) == counts(changed["inv"])
     assert counts(second["inv"]) == {"source_rows": 1, "unchanged": 1, "closed": 1, "deleted": 1}
-    assert story.versions("inv") == ["1 a 01-05 [T1, )", "2 b 01-06 [T1, T2)"]
+    assert story.inv == ["1 a 01-05 [T1, )", "2 b 01-06 [T1, T2)"]
 
 
 def test_H131_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(story) -> None:
-    story.model("old", AS_OF.format("ref('ts'), '2024-05-15'"), materialized="view")
-    story.model("alive", AS_OF.format("ref('tomb'), '2024-06-02'"), materialized="view")
-    deleted = AS_OF.format("ref('tomb'), '2024-06-02', include_deleted=true")
-    story.model("deleted", deleted, materialized="view")
-    shop = story.shop()
+    old, alive, both = story.told
 
-    old, alive, both = (
-        query(shop, f"select * from m.{name} order by id", 10).rows
-        for name in ("old", "alive", "deleted")
-    )
-
-    shop.close()
     assert old == (("1", "a"), ("2", "b"))
     assert alive == (("1", "a"),)
     assert both == (("1", "a"), ("2", "b"))
 
 
-def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(story) -> None:
-    story.has("people", *THIRD)
-    story.snap(T3, "ts")
-    story.live(Then(T3), "live")
+def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(replayed) -> None:
+    ts, live = replayed
 
-    assert story.versions("ts") == [
+    assert ts == [
         "1 a 01-05 [T1, T2)",
         "1 A 02-01 [T2, T3)",
         "1 z 06-15 [T3, )",
         "2 b 01-06 [T1, )",
         "3 c 02-02 [T2, )",
     ]
-    assert story.versions("live") == story.versions("ts")
+    assert live == ts
 
 
 def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_time_fails(
-    story,
+    refused,
 ) -> None:
-    story.has("people", "1 y 06-20", "2 b 01-06", "3 c 02-02")
-    version = story.version("ts")
-
-    before = story.snap(T2, "ts")["ts"].error
-    on_itself = story.snap(T3, "ts")["ts"].error
-    with pytest.raises(UsageError) as ahead:
-        story.snap(dt.datetime.now(dt.UTC) + dt.timedelta(days=1), "ts")
+    before, on_itself, ahead, version, version_after = refused
 
     assert before.render() == (
         "models/m/ts.sql:1: run-time-before-history: run timestamp 2024-06-01 00:00:00 is before "
@@ -124,18 +155,12 @@ def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_
     )
     assert on_itself.code == "run-time-not-after-version"
     assert "id=1" in on_itself.sentence
-    assert ahead.value.code == "as-of-in-future"
-    assert story.version("ts") == version
+    assert ahead.code == "as-of-in-future"
+    assert version_after == version
 
 
-def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story) -> None:
-    versions = story.version("ts"), story.version("inv")
-    story.has("people")
-    story.has("staff")
-
-    report = story.snap(T4, "ts inv")
-    untouched = story.version("ts"), story.version("inv")
-    allowed = story.snap(T4, "inv", allow_empty=True)
+def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story, emptied) -> None:
+    report, versions, untouched, allowed = emptied
 
     assert statuses(report) == {"ts": "unchanged", "inv": "failed"}
     assert report["inv"].error.code == "empty-source"
@@ -145,7 +170,7 @@ def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story) -> No
 
 
 def test_H102_a_full_refresh_starts_over_in_one_commit_and_time_travel_shows_what_was(
-    story,
+    story, emptied
 ) -> None:
     story.has("people", *FIRST)
     before = story.version("live")

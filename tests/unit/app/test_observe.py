@@ -8,7 +8,7 @@ from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
 from penstock.app.observe import observe
 from penstock.core.model import Fingerprint, View
-from penstock.core.pin import DeltaPin, NoPin
+from penstock.core.pin import DeltaPin, InputPin, NoPin
 from penstock.plan.values import Observed, State
 
 EVENTS = a_source("events")
@@ -69,14 +69,41 @@ def test_a_step_of_another_store_is_somebody_elses(workshop):
     assert len(seen(workshop).now.targets["top"].foreign) == 1
 
 
-def test_a_table_that_took_the_place_of_ours_is_told_by_its_id(workshop):
-    del workshop.lake.tables["/w/s/top"]
-    workshop.lake.land("/w/s/top", "id int, n int")
-    workshop.lake.land("/w/s/top")
+def test_a_table_that_took_the_place_of_ours_in_its_log_is_told_by_its_id(workshop):
+    workshop.lake.tables["/w/s/top"].table_id = "id-other"
+    workshop.lake.write("/w/s/top", "CREATE OR REPLACE TABLE", None, "")
 
     reason = workshop.plan().plan.steps[0].reason
 
     assert (reason.state, reason.detail) == (State.MISSING, "another table took its place")
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+def test_T24_a_table_of_a_stranger_in_the_place_of_ours_is_foreign_whatever_its_version(
+    workshop, commits
+):
+    del workshop.lake.tables["/w/s/top"]
+    for _ in range(commits):
+        workshop.lake.land("/w/s/top", "id int, n int")
+
+    blocked = workshop.plan().plan.blocked[0]
+
+    assert (blocked.model, blocked.error.code) == ("top", "foreign-table")
+
+
+def test_T24_a_table_that_another_one_replaced_at_the_same_version_is_not_read_as_the_old_one(
+    workshop,
+):
+    workshop.has(a_model("down", "top"))
+    workshop.run()
+    table = workshop.lake.tables["/w/s/top"]
+    table.commits[0] = replace(table.commits[0], step="theirs", store="theirs")
+    table.table_id = "id-other"
+    workshop.has(a_model("down", "top", fingerprint=Fingerprint("new", "new")))
+
+    down = workshop.run("down")["down"]
+
+    assert down.inputs == (InputPin("top", DeltaPin("id-other", 0)),)
 
 
 def test_a_layout_that_differs_from_the_record_is_looked_at(workshop):

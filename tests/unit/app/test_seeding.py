@@ -9,7 +9,7 @@ from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.shops import a_shop
 from penstock.app.seeding import seed
-from penstock.core.errors import QueryError, SelectorError
+from penstock.core.errors import QueryError, SelectorError, TableError
 from penstock.core.facts import Commit
 from penstock.core.findings import Location
 from penstock.core.model import ColumnDoc, Seed
@@ -105,6 +105,41 @@ def test_a_table_that_penstock_did_not_make_is_not_replaced(shop):
         "foreign-table",
     )
     assert shop.engine.asked == []
+
+
+def test_the_table_of_another_project_is_not_loaded_over(shop):
+    signed = '{"penstock": "1", "store": "store-2", "project": "billing", "step": "x"}'
+    theirs = Commit(0, shop.clock.now(), "WRITE", changes_data=True, step="x", token=signed)
+    shop.log.tables = {URI: (dataclasses.replace(theirs, store="store-2"),)}
+
+    error = seed(shop)["countries"].error
+
+    assert error.code == "table-of-another-store"
+    assert error.sentence.startswith("s.countries is written by project 'billing'")
+    assert error.hint == "give it another schema or alias, or the target another warehouse"
+    assert shop.engine.asked == []
+
+
+def test_a_seed_whose_log_cannot_be_read_does_not_stop_the_others(shop, monkeypatch):
+    towns = dataclasses.replace(
+        shop.project.seeds["countries"], name="towns", table=TableName("s", "towns")
+    )
+    shop.project = dataclasses.replace(shop.project, seeds={**shop.project.seeds, "towns": towns})
+    head = FakeLog.head
+
+    def damaged(self, uri, hint=None):
+        if uri == URI:
+            raise TableError("log-unreadable", "version 0 is damaged")
+        return head(self, uri, hint)
+
+    monkeypatch.setattr(FakeLog, "head", damaged)
+
+    report = seed(shop)
+
+    assert [(r.name, r.status, r.error and r.error.code) for r in report.results] == [
+        ("countries", "failed", "log-unreadable"),
+        ("towns", "success", None),
+    ]
 
 
 def test_a_seed_that_fails_is_in_the_report_with_the_command_that_resumes(shop):

@@ -235,7 +235,7 @@ def test_H146_a_commit_that_was_not_recorded_is_found_with_the_counts_of_its_tok
     workshop = started()
     step = workshop.begin(DEAD, "users", base_version=0)
     told = {"source_rows": 3, "unchanged": 2, "opened_new": 1}
-    token = write_token(step, *workshop.signature(), told)
+    token = write_token(step, *workshop.signature(), metrics=told)
     workshop.lake.write("/w/s/users", "MERGE", None, token)
 
     report = snapped(workshop)

@@ -3,12 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from fakes.builders import a_model, a_project, a_success
+from fakes.builders import NOON, a_model, a_project, a_success
 from fakes.versioned_models import (
     RUN_TIMESTAMP,
     a_body,
     a_daily,
     daily,
+    ground,
     monthly,
     ords,
     reading,
@@ -19,7 +20,7 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.calendar import DAY as A_DAY
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, TableFacts
 from penstock.core.mapping import Computed, Lower, Moved, Same
 from penstock.core.model import Fingerprint, Layout, Model, Version
@@ -28,11 +29,11 @@ from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
 from penstock.plan.agenda import refusal, wanted_of
-from penstock.plan.judge import Verdict
+from penstock.plan.judge import Verdict, unreadable
 from penstock.plan.partition_steps import Wanted
 from penstock.plan.planner import plan
-from penstock.plan.question import Scope
-from penstock.plan.values import Now, Observed, Options, Plan, State
+from penstock.plan.question import Question, Scope
+from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
 
 EDITED = ords("2024-12-02", "2024-12-16")
 MONDAYS_TOO = (*ords("2024-12-02"), *ords("2024-12-09"), *ords("2024-12-16"))
@@ -243,8 +244,10 @@ def refused(
     model: Model, verdict: Verdict, facts: TableFacts | None = None, **options: bool
 ) -> PenstockError | None:
     scope = sync({model.name: verdict}, facts={model.name: facts} if facts else {})
-    todo = wanted_of(a_project(model), model, scope, {}, Options(**options))
-    return refusal(model, todo, scope, Options(**options))
+    project, asked = a_project(model), Options(**options)
+    todo = wanted_of(project, model, scope, {}, asked)
+    question = Question(project, frozenset(), {}, Now(NOON, {}, {}), asked, scope)
+    return refusal(question, model, todo)
 
 
 def mutated() -> tuple[Model, Verdict]:
@@ -275,7 +278,10 @@ def test_DS7_it_runs_with_the_flag_and_where_no_partition_of_it_would_run():
         (
             State.UNRECORDED,
             "unrecorded",
-            "restore the records from the tables' logs: penstock state rebuild",
+            (
+                "restore the records from the tables' logs: penstock state rebuild; if another "
+                "state store of the project is in use, name it under `state` instead"
+            ),
         ),
         (
             State.FOREIGN_TABLE,
@@ -293,6 +299,42 @@ def test_a_strange_table_blocks_its_model(whole, code, hint):
         ("daily", code, hint)
     ]
     assert made.steps == ()
+
+
+@pytest.mark.parametrize(
+    ("whole", "takes"),
+    [
+        (State.FOREIGN_TABLE, ""),
+        (
+            None,
+            (
+                ", or take the table from them, if they no longer write it: "
+                "penstock run --select daily --full-refresh --adopt"
+            ),
+        ),
+    ],
+)
+def test_a_table_of_another_store_blocks_its_model_and_only_adopt_takes_it(whole, takes):
+    owner = Owner("theirs", "store-2")
+    verdict = replace(verdict_of(daily(), never_run=EDITED), whole=whole, owner=owner)
+
+    error = refused(daily(), verdict)
+
+    assert error.code == "table-of-another-store"
+    assert str(error) == (
+        "s.daily is written by project 'theirs' (state store store-2), whose records are not "
+        "those of this one"
+    )
+    assert error.hint == (
+        f"give it another schema or alias, or the target another warehouse{takes}"
+    )
+    assert (refused(daily(), verdict, adopt=True) is None) == (whole is None)
+
+
+def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
+    lost = TableError("log-unreadable", "version 3 is damaged")
+
+    assert refused(daily(), unreadable("daily", ground(daily()), lost)) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
+from penstock.core.errors import TableError
 from penstock.core.facts import Commit, Head
 from penstock.core.model import Append, Fingerprint, Merge, View, WindowSettings
 from penstock.core.pin import DeltaPin
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepFailure
 from penstock.plan.drift import drift
-from penstock.plan.values import Now, Observed, Reason, State
+from penstock.plan.values import Now, Observed, Owner, Reason, State
 
 BASE = a_model("base")
 USERS = a_model("users", "raw.events", "base")
@@ -58,9 +59,54 @@ def test_a_missing_table_hides_what_others_did_to_it():
 
 
 def test_another_table_in_its_place_is_a_missing_one():
-    found = reason(replace(GOOD, table_id="id-1"), replace(HERE, table_id="id-2"))
+    theirs = replace(HERE, table_id="id-2", ever_ours=True)
+
+    found = reason(replace(GOOD, table_id="id-1"), theirs)
 
     assert found == Reason(State.MISSING, "another table took its place")
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        (
+            Owner("theirs", "store-2"),
+            Reason(
+                State.TAMPERED,
+                "another table took its place, of project 'theirs' (state store store-2)",
+            ),
+        ),
+        (
+            None,
+            Reason(
+                State.FOREIGN_TABLE,
+                "another table took its place, which penstock did not make",
+            ),
+        ),
+    ],
+)
+def test_T24_another_table_in_its_place_is_told_by_who_made_it(owner, expected):
+    other = replace(HERE, table_id="id-2", owner=owner)
+
+    assert reason(replace(GOOD, table_id="id-1"), other) == expected
+
+
+def test_a_model_whose_table_cannot_be_read_is_in_no_other_state():
+    lost = TableError("log-unreadable", "version 0 is damaged")
+    now = Now(NOON, {}, {"raw.events": NEW}, unreadable={"users": lost})
+
+    found = drift(PROJECT, USERS, {"base": BUILT, "users": everything_wrong()}, now)
+
+    assert found == Reason(State.UNREADABLE, "log-unreadable: version 0 is damaged")
+
+
+def test_a_model_whose_source_cannot_be_read_is_not_current():
+    lost = TableError("source-missing", "source raw.events has no files")
+    now = Now(NOON, {"users": HERE}, {}, {"raw.events": lost})
+
+    found = drift(PROJECT, USERS, {"base": BUILT, "users": GOOD}, now)
+
+    assert found == Reason(State.UNREADABLE, "source-missing: source raw.events has no files")
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,19 @@ def test_another_table_in_the_place_of_a_history_is_not_built_on():
     assert "another table took its place" in made.blocked[0].error.sentence
 
 
+@pytest.mark.parametrize("options", [Options(), Options(full_refresh=True)])
+def test_a_strangers_table_in_the_place_of_a_history_is_moved_away_before_it_is_begun_anew(options):
+    there = history(table_id="id-other")
+
+    made = planned(USERS, records=[DONE], users=there, options=options)
+
+    assert errors(made) == [("users", "history-missing")]
+    assert made.blocked[0].error.hint == (
+        "move that table away, then restore it, or start over: "
+        "penstock snapshot run --select users --full-refresh"
+    )
+
+
 @pytest.mark.parametrize("options", [Options(), Options(adopt=True), Options(full_refresh=True)])
 def test_H106_a_foreign_table_is_not_touched_by_any_flag(options):
     foreign = Observed(Head(3, ""), facts=TableFacts("id-x", 3, Schema()))

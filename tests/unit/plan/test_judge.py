@@ -29,11 +29,10 @@ from penstock.core.facts import Touched
 from penstock.core.mapping import Everything
 from penstock.core.model import Fingerprint, Model
 from penstock.core.records import Status
-from penstock.plan.changes import Changes
+from penstock.plan.changes import Changes, TargetNow
 from penstock.plan.judge import (
     Evidence,
     Ground,
-    TargetNow,
     Verdict,
     all_current,
     judge,

@@ -161,7 +161,7 @@ def test_a_table_of_ours_without_records_asks_for_state_rebuild() -> None:
 
     made = planned(a_project(BASE, RAW), [], now)
 
-    assert made.blocked[0].error.hint.endswith("penstock state rebuild")
+    assert "penstock state rebuild" in made.blocked[0].error.hint
 
 
 def test_an_upstream_that_was_never_built_is_named_with_the_plus_selector() -> None:

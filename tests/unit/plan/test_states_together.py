@@ -17,11 +17,10 @@ from fakes.versioned_models import (
 from penstock.core.mapping import Same
 from penstock.core.pin import DeltaPin
 from penstock.core.records import Status
-from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.judge import (
     Evidence,
     Ground,
-    TargetNow,
     Verdict,
     judge,
     states_of,
@@ -40,7 +39,7 @@ CODE_AND_INPUTS = {*MADE, State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
 APART = {
     frozenset({State.VERSION_UPGRADED, State.SQL_CHANGED}),
     frozenset({State.VERSION_UPGRADED, State.SCHEMA_CHANGED}),
-    *(frozenset({State.NOT_EFFECTIVE, each}) for each in CODE_AND_INPUTS),
+    *(frozenset({State.NOT_EFFECTIVE, each}) for each in {*CODE_AND_INPUTS, State.UNREADABLE}),
 }
 """A version hides the others of the code; without SQL there is nothing to compare."""
 TOGETHER = [
@@ -61,9 +60,9 @@ def in_states(*states: State) -> Verdict:
     target = the_table(*foreign, lying=() if State.MISSING in states else None)
     if State.MISSING in states and not foreign:
         target = TargetNow()
-    evidence = Evidence(
-        (run,), {3: {"raw.events": pin("e"), "up": pin("u")}}, {1: made}, "t", target
-    )
+    pins = {3: {"raw.events": pin("e"), "up": pin("u")}}
+    unread = "log-unreadable: it is damaged" if State.UNREADABLE in states else ""
+    evidence = Evidence((run,), pins, {1: made}, "t", target, unread=unread)
     segments = () if State.NOT_EFFECTIVE in states else ground(ONE).segments[-1:]
     read = 4 if State.SOURCE_CHANGED in states else 3
     source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
@@ -101,6 +100,7 @@ def test_DD16_all_states_at_once_stand_in_their_order():
             State.SCHEMA_CHANGED,
             State.SOURCE_CHANGED,
             State.UPSTREAM_CHANGED,
+            State.UNREADABLE,
         )
     ]
 

@@ -115,7 +115,7 @@ def test_what_put_the_state_in_order_is_said():
         "error: undecidable-step: nobody can tell\n  hint: look"
     )
     assert rebuild_text(RebuildReport(3, ("a", "b"), ("c",))) == (
-        "3 steps of 2 models recorded\nc: its log tells of no step of penstock"
+        "3 steps of 2 models recorded\nc: its log tells of no step of this project"
     )
     assert lease_text(lease) == (
         "s.users is held by run run-1 (host host-a, pid 11) since 2024-03-01 12:00:00 UTC. "
