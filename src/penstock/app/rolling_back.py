@@ -72,8 +72,9 @@ def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) ->
         recover(shop)
     model = named_model(shop, request.model)
     moment = moment_of(shop, None)
-    looked = look(shop, (model.name,), moment)
-    back = _way_back(shop, looked, request)
+    with shop.reading.one_state():
+        looked = look(shop, (model.name,), moment)
+        back = _way_back(shop, looked, request)
     report = RollbackReport(
         model=model.name,
         step=back.step.intent.step,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -305,6 +306,13 @@ class Store(Protocol):
     @property
     def archive(self) -> Archive:
         """Everything, at once."""
+        ...
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads until the block ends be of one state of the store.
+
+        What others, and the block itself, write meanwhile is not seen before it ends.
+        """
         ...
 
     def close(self) -> None:

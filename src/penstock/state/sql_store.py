@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from penstock.core.ports import Archive, Journal, Records
@@ -39,6 +40,10 @@ class SqlStore:
     def archive(self) -> Archive:
         """Everything, at once."""
         return self._archive
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads until the block ends be of one state of the store."""
+        return self._database.one_state()
 
     def close(self) -> None:
         """Let go of the database."""
