@@ -139,7 +139,10 @@ def _revision(database: Database) -> str:
 def _read_revision(connection: Connection) -> str:
     if not inspect(connection).has_table("alembic_version"):
         return ""
-    return str(connection.scalar(text("SELECT version_num FROM alembic_version")) or "")
+    found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    if not found:
+        raise LookupError("alembic_version says nothing")  # who made the table wrote a version
+    return str(found)
 
 
 def _migrate(database: Database, file: Path | None, identity: Identity, clock: Clock) -> None:

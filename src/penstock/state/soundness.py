@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import repeat
 from types import NoneType, UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from sqlalchemy import BigInteger, Boolean, Column, Date, Integer, Table
 
-from penstock.core.check_results import CheckStatus
+from penstock.core.check_results import CheckStatus, GroupValue, Sample
 from penstock.core.checks import CheckScope, Phase
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location, Severity
 from penstock.core.partition import read_grid
+from penstock.core.ranges import Ranges
 from penstock.core.records import Status
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import read_intent
@@ -30,7 +32,7 @@ from penstock.state.check_rules import read_sample, read_value
 from penstock.state.columns import Moment
 from penstock.state.document import Cell
 from penstock.state.notes import read_spans
-from penstock.state.verdict import read_numbers, read_verdict
+from penstock.state.verdict import RecordedChecks, read_numbers, read_verdict
 
 Row = Mapping[str, Cell]
 Found = Iterator[tuple[str, str]]
@@ -49,8 +51,8 @@ def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
         known = _Keys(table, keys)
         for number, row in enumerate(rows):
             found = list(_of_row(table, row))
-            found = found or [*known.of(row), *_between(table, row)]
-            for place, sentence in found:
+            keys_found = list(known.of({name: each for name, each in row.items() if _is_key(each)}))
+            for place, sentence in found or [*keys_found, *_between(table, row)]:
                 yield f"{table.name}[{number}]{place}: {sentence}"
 
 
@@ -64,23 +66,29 @@ class _Keys:
             column.name: (key.column.table.name, known[key.column])
             for column in table.c
             for key in column.foreign_keys
+            if key.column in known
         }
         self._single = {column.name: set[Cell]() for column in table.c if _identifies(column)}
         known.update({table.c[name]: values for name, values in self._single.items()})
 
     def of(self, row: Row) -> Found:
-        key = tuple(row[name] for name in self._primary)
+        """Take in the keys of a row, of one with mistakes too: others may name it."""
+        key = tuple(row.get(name) for name in self._primary)
         if len(key) > 1:
             if key in self._seen:
                 yield "", f"its key {_shown(list(key))} is there twice"
             self._seen.add(key)
         for name, seen in self._single.items():
-            if row[name] in seen:
+            if row.get(name) in seen:
                 yield f".{name}", f"{_shown(row[name])} is there twice"
-            seen.add(row[name])
+            seen.add(row.get(name))
         for name, (other, there) in self._refers.items():
-            if row[name] is not None and row[name] not in there:
+            if row.get(name) is not None and row[name] not in there:
                 yield f".{name}", f"{_shown(row[name])} is in no row of {other}"
+
+
+def _is_key(cell: Cell) -> bool:
+    return not isinstance(cell, list | dict)
 
 
 def _identifies(column: Column[Any]) -> bool:
@@ -186,20 +194,32 @@ def _one_of(words: type[Enum]) -> Callable[[Cell], Found]:
     return look
 
 
-def _read_by(read: Callable[[Any], object], what: str) -> Callable[[Cell], Found]:
+def _read_by(
+    read: Callable[[Any], object], what: str, wanted: object = object
+) -> Callable[[Cell], Found]:
     """Look with the reader that will read the cell; `what` says what it reads."""
 
     def look(cell: Cell) -> Found:
         try:
-            read(cell)
+            found = list(_unfit(read(cell), wanted))
         except UNREADABLE as error:
             yield "", f"{_shown(cell)} is no {what}: {_reason(error)}"
+        else:
+            yield from ((f".{place}".rstrip("."), sentence) for place, sentence in found)
 
     return look
 
 
 def _as_text(read: Callable[[str], object]) -> Callable[[Cell], object]:
     return lambda cell: read(json.dumps(cell))
+
+
+def _values(cell: Iterable[Mapping[str, Cell]]) -> tuple[GroupValue, ...]:
+    return tuple(read_value(each) for each in cell)
+
+
+def _spans(cell: Mapping[str, list[list[int]] | None]) -> tuple[object, ...]:
+    return tuple(read_spans(cell).values())
 
 
 def _pin_kind(cell: Cell) -> Found:
@@ -264,9 +284,7 @@ def _unfit(value: object, wanted: object) -> Found:
         if all(list(_unfit(value, each)) for each in inside):
             yield "", f"is {_shown(value)}"
     elif get_origin(wanted) is tuple:
-        for number, each in enumerate(cast("tuple[object, ...]", value)):
-            for place, sentence in _unfit(each, inside[0]):
-                yield f"[{number}].{place}".rstrip("."), sentence
+        yield from _unfit_parts(value, inside)
     elif isinstance(wanted, type):
         strange = not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
         naive = isinstance(value, dt.datetime) and value.tzinfo is None
@@ -274,6 +292,16 @@ def _unfit(value: object, wanted: object) -> Found:
             yield "", f"is {_shown(value)}, expected {_CALLED.get(wanted, wanted.__name__)}"
         elif is_dataclass(wanted):
             yield from _unfit_fields(value, wanted)
+
+
+def _unfit_parts(value: object, kinds: tuple[object, ...]) -> Found:
+    if not isinstance(value, tuple):
+        yield "", f"is {_shown(value)}, expected a list"
+        return
+    wanted = repeat(kinds[0]) if kinds[-1] is ... else iter(kinds)
+    for number, (each, kind) in enumerate(zip(value, wanted, strict=False)):
+        for place, sentence in _unfit(each, kind):
+            yield f"[{number}].{place}".rstrip("."), sentence
 
 
 def _unfit_fields(value: object, of: type) -> Found:
@@ -294,8 +322,8 @@ _READERS: Mapping[str, Callable[[Cell], Found]] = {
     "steps.grid": _read_by(read_grid, "grid"),
     "steps.intent": _intent,
     "steps.status": _one_of(Status),
-    "steps.checked": _read_by(_as_text(read_verdict), "record of checks"),
-    "steps.pending": _read_by(_as_text(read_numbers), "list of ranges"),
+    "steps.checked": _read_by(_as_text(read_verdict), "record of checks", RecordedChecks),
+    "steps.pending": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
     "steps.metrics": _counts,
     "step_inputs.kind": _pin_kind,
     "fingerprints.version": _read_by(int, "number"),
@@ -306,12 +334,12 @@ _READERS: Mapping[str, Callable[[Cell], Found]] = {
     "check_results.severity": _one_of(Severity),
     "check_results.status": _one_of(CheckStatus),
     "check_results.scope": _one_of(CheckScope),
-    "check_results.values": _read_by(lambda cell: [*map(read_value, cell)], "list of values"),
-    "check_results.sample": _read_by(read_sample, "sample"),
-    "check_results.where": _read_by(lambda cell: Location(*cell), "place"),
+    "check_results.values": _read_by(_values, "list of values", tuple[GroupValue, ...]),
+    "check_results.sample": _read_by(read_sample, "sample", Sample),
+    "check_results.where": _read_by(lambda cell: Location(*cell), "place", Location),
     "flags.checks": _words,
-    "quarantines.failed": _read_by(_as_text(read_numbers), "list of ranges"),
-    "table_commits.spans": _read_by(read_spans, "list of spans"),
+    "quarantines.failed": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
+    "table_commits.spans": _read_by(_spans, "list of spans", tuple[Ranges | None, ...]),
     "watermarks.value": _read_by(read_typed, "value with its type"),
 }
 

@@ -16,6 +16,7 @@ from penstock.core.records import Status, StepRecord
 from penstock.core.step import Intent
 from penstock.state.columns import Moment
 from penstock.state.document import MOST, Cell, Tables, invalid, read_document, write_document
+from penstock.state.identity import Identity
 from penstock.state.parts import Parts
 from penstock.state.soundness import unsound
 from penstock.state.sql_damage import write_cell
@@ -43,7 +44,7 @@ class SqlArchive:
         """Give every table as one JSON document, rows in the order of their keys."""
         with self._database.read() as connection:
             tables = {table.name: _dump(connection, table) for table in metadata.sorted_tables}
-        return write_document(tables, self._parts.identity, REVISION)
+            return write_document(tables, self._parts.identity, REVISION)
 
     def load(self, document: str) -> None:
         """Replace everything by an exported document, in one transaction.
@@ -51,7 +52,8 @@ class SqlArchive:
         Raises `state-import-invalid`, and changes nothing, for a document of another target or
         shape.
         """
-        tables = _sound(read_document(document, self._parts.identity, REVISION))
+        identity = self._parts.identity
+        tables = _sound(read_document(document, identity, REVISION), identity)
         rows = {table: _parse(table, tables[table.name]) for table in metadata.sorted_tables}
         try:
             with self._database.write() as connection:
@@ -121,18 +123,28 @@ def _dump(connection: Connection, table: Table) -> list[dict[str, Cell]]:
     ]
 
 
-def _sound(tables: Tables) -> Tables:
+def _sound(tables: Tables, identity: Identity) -> Tables:
     """Give a document of which every row can be read; raises `state-import-invalid`."""
     names = list(metadata.tables)
     found = [f"table {name!r} is missing" for name in names if name not in tables]
     found += [f"table {name!r} is none of a state's" for name in tables if name not in names]
     there = [table for table in metadata.sorted_tables if table.name in tables]
     found += islice(unsound((table, tables[table.name]) for table in there), MOST - len(found))
-    owners = len(tables.get("project", ()))
-    found += [f"'project' has {owners} rows, expected 1"] if owners != 1 else []
+    found += _of_others(tables.get("project", []), identity)
     if found:
         raise invalid(found)
     return tables
+
+
+def _of_others(owners: Sequence[Mapping[str, Cell]], identity: Identity) -> list[str]:
+    if len(owners) != 1:
+        return [f"'project' has {len(owners)} rows, expected 1"]
+    ours = {"name": identity.project, "target": identity.target}
+    return [
+        f"project[0].{name}: is {owners[0].get(name)!r}, expected {wanted!r}"
+        for name, wanted in ours.items()
+        if owners[0].get(name) != wanted
+    ]
 
 
 def _parse(table: Table, rows: Sequence[Mapping[str, Cell]]) -> list[dict[str, Value]]:

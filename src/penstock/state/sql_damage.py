@@ -38,22 +38,28 @@ def write_cell(column: Column[object], value: object) -> Cell:
     return value  # type: ignore[return-value]  # text, numbers, and what a damaged cell holds
 
 
+def lacking(connection: Connection) -> Iterator[str]:
+    """Say which tables and columns are gone, and whether the schema is another; no row is read."""
+    there = inspect(connection)
+    gone = [name for name in (*metadata.tables, "alembic_version") if not there.has_table(name)]
+    yield from (f"table {name!r} is gone" for name in gone)
+    for table in metadata.sorted_tables:
+        if table.name not in gone:
+            left = {column["name"] for column in there.get_columns(table.name)}
+            lost = [column.name for column in table.c if column.name not in left]
+            yield from (f"column {name!r} of {table.name!r} is gone" for name in lost)
+    if "alembic_version" not in gone:
+        found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
+        if found != [REVISION]:
+            said = ", ".join(map(str, found)) or "none"
+            yield f"it says that its schema is {said}, not {REVISION}"
+
+
 def _damages(connection: Connection) -> Iterator[str]:
     if connection.dialect.name == "sqlite":
-        for (said,) in connection.execute(text("PRAGMA integrity_check(1)")):
-            if said != "ok":
-                yield str(said)
-    there = inspect(connection)
-    wanted = [*metadata.tables, "alembic_version"]
-    yield from (f"table {name!r} is gone" for name in wanted if not there.has_table(name))
-    for table in metadata.sorted_tables:
-        gone = {column.name for column in table.c}.difference(
-            column["name"] for column in there.get_columns(table.name)
-        )
-        yield from (f"column {name!r} of {table.name!r} is gone" for name in sorted(gone))
-    found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
-    if found != [REVISION]:
-        yield f"it says that its schema is {', '.join(map(str, found)) or 'none'}, not {REVISION}"
+        found = connection.scalars(text("PRAGMA integrity_check(1)")).all()
+        yield from (str(said) for said in found if said != "ok")
+    yield from lacking(connection)
     yield from unsound((table, _rows(connection, table)) for table in metadata.sorted_tables)
     owners = connection.scalars(text("SELECT store_id FROM project")).all()
     if len(owners) != 1:

@@ -38,6 +38,7 @@ _SYMPTOMS = (
     ArithmeticError,
     AttributeError,
     LookupError,
+    MemoryError,
     SQLAlchemyError,
     TypeError,
     ValueError,
@@ -153,20 +154,20 @@ class Database:
         try:
             yield
         except symptoms as error:
-            worded = None
-            if isinstance(error, SQLAlchemyError):
-                worded = self._translate(error, self.place)
-            worded = worded or self._damage()
+            worded = self._wording(error) or self._damage()
             if worded is None:
                 raise
             raise worded from error
+
+    def _wording(self, error: Exception) -> StateError | None:
+        return self._translate(error, self.place) if isinstance(error, SQLAlchemyError) else None
 
     def _damage(self) -> StateError | None:
         """Look at every row once something could not be read, and say which of them cannot."""
         try:
             with self._begun(self._reads) as connection:
                 found = damage_of(connection)
-        except SQLAlchemyError as error:
-            worded = self._translate(error, self.place)
+        except _SYMPTOMS as error:
+            worded = self._wording(error)
             return worded or self._damaged(self.place, str(getattr(error, "orig", error)))
         return None if found is None else self._damaged(self.place, found)
