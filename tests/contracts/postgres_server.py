@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +14,7 @@ from penstock.state.tables import metadata
 
 FINDER = Path(__file__).resolve().parents[2] / "scripts" / "ensure-postgres"
 USER = "penstock"
-QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=")
+QUICK = ("fsync=off", "full_page_writes=off", "listen_addresses=")
 
 
 def programs():
@@ -28,26 +30,61 @@ def programs():
 class Server:
     """Hands out databases; one that was given back is emptied and handed out again."""
 
-    def __init__(self, socket: Path) -> None:
-        self._socket = socket
+    def __init__(self, folder: Path, place: Path) -> None:
+        self._folder = folder
+        self._place = place
         self._made = 0
         self._free = []
+        self._running = None
+        self._options = {"cwd": place, "stdout": subprocess.DEVNULL, "env": {"LC_ALL": "C"}}
+        self._options["user"] = "nobody" if os.geteuid() == 0 else None  # a server refuses root
+
+    def make(self) -> None:
+        """Make the server's folder; it does not run yet."""
+        if self._options["user"]:
+            shutil.chown(self._place, self._options["user"])
+        cluster = self._place / "cluster"
+        make = [self._folder / "initdb", "-D", cluster, "-U", USER, "-A", "trust", "-E", "UTF8"]
+        subprocess.run([*make, "-N"], check=True, **self._options)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        settings = [part for each in QUICK for part in ("-c", each)]
+        program = [self._folder / "postgres", "-D", self._place / "cluster", "-k", self._place]
+        with (self._place / "log").open("ab") as log:
+            self._running = subprocess.Popen([*program, *settings], stderr=log, **self._options)
+        self._await()
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it: SIGINT ends every session first, SIGQUIT ends at once and recovers later."""
+        self._running.send_signal(how)
+        with suppress(subprocess.TimeoutExpired):
+            self._running.wait(30)
+        self._running.kill()
+        self._running.wait()
 
     def url(self, name: str) -> str:
-        return f"postgresql+psycopg://{USER}@/{name}?host={self._socket}"
+        return f"postgresql+psycopg://{USER}@/{name}?host={self._place}"
 
     def take(self, identity) -> str:
         """Give the name of a database: a new one, that a store will migrate, or an empty one."""
         if not self._free:
-            self._made += 1
-            name = f"store_{self._made}"
-            self.run("postgres", f"CREATE DATABASE {name}")
-            return name
+            return self.new()
         name = self._free.pop()
         self.run(name, f"TRUNCATE {', '.join(metadata.tables)}")
         birth = (uuid.uuid4().hex, identity.project, identity.target, identity.penstock)
         self.run(name, "INSERT INTO project VALUES (%s, 1, %s, %s, %s)", birth)
         return name
+
+    def new(self) -> str:
+        """Give the name of a database in which nothing is."""
+        self._made += 1
+        self.run("postgres", f"CREATE DATABASE {self.newest}")
+        return self.newest
+
+    @property
+    def newest(self) -> str:
+        return f"store_{self._made}"
 
     def give_back(self, name: str) -> None:
         self._free.append(name)
@@ -55,52 +92,35 @@ class Server:
     def run(self, database: str, sql: str, values=()):
         import psycopg
 
-        place = f"host={self._socket} user={USER} dbname={database}"
+        place = f"host={self._place} user={USER} dbname={database}"
         with psycopg.connect(place, autocommit=True) as connection:
             connection.execute(sql, values or None)
+
+    def _await(self):
+        import psycopg
+
+        for _ in range(300):
+            if self._running.poll() is not None:
+                break
+            try:
+                self.run("postgres", "SELECT 1")
+            except psycopg.OperationalError:
+                time.sleep(0.1)
+            else:
+                return
+        log = (self._place / "log").read_text()
+        raise RuntimeError(f"the server did not start: {log[-2000:]}")
 
 
 @contextmanager
 def started(folder: Path):
     """Start a server and give it; it ends with the block, and nothing of it stays."""
     place = Path(tempfile.mkdtemp(prefix="pg-"))  # a socket's path is at most 107 bytes
-    user = "nobody" if os.geteuid() == 0 else None  # a server refuses to be root
-    if user:
-        shutil.chown(place, user)
-    options = {"user": user, "cwd": place, "stdout": subprocess.DEVNULL, "env": {"LC_ALL": "C"}}
-    cluster = place / "cluster"
-    initdb = [folder / "initdb", "-D", cluster, "-U", USER, "-A", "trust", "-E", "UTF8", "-N"]
-    subprocess.run(initdb, check=True, **options)
-    settings = [part for each in QUICK for part in ("-c", each)]
-    with (place / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [folder / "postgres", "-D", cluster, "-k", place, *settings], stderr=log, **options
-        )
+    server = Server(folder, place)
     try:
-        made = Server(place)
-        _await(made, server, place / "log")
-        yield made
+        server.make()
+        server.start()
+        yield server
     finally:
-        server.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            server.wait(30)
-        server.kill()
-        server.wait()
+        server.stop(signal.SIGTERM)
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _await(made: Server, server: subprocess.Popen, log: Path):
-    import time
-
-    import psycopg
-
-    for _ in range(300):
-        if server.poll() is not None:
-            break
-        try:
-            made.run("postgres", "SELECT 1")
-        except psycopg.OperationalError:
-            time.sleep(0.1)
-        else:
-            return
-    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.core.errors import StateError
@@ -36,6 +37,9 @@ class FlakyStore:
             self._lost[method] -= 1
             raise StateError("state-unreachable", "the state store cannot be reached")
         return getattr(self._store.journal, method)(*given, **named)
+
+    def one_state(self) -> AbstractContextManager[None]:
+        return self._store.one_state()
 
     def close(self) -> None:
         self._store.close()

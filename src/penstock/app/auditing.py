@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from penstock.app.diffing import model_diff
 from penstock.app.drift_reports import AuditReport, AuditRow, SqlDiff
 from penstock.app.looking import Looked, look
+from penstock.app.one_state import in_one_state
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
 from penstock.core.model import Body, Fingerprint, Model
@@ -35,6 +36,7 @@ class _Built:
             self.last = max(self.last or at, at)
 
 
+@in_one_state
 def audit(
     shop: Shop,
     select: tuple[str, ...] = (),

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable
 
 from penstock.app.drift_reports import Overwrite
+from penstock.app.one_state import in_one_state
 from penstock.app.planning import Planned
 from penstock.app.shop import Shop
 from penstock.app.status import keys_of
@@ -16,6 +17,7 @@ from penstock.plan.table_steps import keeps_rows
 from penstock.plan.values import State, Step
 
 
+@in_one_state
 def overwrites(shop: Shop, planned: Planned) -> tuple[Overwrite, ...]:
     """Give a warning per model whose rows the plan would overwrite, in its order.
 

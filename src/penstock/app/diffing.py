@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from penstock.app.drift_reports import DiffReport, ModelDiff, SqlDiff
 from penstock.app.looking import Looked, look
 from penstock.app.named import named_model
+from penstock.app.one_state import in_one_state
 from penstock.app.shop import Shop
 from penstock.app.status import keys_of
 from penstock.core.model import Body, Fingerprint, Model, Version
@@ -20,6 +21,7 @@ from penstock.plan.values import State
 from penstock.project.versioned.schema import read_schema_text
 
 
+@in_one_state
 def diff(
     shop: Shop,
     model: str | None = None,

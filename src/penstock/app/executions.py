@@ -8,11 +8,13 @@ from itertools import pairwise
 from penstock.app.checking.chosen import SKIPPED
 from penstock.app.drift_reports import HistoryReport, HistoryRow
 from penstock.app.named import named_model
+from penstock.app.one_state import in_one_state
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
 from penstock.core.records import Execution, Status
 
 
+@in_one_state
 def history(
     shop: Shop, model: str, partition: str | None = None, limit: int = 20, *, show_sql: bool = False
 ) -> HistoryReport:

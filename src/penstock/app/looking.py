@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.judging import Judging, files_lines
 from penstock.app.observe import View, not_read, observe
+from penstock.app.one_state import in_one_state
 from penstock.app.passed import changed_below
 from penstock.app.shop import Shop
 from penstock.app.sight import open_sight
@@ -47,6 +48,7 @@ class Looked:
         return files_lines(self.judging, self.project.models[name], parts) if parts else ()
 
 
+@in_one_state
 def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
     """Look at some models; tables are opened only where something happened."""
     project = dated_project(shop, moment)

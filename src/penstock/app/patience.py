@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from penstock.core.errors import LeaseHeldError, StateError
 
-_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+_PAUSES = (0.2, 0.5, 1.0, 2.0, *(4.0,) * 74)
+"""Five minutes: a server that is restarted, or fails over to another one, is back by then."""
+
 _LOOKS_EVERY_SECONDS = 0.5
 
 Given = TypeVar("Given")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from penstock.app.looking import Looked, dated_project, look
 from penstock.app.narrow import check_named, narrowed
 from penstock.app.observe import View, observe
+from penstock.app.one_state import in_one_state
 from penstock.app.passed import changed_below
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
@@ -86,6 +87,7 @@ def _left_of(step: Step, settled: Settled) -> Ranges | None:
     return difference(step.partitions, failed) or None
 
 
+@in_one_state
 def make_plan(shop: Shop, request: RunRequest) -> Planned:
     """Select, look at tables and inputs, decide."""
     moment = moment_of(shop, request.as_of)
@@ -178,6 +180,7 @@ def moment_of(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
     return as_of or now
 
 
+@in_one_state
 def replan(shop: Shop, context: Context, step: Step, options: Options) -> Step | None:
     """Decide about one step anew, from the store, the log and the sources of this moment.
 
@@ -213,6 +216,7 @@ def _still_drift(shop: Shop, step: Step, moment: dt.datetime) -> bool:
     return bool(intersection(verdict.drifted, step.partitions))
 
 
+@in_one_state
 def still_needed(shop: Shop, context: Context, step: Step, options: Options) -> Step | None:
     """Decide about a pending step once its upstreams have ended; give other steps as they are.
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from penstock.app.checking.planned import PlannedChecks, planned_checks
 from penstock.app.diffs import SqlChange, executed_sql
+from penstock.app.one_state import in_one_state
 from penstock.app.planning import make_plan
 from penstock.app.previewing import planned_results
 from penstock.app.reports import ModelResult, Plan, RunReport
@@ -30,6 +31,7 @@ class Preview:
     checks: Mapping[str, PlannedChecks] = field(default_factory=dict)
 
 
+@in_one_state
 def preview(shop: Shop, request: RunRequest) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
     planned = make_plan(shop, request)

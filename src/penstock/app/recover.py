@@ -244,6 +244,6 @@ def _unknown_steps(
         if head is None or head.version <= after:
             return []
         commits = unrecorded_commits(shop, shop.log.commits(uri, after, partial=True))
-    except TableError:  # its model will say so when its turn comes
+    except (TableError, OSError):  # its model will say so when its turn comes
         return []
     return list(steps_in_log(shop, name, uri, commits)) if commits else []

@@ -74,8 +74,9 @@ def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) ->
     if not request.dry_run:
         recover(shop).require(model.name)
     moment = moment_of(shop, None)
-    looked = look(shop, (model.name,), moment)
-    back = _way_back(shop, looked, request)
+    with shop.reading.one_state():
+        looked = look(shop, (model.name,), moment)
+        back = _way_back(shop, looked, request)
     report = RollbackReport(
         model=model.name,
         step=back.step.intent.step,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.app.listing import SQL_KIND, ModelInfo
 from penstock.app.looking import Looked, look
 from penstock.app.named import named_model
+from penstock.app.one_state import in_one_state
 from penstock.app.reports import Reason
 from penstock.app.shop import Shop
 from penstock.core.checks import Check
@@ -67,6 +68,7 @@ class ModelDetail:
     checks: tuple[CheckInfo, ...] = ()
 
 
+@in_one_state
 def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
     """Look one model up by its name or its table's; start no JVM and write nothing.
 

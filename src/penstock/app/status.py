@@ -9,6 +9,7 @@ from penstock.app.drift_reports import Keys, ModelStatus, StateCount, StatusRepo
 from penstock.app.judged import Judged, judged_all
 from penstock.app.looking import look
 from penstock.app.narrow import narrowed
+from penstock.app.one_state import in_one_state
 from penstock.app.request import Range, StatusRequest
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
@@ -27,6 +28,7 @@ from penstock.project.nearest import did_you_mean
 _SHOWN_STATES = tuple(state for state in State if state is not State.CURRENT)
 
 
+@in_one_state
 def status(shop: Shop, request: StatusRequest) -> StatusReport:
     """Compare records, code, inputs and facts; start no JVM and write nothing.
 

@@ -12,6 +12,7 @@ from penstock.app.events import Listener, Said, silent
 from penstock.app.looking import Looked, dated_project, look
 from penstock.app.named import named_model
 from penstock.app.narrow import check_named, check_range, narrowed
+from penstock.app.one_state import in_one_state
 from penstock.app.planning import Planned, facts_of, gap_notes, moment_of
 from penstock.app.previewing import diffs_of, drifted_of, planned_results
 from penstock.app.recover import recover
@@ -66,6 +67,7 @@ def sync(
     return Runner(shop, request, listener, planned, report).run()
 
 
+@in_one_state
 def preview_sync(shop: Shop, request: SyncRequest) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
     planned = plan_sync(shop, request)
@@ -75,6 +77,7 @@ def preview_sync(shop: Shop, request: SyncRequest) -> RunReport:
     return replace(report, dry_run=True, results=results, preview=preview)
 
 
+@in_one_state
 def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
     """Select, judge the whole project, decide."""
     _check(request)

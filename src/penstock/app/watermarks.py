@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass
 
 from penstock.app.named import named_model
+from penstock.app.one_state import in_one_state
 from penstock.app.shop import Shop, user_name
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.model import Model, window_settings
@@ -35,6 +36,7 @@ class WantedMark:
     reason: str = ""
 
 
+@in_one_state
 def show_watermarks(shop: Shop, name: str = "", *, history: bool = False) -> WatermarkReport:
     """Give the watermarks of one model, or of all."""
     names = [named_model(shop, name).name] if name else list(shop.project.models)
@@ -65,6 +67,7 @@ def set_watermark(shop: Shop, wanted: WantedMark) -> WatermarkChange:
     return _write(shop, model, (given, column), str(value), wanted.reason)
 
 
+@in_one_state
 def marks_to_reset(shop: Shop, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
     model = named_model(shop, name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -273,7 +274,8 @@ class Records(PartitionRecords, Notes, CheckRecords, Protocol):
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
         """Give those of the steps that are not on record as having made their version.
 
-        `commits` are versions by step, as a log tells them. A step that is running is on record.
+        `commits` are versions by step, as a log tells them. A step that is running is on record;
+        inside of `one_state` too it is asked now, because the log is read as it is now.
         """
         ...
 
@@ -347,6 +349,13 @@ class Store(Protocol):
     @property
     def archive(self) -> Archive:
         """Everything, at once."""
+        ...
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads until the block ends be of one state of the store.
+
+        What others, and the block itself, write meanwhile is not seen before it ends.
+        """
         ...
 
     def close(self) -> None:

@@ -74,7 +74,7 @@ class Begun:
 
     step_seq: int
     lease_token: int
-    epoch: str = field(default="", compare=False)
+    epoch: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Intent:
     restores: int = 0
     on_failure: str = ""
     writing: Writing = Writing.MERGED
-    epoch: str = field(default="", compare=False)  # of the store that gave the number
+    epoch: str = field(default="", compare=False, repr=False)  # of the store that gave the number
     lane: str = ""
 
     @property

@@ -6,6 +6,8 @@ says on few pages what the tables of a database must amount to.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from penstock.core.ports import Archive, Clock, Fault, Journal, Records
 from penstock.core.project import LeaseSettings
 from penstock.state.identity import Identity, inert, is_gone
@@ -32,7 +34,7 @@ class MemoryStore:
         is_gone: IsGone = is_gone,
     ) -> None:
         parts = Parts(identity, clock, lease, fault, is_gone)
-        transactions = MemoryTransactions(clock.new_id(), clock.new_id())
+        self._transactions = transactions = MemoryTransactions(clock.new_id(), clock.new_id())
         self._journal = MemoryJournal(transactions, parts)
         self._records = MemoryRecords(transactions)
         self._archive = MemoryArchive(transactions, parts)
@@ -51,6 +53,10 @@ class MemoryStore:
     def archive(self) -> Archive:
         """Everything, at once."""
         return self._archive
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads until the block ends be of one state of the store."""
+        return self._transactions.one_state()
 
     def close(self) -> None:
         """Do nothing: there is no database."""

@@ -25,6 +25,7 @@ from penstock.state.memory_replay import pictures
 from penstock.state.memory_tables import MemoryStep, MemoryTables, MemoryTransactions
 from penstock.state.notes import read_spans
 from penstock.state.parts import Parts, given_up
+from penstock.state.soundness import UNREADABLE
 from penstock.state.verdict import RecordedChecks, read_verdict, write_verdict
 
 SCHEMA = "memory-3"
@@ -76,8 +77,8 @@ class MemoryArchive:
         tables = read_document(document, self._parts.identity, SCHEMA)
         try:
             read = _read_tables(tables)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise invalid(f"its rows cannot be read: {error}") from error
+        except UNREADABLE as error:
+            raise invalid([f"its rows cannot be read: {error}"]) from error
         read.epoch = self._parts.clock.new_id()
         self._transactions.put(read)
 

@@ -49,7 +49,7 @@ class MemoryRecords(MemoryPartitionRecords, MemoryNotes, MemoryCheckRecords):
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
         """Give those of the steps that are not on record as having made their version."""
-        with self._transactions.read() as tables:
+        with self._transactions.read_now() as tables:
             known = tables.steps
         return frozenset(
             step

@@ -163,10 +163,33 @@ class MemoryTransactions:
     def __init__(self, store_id: str, epoch: str) -> None:
         self._lock = threading.RLock()
         self._tables = MemoryTables(store_id, epoch)
+        self._here = threading.local()
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Show this thread the tables as they are now until the block ends."""
+        if self._pinned() is not None:
+            yield
+            return
+        self._here.tables = self._tables
+        try:
+            yield
+        finally:
+            self._here.tables = None
 
     @contextmanager
     def read(self) -> Iterator[MemoryTables]:
-        """Show the tables as they are."""
+        """Show the tables as they are, or as they were when `one_state` began."""
+        pinned = self._pinned()
+        if pinned is not None:
+            yield pinned
+            return
+        with self._lock:
+            yield self._tables
+
+    @contextmanager
+    def read_now(self) -> Iterator[MemoryTables]:
+        """Show the tables as they are, inside of `one_state` too."""
         with self._lock:
             yield self._tables
 
@@ -177,6 +200,9 @@ class MemoryTransactions:
             draft = self._tables.copy()
             yield draft
             self._tables = draft
+
+    def _pinned(self) -> MemoryTables | None:
+        return getattr(self._here, "tables", None)
 
     def put(self, tables: MemoryTables) -> None:
         """Replace everything."""

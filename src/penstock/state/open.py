@@ -8,27 +8,18 @@ from pathlib import Path
 from sqlalchemy import (
     URL,
     Connection,
-    Engine,
-    create_engine,
     insert,
     inspect,
     make_url,
     select,
     text,
 )
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    InterfaceError,
-    NoSuchModuleError,
-    OperationalError,
-)
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from penstock.core.errors import EnvironmentMissingError, StateError
-from penstock.core.masking import mask
 from penstock.core.ports import Clock, Fault, Store
 from penstock.core.project import LeaseSettings
-from penstock.state import sqlite
+from penstock.state import postgres, sqlite
 from penstock.state.identity import Identity, inert, is_gone
 from penstock.state.lease import IsGone
 from penstock.state.parts import Parts
@@ -76,7 +67,7 @@ def store_exists(url: str) -> bool:
     if sqlite.is_sqlite(place):
         file = sqlite.file_of(place)
         return file.exists() and file.stat().st_size > 0
-    database = Database(_engine(place), _translate)
+    database = _server(place)
     try:
         return _revision(database) != ""
     finally:
@@ -98,9 +89,9 @@ def _bad_url() -> StateError:
     )
 
 
-def _engine(place: URL) -> Engine:
+def _server(place: URL) -> Database:
     try:
-        return create_engine(place, pool_pre_ping=True)
+        engine = postgres.connect(place)
     except NoSuchModuleError as error:
         raise _bad_url() from error
     except ModuleNotFoundError as error:
@@ -109,30 +100,25 @@ def _engine(place: URL) -> Engine:
             f"the database driver {error.name} is not installed",
             hint="pip install 'penstock[postgres]'",
         ) from error
+    return Database(engine, postgres.translate, postgres.damaged)
 
 
-def _translate(error: DBAPIError, place: str) -> StateError | None:
-    if not isinstance(error, OperationalError | InterfaceError):
-        return None
-    reason = mask(str(error.orig)).strip().splitlines()
-    return StateError(
-        "state-unreachable",
-        f"{place} cannot be reached: {reason[0] if reason else 'no reason given'}"[:1000],
-        hint="look at the target's `state` in penstock.yml and at the database",
-    )
+def _file(place: URL) -> Database:
+    return Database(sqlite.connect(place), sqlite.translate, sqlite.damaged)
 
 
 def _database(place: URL, file: Path | None, identity: Identity, clock: Clock) -> Database:
     if file is None:
-        return Database(_engine(place), _translate)
+        return _server(place)
 
     def fill(fresh: URL) -> None:
-        database = Database(sqlite.connect(fresh), sqlite.translate)
+        database = _file(fresh)
         try:
             _migrate(database, None, identity, clock)
         finally:
             database.close()
 
+    sqlite.require_no_journal(file)
     if not file.exists():
         try:
             sqlite.create(file, fill)
@@ -142,7 +128,7 @@ def _database(place: URL, file: Path | None, identity: Identity, clock: Clock) -
                 f"{file} cannot be created: {error.strerror}",
                 hint="look at the folder's permissions and free space",
             ) from error
-    return Database(sqlite.connect(place), sqlite.translate)
+    return _file(place)
 
 
 def _revision(database: Database) -> str:
@@ -153,7 +139,10 @@ def _revision(database: Database) -> str:
 def _read_revision(connection: Connection) -> str:
     if not inspect(connection).has_table("alembic_version"):
         return ""
-    return str(connection.scalar(text("SELECT version_num FROM alembic_version")) or "")
+    found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    if not found:
+        raise LookupError("alembic_version says nothing")  # who made the table wrote a version
+    return str(found)
 
 
 def _migrate(database: Database, file: Path | None, identity: Identity, clock: Clock) -> None:

@@ -86,10 +86,10 @@ class SqlRecords(SqlPartitionRecords, SqlNotes, SqlCheckRecords):
             return tuple(ended_step(row) for row in connection.execute(query))
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
-        """Give those of the steps that are not on record as having made their version."""
+        """Give those of the steps that are not on record now as having made their version."""
         asked, known = sorted(commits), set()
         query = select(steps.c.id, steps.c.status, steps.c.commit_version)
-        with self._database.read() as connection:
+        with self._database.read_now() as connection:
             for part in batched(asked):
                 for row in connection.execute(query.where(steps.c.id.in_(part))):
                     made = row.commit_version == commits[row.id]

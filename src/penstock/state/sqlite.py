@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable
@@ -11,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from penstock.core.errors import StateError
 
 if TYPE_CHECKING:
-    from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import ConnectionPoolEntry
 
 BUSY_SECONDS = 60
@@ -86,6 +87,18 @@ def keep_copy(file: Path, copy: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+def copy_sound(copy: Path, file: Path) -> None:
+    """Copy a copy to where nothing reads it yet; raises `sqlite3.Error` or `OSError`.
+
+    SQLite finds no damage in what was copied.
+    """
+    shutil.copyfile(copy, file)
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        found = database.execute("PRAGMA quick_check(1)").fetchone()
+    if found != ("ok",):
+        raise sqlite3.DatabaseError(found[0])
+
+
 def good_copy(file: Path) -> Path:
     """Give the place of the last good copy."""
     return file.with_name(f"{file.name}.good")
@@ -94,6 +107,23 @@ def good_copy(file: Path) -> Path:
 def companions(file: Path) -> tuple[Path, ...]:
     """Give the files beside the database in which SQLite keeps parts of it."""
     return tuple(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
+
+
+def require_no_journal(file: Path) -> None:
+    """Refuse to make a database where the journal of another one lies; `state-journal-left`.
+
+    SQLite would take it for the new one's own and write the old pages into it. Whoever makes the
+    file has looked here before, so a journal that came before the file is no living process's.
+    """
+    journal = companions(file)[0]
+    is_left = journal.exists() and journal.stat().st_size > 0
+    if is_left and not (file.exists() and file.stat().st_size > 0):
+        raise StateError(
+            "state-journal-left",
+            f"{file} is gone, and its journal {journal} is left: it holds what was written last",
+            hint=f"put the file back; or move {journal.name} away as well, and penstock state "
+            "rebuild writes the state anew from the tables",
+        )
 
 
 def link(file: Path, name: Path) -> None:
@@ -111,15 +141,13 @@ def link(file: Path, name: Path) -> None:
         file.rename(name)
 
 
-def translate(error: DBAPIError, place: str) -> StateError | None:
+def translate(error: SQLAlchemyError, place: str) -> StateError | None:
     """Word what befell the file; None for what a bug of ours causes."""
+    if not isinstance(error, DBAPIError):
+        return None
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
-        return StateError(
-            "state-damaged",
-            f"{place} is damaged: {error.orig}",
-            hint="penstock state restore puts the last good copy in place and keeps this file",
-        )
+        return damaged(place, str(error.orig))
     if code in _BUSY:
         return StateError(
             "state-unreachable",
@@ -127,12 +155,26 @@ def translate(error: DBAPIError, place: str) -> StateError | None:
             hint="find it with `fuser` on the file, and try again when it is done",
         )
     if code in _OUTSIDE:
-        return StateError(
-            "state-unreachable",
-            f"{place} cannot be used: {error.orig}",
-            hint="look at the folder's permissions and free space",
-        )
+        return unusable(place, str(error.orig))
     return None
+
+
+def damaged(place: str, reason: str) -> StateError:
+    """Say that the file does not hold what a store must."""
+    return StateError(
+        "state-damaged",
+        f"{place} is damaged: {reason}"[:1000],
+        hint="penstock state restore puts the last good copy in place and keeps this file",
+    )
+
+
+def unusable(place: str, reason: str) -> StateError:
+    """Say that the file system does not do what is asked of it."""
+    return StateError(
+        "state-unreachable",
+        f"{place} cannot be used: {reason}"[:1000],
+        hint="look at the folder's permissions and free space",
+    )
 
 
 def _prepare(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -368,3 +369,107 @@ def test_T15_a_process_of_another_boot_or_pid_namespace_is_not_known_to_be_gone(
 
     for process in ("", f"other/{space}/{start}", f"{boot}/4026531000/{start}"):
         assert not is_gone(a_lease(2**22 + 1, process))
+
+
+# T25, and disks that are full
+
+
+def die_with_a_journal(file):
+    """Write in a process that is killed, so that the journal stays beside the file."""
+    code = (
+        "import os, signal, fakes.clock, contracts.store_cases as c, penstock.state.open as o;"
+        f"s = o.open_store('sqlite:///{file}', identity=c.OURS, clock=fakes.clock.FixedClock(),"
+        " lease=c.LEASE); c.succeed(s, c.with_mark(7)); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    environment = {"PYTHONPATH": ":".join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    return file.with_name("state.db-wal")
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty file"])
+def test_T25_a_new_database_does_not_take_over_the_journal_of_one_that_was_moved_away(
+    file, opened, left
+):
+    journal = die_with_a_journal(file)
+    before = journal.read_bytes()
+    file.rename(file.with_name("moved.db"))
+    if left == "an empty file":
+        file.touch()
+
+    with pytest.raises(StateError) as caught:
+        opened()
+
+    assert caught.value.render() == (
+        f"error: state-journal-left: {file} is gone, and its journal {journal} is left: it holds "
+        "what was written last\n"
+        "  hint: put the file back; or move state.db-wal away as well, and penstock state rebuild "
+        "writes the state anew from the tables"
+    )
+    assert before == journal.read_bytes() != b""
+
+
+def test_T25_either_way_out_of_a_journal_that_was_left_works(file, opened):
+    journal = die_with_a_journal(file)
+    moved = file.rename(file.with_name("moved.db"))
+    moved.rename(file)
+    back = opened()
+    known = back.records.models().keys()
+    back.close()
+    die_with_a_journal(file.with_name("other.db"))
+    file.unlink()
+    journal.unlink(missing_ok=True)
+
+    assert known == {"orders"}
+    assert opened().records.models() == {}
+
+
+def test_a_restore_on_a_full_disk_touches_nothing_and_says_so(file, opened):
+    store = opened()
+    succeed(store, intent())
+    store.journal.end_run("run-1", Status.SUCCESS)
+    store.close()
+    damage(file)
+    before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
+    code = (
+        "import resource, signal, datetime, penstock.state.restore as r;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
+        f"r.restore('sqlite:///{file}', datetime.datetime.now(datetime.UTC))"
+    )
+    environment = {"PYTHONPATH": ":".join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr.splitlines()[-1] == (
+        f"penstock.core.errors.StateError: {file} cannot be used: File too large"
+    )
+    assert {path.name: path.read_bytes() for path in file.parent.iterdir()} == before
+
+
+def test_a_good_copy_that_is_damaged_itself_is_not_put_in_place(file, opened):
+    store = opened()
+    succeed(store, intent())
+    store.journal.end_run("run-1", Status.SUCCESS)
+    store.close()
+    damage(file.with_name("state.db.good"), at=3 * 4096)
+    before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
+
+    with pytest.raises(StateError) as caught:
+        restore(f"sqlite:///{file}", AT)
+
+    assert caught.value.code == "state-no-copy"
+    assert {path.name: path.read_bytes() for path in file.parent.iterdir()} == before
+
+
+def test_a_state_that_lost_a_table_never_replaces_the_good_copy(file, opened):
+    store = opened()
+    succeed(store, intent())
+    store.journal.end_run("run-1", Status.SUCCESS)
+    store.close()
+    good = file.with_name("state.db.good").read_bytes()
+    query(file, "DROP TABLE watermarks")
+    opened().journal.end_run("run-1", Status.SUCCESS)
+
+    assert file.with_name("state.db.good").read_bytes() == good

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.app.named import named_model
+from penstock.app.one_state import in_one_state
 from penstock.app.shop import Shop
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
@@ -13,6 +14,7 @@ SOURCE = "source:"
 """How the history names what is no model."""
 
 
+@in_one_state
 def check_history(
     shop: Shop, model: str, name: str | None = None, limit: int = 20
 ) -> tuple[CheckRecord, ...]:

@@ -1,0 +1,91 @@
+"""PostgreSQL: its engine, and its errors in words."""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import (
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from penstock.core.errors import StateError
+from penstock.core.masking import mask
+
+_LOST = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+"""A server that vanished without a word is noticed within a minute; a URL may say otherwise."""
+
+_OUTSIDE = (
+    "08",  # the connection
+    "25",  # a read-only transaction: a standby, a failover
+    "40",  # deadlocks and serialization
+    "42501",  # no permission
+    "53",  # no disk, no memory, no connections
+    "55P03",  # a lock that was not given
+    "57",  # shut down, cancelled, starting up
+    "58",  # the server's own system
+)
+"""Beginnings of SQLSTATE codes of what befalls a server; nothing in them is a mistake of ours."""
+
+_DAMAGED = ("XX001", "XX002")
+
+
+def connect(url: URL) -> Engine:
+    """Make an engine that notices a server which has gone."""
+    known = {name: value for name, value in _LOST.items() if name not in url.query}
+    arguments = known if url.get_driver_name().startswith("psycopg") else {}
+    engine = create_engine(url, pool_pre_ping=True, connect_args=arguments)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def translate(error: SQLAlchemyError, place: str) -> StateError | None:
+    """Word what befell the server or the way to it; None for what a bug of ours causes."""
+    if isinstance(error, PoolTimeoutError):
+        return _unreachable(place, "every connection of this process is in use")
+    if not isinstance(error, DBAPIError):
+        return None
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    reason = mask(str(error.orig)).strip().splitlines()
+    first = reason[0] if reason else "no reason given"
+    if state.startswith(_DAMAGED):
+        return damaged(place, first)
+    outside = isinstance(error, OperationalError | InterfaceError) or state.startswith(_OUTSIDE)
+    return _unreachable(place, first) if outside or error.connection_invalidated else None
+
+
+def damaged(place: str, reason: str) -> StateError:
+    """Say that the database does not hold what a store must."""
+    return StateError(
+        "state-damaged",
+        f"{place} is damaged: {mask(reason)}"[:1000],
+        hint="restore the database by its own means, or give the target an empty one and run "
+        "penstock state rebuild",
+    )
+
+
+def _begin(connection: Connection) -> None:
+    """Say of this transaction alone what it is.
+
+    The driver's own word for it stays with the connection: the next one would write to a server
+    that was told to write nothing.
+    """
+    begin = connection.get_execution_options().get("penstock_begin")
+    if begin:
+        connection.exec_driver_sql(begin)
+
+
+def _unreachable(place: str, reason: str) -> StateError:
+    return StateError(
+        "state-unreachable",
+        f"{place} cannot be reached: {reason}"[:1000],
+        hint="look at the target's `state` in penstock.yml and at the database",
+    )

@@ -1,0 +1,215 @@
+"""A PostgreSQL server that many open at once, that only reads for a while, that is away."""
+
+import datetime as dt
+import multiprocessing as mp
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import create_engine
+
+from contracts.postgres_server import programs, started
+from contracts.store_cases import ELSEWHERE, HERE, LEASE, OURS, intent, run, wrote
+from fakes.builders import a_model, a_source
+from fakes.flaky import FlakyStore
+from fakes.place import statuses
+from fakes.workshop import Workshop
+from penstock.app.heartbeat import beating
+from penstock.app.patience import patiently
+from penstock.core.errors import LeaseHeldError, StateError
+from penstock.core.records import Status
+from penstock.state import postgres as words
+from penstock.state.open import open_store
+from penstock.state.sql_database import Database
+from unit.state.hammer import WallClock, hammer
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Give a server that no other test uses: these stop it."""
+    folder = programs()
+    if folder is None:
+        pytest.skip("no PostgreSQL here: scripts/ensure-postgres --install finds or installs it")
+    with started(folder) as server:
+        yield server
+
+
+@pytest.fixture
+def opened(server):
+    stores, name = [], server.new()
+
+    def open_one():
+        store = open_store(server.url(name), identity=OURS, clock=WallClock(), lease=LEASE)
+        stores.append(store)
+        return store
+
+    yield open_one
+    for store in stores:
+        store.close()
+
+
+def test_T20_20_processes_open_an_empty_database_at_once(server):
+    name = server.new()
+    context = mp.get_context("forkserver")
+    context.set_forkserver_preload(["penstock.state.open"])
+    all_ = [context.Process(target=hammer, args=(server.url(name), n, 1)) for n in range(20)]
+
+    for process in all_:
+        process.start()
+    for process in all_:
+        process.join(120)
+
+    store = open_store(server.url(name), identity=OURS, clock=WallClock(), lease=LEASE)
+    models = store.records.models()
+    store.close()
+    assert [process.exitcode for process in all_] == [0] * 20
+    assert models.keys() >= {f"own-{number}" for number in range(20)}
+
+
+@contextmanager
+def read_only(server):
+    """Refuse to write, as the old primary of a failover does."""
+    server.run("postgres", "ALTER SYSTEM SET default_transaction_read_only = on")
+    server.run("postgres", "SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        server.run("postgres", "ALTER SYSTEM RESET ALL")
+        server.run("postgres", "SELECT pg_reload_conf()")
+
+
+@contextmanager
+def restarted(server):
+    """End every session, and come back."""
+    server.stop(signal.SIGINT)
+    try:
+        yield
+    finally:
+        server.start()
+
+
+@contextmanager
+def crashed(server):
+    """Be gone without a word, and recover."""
+    server.stop(signal.SIGQUIT)
+    try:
+        yield
+    finally:
+        server.start()
+
+
+@pytest.mark.parametrize("away", [read_only, restarted, crashed])
+def test_T19_what_was_committed_is_recorded_when_the_server_is_back(server, opened, away):
+    ours, theirs = opened(), opened()
+    journal = ours.journal
+    journal.start_run(run(HERE))
+    journal.begin(intent("held", "held"), {}, HERE, None)
+    journal.begin(intent("done", "done"), {}, HERE, None)
+    [before] = [lease.expires for lease in journal.leases() if lease.target == "mart.held"]
+    record = threading.Thread(target=patiently, args=(lambda: journal.finish("done", wrote(3)),))
+
+    with beating(journal, HERE.run, 0.05):
+        with away(server):
+            record.start()
+            time.sleep(1)
+            with pytest.raises(StateError) as refused:
+                theirs.journal.begin(intent("x", "held", ELSEWHERE), {}, ELSEWHERE, None)
+        with pytest.raises(LeaseHeldError):
+            theirs.journal.begin(intent("y", "held", ELSEWHERE), {}, ELSEWHERE, None)
+        record.join(60)
+        beaten = time.monotonic() + 20
+        while _expires(theirs) <= before + dt.timedelta(seconds=1) and time.monotonic() < beaten:
+            time.sleep(0.05)
+
+    assert refused.value.code == "state-unreachable"
+    assert theirs.records.models()["done"].commit_version == 3
+    assert theirs.records.models()["done"].status is Status.SUCCESS
+    assert _expires(theirs) > before + dt.timedelta(seconds=1)
+    assert [step.intent.step for step in theirs.journal.running()] == ["held"]
+
+
+def _expires(store):
+    [lease] = [lease for lease in store.journal.leases() if lease.target == "mart.held"]
+    return lease.expires
+
+
+def test_T19_a_run_whose_server_goes_away_after_the_commit_records_it_and_succeeds(server, opened):
+    workshop = Workshop(a_source("events"), a_model("top", "raw.events"))
+    workshop.store = FlakyStore(opened())
+    back = threading.Timer(1.5, server.start)
+
+    def goes_away():
+        server.stop(signal.SIGQUIT)
+        back.start()
+
+    workshop.lake.trouble("top", "committed", goes_away)
+    report = workshop.run()
+    back.join()
+
+    assert statuses(report) == {"top": "success"}
+    assert workshop.records()["top"].commit_version == 0
+    assert workshop.store.journal.leases() == ()
+    assert workshop.run().plan.is_empty
+
+
+def test_a_server_that_only_reads_can_be_read(server, opened):
+    opened()
+
+    with read_only(server):
+        store = opened()
+        found = store.records.models()
+        with pytest.raises(StateError) as refused:
+            store.journal.start_run(run(HERE))
+
+    assert found == {}
+    assert refused.value.code == "state-unreachable"
+    assert refused.value.sentence.endswith("in a read-only transaction")
+
+
+def test_a_pool_of_which_every_connection_is_in_use_is_no_bug(server):
+    engine = create_engine(server.url("postgres"), pool_size=1, max_overflow=0, pool_timeout=0.1)
+    database = Database(engine, words.translate, words.damaged)
+    told = []
+
+    def read():
+        try:
+            with database.read():
+                pass
+        except StateError as error:
+            told.append((error.code, error.sentence.partition(": ")[2]))
+
+    with database.one_state():
+        reader = threading.Thread(target=read)
+        reader.start()
+        reader.join()
+    database.close()
+
+    assert told == [("state-unreachable", "every connection of this process is in use")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        ("DROP TABLE watermarks", "table 'watermarks' is gone"),
+        (
+            "ALTER TABLE steps DROP COLUMN error_code CASCADE",
+            "column 'error_code' of 'steps' is gone",
+        ),
+        ("UPDATE partition_state SET status = 'DONE'", 'partition_state[0].status: is "DONE"'),
+        ("DELETE FROM project", "it belongs to 0 projects"),
+        ("DROP TABLE alembic_version", "table 'alembic_version' is gone"),
+    ],
+)
+def test_a_spoiled_database_is_damaged_and_says_where(server, opened, spoil, reason):
+    store = opened()
+    store.journal.begin(intent(), {}, HERE, None)
+    store.journal.finish("step-1", wrote(0))
+    server.run(server.newest, spoil)
+
+    with pytest.raises(StateError) as caught:
+        opened().records.models()
+
+    assert caught.value.code == "state-damaged"
+    assert f"is damaged: {reason}" in caught.value.sentence

@@ -1,0 +1,251 @@
+"""Whatever befalls a state, a command works or says what is wrong; nothing ends in a traceback."""
+
+import datetime as dt
+import json
+import random
+import shutil
+import traceback
+from copy import copy
+from dataclasses import replace
+
+import pytest
+
+from contracts.store_cases import BROKEN, DAY, HERE, LEASE, OURS, failed_gate, run, wrote
+from fakes.builders import a_model, a_source
+from fakes.damages import DAMAGES, spoil_document
+from fakes.flaky import FlakyStore
+from fakes.versioned_models import a_body, a_daily
+from fakes.workshop import ELSEWHERE, Workshop
+from penstock.app.auditing import audit
+from penstock.app.checking.history import check_history
+from penstock.app.diffing import diff
+from penstock.app.executions import history
+from penstock.app.preview import preview
+from penstock.app.recover import recover
+from penstock.app.request import RunRequest, StatusRequest, SyncRequest
+from penstock.app.showing import show
+from penstock.app.status import status
+from penstock.app.syncing import plan_sync
+from penstock.app.watermarks import show_watermarks
+from penstock.core.check_results import Checked, Quarantine
+from penstock.core.checks import OnFailure
+from penstock.core.errors import PenstockError
+from penstock.core.facts import Seen, Touched
+from penstock.core.model import Append, WindowSettings
+from penstock.core.records import Status
+from penstock.core.step import Outcome, StepKind
+from penstock.state.open import open_store
+from penstock.state.restore import restore
+from penstock.ui.json_drift import status_document
+from penstock.ui.text_plan import plan_text
+from penstock.ui.text_status import status_text
+
+AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
+SOME = pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 40), marks=pytest.mark.matrix)]
+)
+BLOCK = OnFailure.BLOCK
+KNOWN = {"", "state-damaged", "state-too-new", "state-of-another-project"}
+KNOWN |= {"unknown-step"}  # an index that has lost a row
+KEPT = Quarantine("", "", "/w/.quarantine/x", "q.x", ((19755, 19755),), 4, AT)
+
+
+def what_became_of(act, *given):
+    """Give the code of the error, "" for none; a traceback is the text of one."""
+    try:
+        act(*given)
+    except PenstockError as error:
+        return error.code
+    except Exception:  # noqa: BLE001  any traceback is what is looked for
+        return traceback.format_exc()
+    return ""
+
+
+class Busy:
+    """A project that was run, in whose state every table has rows."""
+
+    def __init__(self, file):
+        self.file = file
+        self.workshop = Workshop(
+            a_source("events"),
+            a_model("top", "raw.events"),
+            a_model("log", "raw.events", strategy=Append(WindowSettings("n"))),
+            a_daily("daily", a_body("1", "2024-02-01")),
+        )
+        self.open()
+        self.fill()
+
+    def open(self):
+        clock = self.workshop.clock
+        url = f"sqlite:///{self.file}"
+        store = open_store(url, identity=OURS, clock=clock, lease=LEASE)
+        self.workshop.store = FlakyStore(store)
+
+    def close(self):
+        self.workshop.store.close()
+
+    def fill(self):
+        workshop = self.workshop
+        workshop.run()
+        journal, records = workshop.store.journal, workshop.store.records
+        for number, failing in enumerate([(), ("2024-02-03",)]):
+            step = workshop.begin(
+                HERE,
+                "daily",
+                f"daily-{number}",
+                grid=DAY,
+                partitions=("2024-02-02..2024-02-05",),
+                kind=StepKind.BUILD,
+            )
+            checked = failed_gate(*failing, mode=OnFailure.BLOCK) if failing else Checked(BLOCK)
+            kept = replace(KEPT, step=step.step, model="daily") if failing else None
+            journal.record_checks(step.step, replace(checked, quarantine=kept))
+            version = workshop.commit(step)
+            table = workshop.lake.tables[step.uri].table_id
+            journal.finish(step.step, Outcome(version, table, version, metrics={"rows": 3}))
+        flagged = workshop.begin(HERE, "top", "flagged")
+        journal.record_checks("flagged", failed_gate("*"))
+        journal.finish("flagged", wrote(workshop.commit(flagged)))
+        due = workshop.begin(HERE, "log", "due", on_failure="flag")
+        journal.finish("due", wrote(workshop.commit(due)), recovered=True)
+        failed = workshop.begin(HERE, "top", "failed")
+        journal.fail(failed.step, BROKEN)
+        touched = Touched(0, AT, "WRITE", spans={"n": ((0, 5),), "date": None})
+        records.note(Seen("raw.events", "id-1", 0), [touched])
+        journal.end_run(HERE.run, Status.SUCCESS)
+        workshop.begin(ELSEWHERE, "top", "left")  # by a process that is gone
+        workshop.clock.advance(days=1)
+
+    def damaged(self, damage, seed, folder):
+        """Give the way to the same state after a damage."""
+        twin = object.__new__(Busy)
+        twin.file, twin.workshop = folder / "state.db", copy(self.workshop)
+        shutil.copyfile(self.file, twin.file)
+        shutil.copyfile(f"{self.file}.good", f"{twin.file}.good")
+        damage(twin.file, random.Random(f"{damage.__name__} {seed}"))  # noqa: S311  the same in every run
+        return twin
+
+    def do(self, *commands):
+        """Give what became of each command on the state as it is now."""
+        opened = what_became_of(self.open)
+        if opened:
+            return {opened}
+        try:
+            return {what_became_of(command, self.workshop) for command in commands}
+        finally:
+            self.close()
+
+
+def told(workshop):
+    report = status(workshop.shop(), StatusRequest())
+    assert status_text(report)
+    assert status_document(report)
+
+
+def planned(workshop):
+    assert plan_text(preview(workshop.shop(), RunRequest()))
+
+
+def listed(workshop):
+    for model in ("top", "log", "daily"):
+        show(workshop.shop(), model)
+        history(workshop.shop(), model, show_sql=True)
+        check_history(workshop.shop(), model)
+
+
+def compared(workshop):
+    audit(workshop.shop(), diffs=True)
+    diff(workshop.shop())
+    show_watermarks(workshop.shop(), history=True)
+
+
+def synced(workshop):
+    plan_sync(workshop.shop(), SyncRequest())
+
+
+def exported(workshop):
+    workshop.store.archive.export()
+    workshop.store.journal.leases()
+
+
+def written(workshop):
+    """Do to the state what a run does."""
+    journal = workshop.store.journal
+    recover(workshop.shop())
+    journal.start_run(run(HERE))
+    for model in ("top", "log"):
+        step = workshop.begin(HERE, model, f"next-{model}")
+        journal.finish(step.step, wrote(9))
+    journal.end_run(HERE.run, Status.SUCCESS)
+
+
+READING = (told, planned, listed, compared, synced, exported)
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory):
+    busy = Busy(tmp_path_factory.mktemp("busy") / "state.db")
+    busy.close()
+    return busy
+
+
+def test_every_table_has_rows(busy):
+    busy.open()
+    document = json.loads(busy.workshop.store.archive.export())
+    busy.close()
+
+    assert [name for name, rows in document["tables"].items() if not rows] == []
+    assert busy.do(*READING) == {""}
+
+
+@SOME
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_read_or_named_and_its_hint_works(busy, damage, seeds, tmp_path):
+    found = []
+    for seed in seeds:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        twin = busy.damaged(damage, seed, folder)
+        became = twin.do(*READING)
+        if "state-damaged" in became:
+            restore(f"sqlite:///{twin.file}", AT)
+            found += [(seed, f"not restored: {each}") for each in twin.do(*READING) - {""}]
+        else:
+            became |= twin.do(written)
+        found += [(seed, each) for each in became - KNOWN]
+
+    assert found == [], "\n".join(f"{seed}: {each}" for seed, each in found)
+
+
+@SOME
+def test_a_damaged_document_is_imported_or_refused_and_then_nothing_changes(busy, seeds, tmp_path):
+    busy.open()
+    document = busy.workshop.store.archive.export()
+    busy.close()
+    found, taken = [], 0
+    for seed in range(seeds.start * 10, seeds.stop * 10):
+        spoiled = spoil_document(document, random.Random(seed))  # noqa: S311  the same every time
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        twin = busy.damaged(nothing, seed, folder)
+        became = twin.do(lambda workshop, text=spoiled: workshop.store.archive.load(text))
+        taken += became == {""}
+        found += [(seed, each) for each in became - {"", "state-import-invalid"}]
+        if became == {""}:
+            found += [(seed, f"taken: {each}") for each in twin.do(*READING, written) - {""}]
+        elif seed % 10 == 0:
+            found += [(seed, "changed")] if exported_by(twin) != document else []
+
+    assert found == [], "\n".join(f"{seed}: {each}" for seed, each in found)
+    assert 0 < taken < 10 * len(seeds) / 2
+
+
+def nothing(file, chance):
+    """Leave a file as it is."""
+
+
+def exported_by(twin):
+    twin.open()
+    document = twin.workshop.store.archive.export()
+    twin.close()
+    return document
