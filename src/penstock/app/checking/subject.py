@@ -31,7 +31,7 @@ from penstock.core.window import InputWindow
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
 from penstock.strategies.checks.ranged import KEY, ranged
-from penstock.strategies.relations import bind_tables
+from penstock.strategies.relations import bind_query, bind_tables
 
 BEFORE_VIEW = "check_before_target"
 AFTER_VIEW = "check_after_target"
@@ -123,6 +123,13 @@ class Subject:
         rows = self.at_version(version)
         is_told = self.model.writing is Writing.WHOLE
         return rows if rows is None or is_told else replace(rows, stands_in=True)
+
+    def rows_of_view(self) -> Rows:
+        """Give the rows of a view's query, named as `check_after_target`."""
+        moment = self.context.run_timestamp
+        bound = bind_query(self.shop.project, self.model.query, self.inputs.reads, moment)
+        self.session.bind(bound.relations)
+        return self.as_table(bound.sql)
 
     def as_table(self, sql: str) -> Rows:
         """Name a query as `check_after_target`."""
