@@ -142,6 +142,7 @@ class Subject:
             grid=self.model.grid,
             partitions=self.partitions,
             values=self.values,
+            adds=self._adds,
         )
 
     def _current(self, table: Rows | None) -> Rows | None:
@@ -158,7 +159,13 @@ class Subject:
             return RowsBefore()
         last = max(rule.last or 1 for rule in rules)
         records = self.shop.reading.records
-        return records.rows_before(self.model.name, self.partitions, last, step_seq)
+        name, adds = self.model.name, self._adds
+        return records.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+
+    @property
+    def _adds(self) -> bool:
+        """Whether a step puts rows to those that stay, so that a quiet one writes none."""
+        return self.model.writing in (Writing.ADDED, Writing.MERGED)
 
     @property
     def _asked(self) -> frozenset[InputName]:
