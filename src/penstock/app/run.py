@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from penstock.app.artifacts import write_artifacts
 from penstock.app.checking.ahead import Ahead, TakenOut
+from penstock.app.checking.staging import drop_repeated
 from penstock.app.checking.upstream import flagged_above
 from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
@@ -321,6 +322,9 @@ class Runner:
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)
+        if ended.checked is not None and ended.checked.quarantine is not None:
+            model = self._shop.project.models[intent.model]
+            drop_repeated(self._shop, model, ended.checked.quarantine)
         failed = failed_by(ended)
         if failed:
             self._context.fail(replace(step, partitions=failed) if step.partitions else step)
