@@ -8,7 +8,8 @@ from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.app.checking.lines import check_lines
 from penstock.app.preview import preview
-from penstock.app.request import RunRequest
+from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.syncing import sync
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Append, Fingerprint, View, WindowSettings
@@ -258,3 +259,35 @@ def test_a_view_that_is_made_anew_is_looked_at_once_with_its_readers():
 
     assert (report["v"].status, report["m"].status) == ("success", "success")
     assert (rows.looks, len(recorded(workshop))) == (0, 1)
+
+
+def test_a_sync_looks_at_the_views_between_what_it_repairs():
+    rows = Rows()
+    workshop = built(T, V, M, rows=rows)
+    rows.number = 4
+
+    report = sync(workshop.shop(), SyncRequest(select=("t",), cascade=True))
+
+    assert [(each.name, each.status) for each in report.results] == [
+        ("v", "failed"),
+        ("t", "success"),
+        ("m", "skipped"),
+    ]
+    assert recorded(workshop) == [("failed", "rows 4 < min 5")]
+
+
+def test_a_view_of_files_is_looked_at_when_files_came():
+    rows = Rows()
+    files = a_source("events", format="csv")
+    view = a_model("v", "raw.events", strategy=View(), checks=Checks((), (GATE,)))
+    workshop = Workshop(files, view, M)
+    workshop.lake.files[files.path] = {"a.csv": (1, 1)}
+    workshop.lake.answers("FROM (\nSELECT * FROM `penstock_query`", answered(GATE, ID, 9))
+    workshop.lake.answers(SEEN, rows)
+    workshop.run()
+    workshop.lake.files[files.path]["b.csv"] = (1, 2)
+    rows.number = 4
+
+    report = workshop.run()
+
+    assert report["m"].error.sentence == REFUSED
