@@ -39,10 +39,11 @@ def execute(shop: Shop, context: Context, step: Step, held: Ahead | None = None)
     intent = intent_of(shop, context, step, model)
     with committer.rejecting(intent):
         inputs = pin_inputs(shop, model, context.records, context.view)
-        if not step.only_alters:
-            look_at_views(shop, context, step.key, intent, inputs)
     intent = replace(intent, inputs=inputs.pins)
     committer.await_target(intent)
+    if not step.only_alters:
+        with committer.rejecting(intent):
+            look_at_views(shop, context, step.key, intent, inputs)
     with shop.engine.session(model.name, model.where) as session:
         if step.only_alters:
             return _only_alter(shop, context, committer, session, intent)

@@ -101,9 +101,8 @@ def execute_partitions(
         table = _table(job, shape, described)
         watch = None
         if not subject.checks.is_empty:
-            output = PartitionOutput(
-                subject, table, feed(table, slices), shape.version, shape.stays
-            )
+            fed = feed(table, slices)
+            output = PartitionOutput(subject, table, fed, shape.version, shape.stays)
             watch = Watch(subject, output, mode, told, (lambda: bring().version) if waits else None)
         intent = replace(intent, base_version=shape.version)
         work = replace_range(table, slices)
