@@ -49,6 +49,7 @@ def test_each_step_has_its_partitions_and_its_checks(shop, call):
                 "scans": 0,
                 "on_failure": None,
                 "skipped": False,
+                "of_views": 0,
             },
         ),
         (
@@ -61,6 +62,7 @@ def test_each_step_has_its_partitions_and_its_checks(shop, call):
                 "scans": 1,
                 "on_failure": "block",
                 "skipped": False,
+                "of_views": 0,
             },
         ),
     ]

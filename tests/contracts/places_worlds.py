@@ -11,6 +11,7 @@ from fakes.lake import FakeLake, columns
 from fakes.places import FakeFile, FakePlaces
 from penstock.engine.delta_places import DeltaPlaces
 
+SPOKEN = ("deletionVectors", "columnMapping")
 SCHEMA = {"d": "date", "ts": "timestamp", "n": "int"}
 IN_DELTA = {"date": "date", "timestamp": "timestamp", "int": "integer"}
 Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -28,7 +29,9 @@ class LakePlaces:
     def create(self, *files: FakeFile, partition_by: str = "", table_id: str = "id-1") -> int:
         if partition_by:
             self.places.partition_by[self.uri] = partition_by
-        return self.commit(*files, operation="CREATE OR REPLACE TABLE AS SELECT")
+        version = self.commit(*files, operation="CREATE OR REPLACE TABLE AS SELECT")
+        self.places.learn(self.uri, version, *SPOKEN)
+        return version
 
     def commit(
         self,
@@ -39,6 +42,11 @@ class LakePlaces:
     ) -> int:
         version = self.lake.write(self.uri, operation, columns("d date"), token)
         self.places.tell(self.uri, version, *files, removed=removed)
+        return version
+
+    def enable(self, *features: str) -> int:
+        version = self.commit(operation="SET TBLPROPERTIES")
+        self.places.learn(self.uri, version, *features)
         return version
 
     def forget(self, version: int) -> None:
@@ -61,15 +69,9 @@ class FolderPlaces:
 
     def create(self, *files: FakeFile, partition_by: str = "", table_id: str = "id-1") -> int:
         self.partition_by = partition_by
-        protocol = {
-            "minReaderVersion": 3,
-            "minWriterVersion": 7,
-            "readerFeatures": ["deletionVectors", "columnMapping"],
-            "writerFeatures": ["deletionVectors", "columnMapping"],
-        }
         return self._write(
             "CREATE OR REPLACE TABLE AS SELECT",
-            {"protocol": protocol},
+            protocol(*SPOKEN),
             {"metaData": metadata(table_id, partition_by)},
             *(self._remove(path) for path in self.files),
             *(self._add(file) for file in files),
@@ -87,6 +89,9 @@ class FolderPlaces:
         for action in told:
             next(iter(action.values()))["dataChange"] = not moves
         return self._write(operation, *told, token=token)
+
+    def enable(self, *features: str) -> int:
+        return self._write("SET TBLPROPERTIES", protocol(*SPOKEN, *features))
 
     def forget(self, version: int) -> None:
         self._file(version).unlink()
@@ -153,6 +158,12 @@ class FolderPlaces:
             "nullCount": {name: 0 if told else file.rows for name, told in stated.items()},
             "tightBounds": not file.hidden,
         }
+
+
+def protocol(*features: str) -> dict[str, object]:
+    """Give the `protocol` of a table whose readers and writers must know these features."""
+    spoken = {"readerFeatures": [*features], "writerFeatures": [*features]}
+    return {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **spoken}}
 
 
 def metadata(table_id: str, partition_by: str = "", **names: str) -> dict[str, object]:

@@ -50,6 +50,18 @@ def test_spans_of_one_commit_are_rising_and_apart(world):
     assert spans(world) == {1: {"d": ((ONE, TWO), (THREE, FOUR))}, 2: {"d": ((ONE, THREE),)}}
 
 
+def test_a_version_has_the_features_that_were_on_then(world):
+    world.create()
+    world.enable("typeWidening")
+
+    assert world.places.features(world.uri, 0) == {"deletionVectors", "columnMapping"}
+    assert world.places.features(world.uri) == {
+        "deletionVectors",
+        "columnMapping",
+        "typeWidening",
+    }
+
+
 @pytest.mark.parametrize("asked", ["d", "D"])
 def test_partition_values_tell_exactly_and_names_have_no_case(world, asked):
     world.create(partition_by="d")

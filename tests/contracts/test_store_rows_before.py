@@ -81,6 +81,19 @@ def test_failures_and_flags_do_not_count(store):
     assert before(store, (1, 2)) == {1: 10, 2: 20}
 
 
+def test_executions_without_rows_do_not_count_where_rows_are_asked_for(store):
+    for number, rows in ((1, 4), (2, 5), (3, 0), (4, 0)):
+        step = intent(f"step-{number}")
+        store.journal.begin(step, {}, HERE, None)
+        store.journal.finish(step.step, wrote(number, rows=rows))
+
+    def recent(**asked):
+        return store.records.rows_before("orders", ((0, 0),), 2, 9, **asked).recent
+
+    assert recent() == (0, 0)
+    assert recent(with_rows=True) == (5, 4)
+
+
 def test_what_was_rolled_back_does_not_count(built):
     rolled = days("step-3", "orders", (4, 5), kind=StepKind.ROLLBACK, restores=2)
     succeed(built, rolled, version=3)

@@ -45,6 +45,9 @@ class FakePlaces:
     lake: FakeLake
     partition_by: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    spoken: defaultdict[str, dict[int, frozenset[str]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     _changes: defaultdict[str, dict[int, _Change]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -89,6 +92,16 @@ class FakePlaces:
         shown = (file for file in files if file.hidden < file.rows)
         spans = (self._span(uri, file, column, kind) for file in shown)
         return apart((FIRST, LAST) if span is None else span for span in spans)
+
+    def learn(self, uri: str, version: int, *features: str) -> None:
+        """Let readers have to know these features too, from a version on."""
+        self.spoken[uri][version] = frozenset(features)
+
+    def features(self, uri: str, version: int | None = None) -> frozenset[str]:
+        last = len(self.lake.tables[uri].commits) - 1 if version is None else version
+        self._commit(uri, last)
+        known = (each for since, each in self.spoken[uri].items() if since <= last)
+        return frozenset().union(*known)
 
     def missing_files(self, uri: str, version: int) -> int:
         self._commit(uri, version)

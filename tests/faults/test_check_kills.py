@@ -155,6 +155,25 @@ def test_C47_published_rows_are_recorded_with_what_was_said_of_them(place) -> No
     assert left_open(place) == []
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        *(pytest.param(p, marks=BEYOND) for p in ("after-evaluating", "after-checks")),
+        pytest.param("before-commit", marks=BEYOND),
+        "after-commit",
+    ],
+)
+def test_rows_that_a_killed_step_held_back_are_kept_once(place, point) -> None:
+    killed(place, "block", point)
+
+    sync(place, "block")
+
+    (kept,) = place.quarantines()
+    assert place.quarantined() == [(P2, "2"), (P2, "3"), (P2, "5")]
+    assert place.executions()[0].step == kept.step
+    assert left_open(place) == []
+
+
 @pytest.mark.parametrize("point", [pytest.param("after-checks", marks=BEYOND), "after-commit:2"])
 def test_C48_a_rollback_that_is_due_restores_once(place, point) -> None:
     killed(place, "rollback", point)

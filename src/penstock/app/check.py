@@ -36,7 +36,7 @@ from penstock.core.records import PartitionRun
 from penstock.core.window import InputWindow
 from penstock.plan.resolve import due, resolve
 from penstock.project.nearest import did_you_mean, some_of
-from penstock.strategies.relations import bind_query, leaves_of
+from penstock.strategies.relations import leaves_of
 
 
 def check(shop: Shop, request: CheckRequest) -> CheckReport:
@@ -208,7 +208,7 @@ class _Checking:
         """Look at the rows of today: partitions, or the whole table where step rows are gone."""
         model = subject.model
         if model.is_view:
-            rows = subject.as_table(self._view_sql(subject))
+            rows = subject.rows_of_view()
             return None, subject.look_after(rows, rows, None, made_by)
         head = self.shop.log.head(self.shop.project.uri_of(model.table))
         version = head.version if head else None
@@ -228,12 +228,6 @@ class _Checking:
             if run.step_seq and intersection(((run.low, run.high),), partitions)
         ]
         return min(made, default=0)
-
-    def _view_sql(self, subject: Subject) -> str:
-        model, moment = subject.model, self.context.run_timestamp
-        bound = bind_query(self.shop.project, model.query, subject.inputs.reads, moment)
-        subject.session.bind(bound.relations)
-        return bound.sql
 
     def _inputs(self, part: _Part) -> tuple[Inputs, tuple[str, ...]]:
         """Give the inputs as they are now, and say which cannot be read: they have no part in it.

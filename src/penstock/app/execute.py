@@ -7,6 +7,7 @@ from functools import partial
 
 from penstock.app.building import build, build_nothing
 from penstock.app.checking.ahead import Ahead, look_ahead
+from penstock.app.checking.view_gates import look_at_views, version_of
 from penstock.app.checking.watching import subject_of, watched
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import pin_inputs
@@ -40,6 +41,9 @@ def execute(shop: Shop, context: Context, step: Step, held: Ahead | None = None)
         inputs = pin_inputs(shop, model, context.records, context.view)
     intent = replace(intent, inputs=inputs.pins)
     committer.await_target(intent)
+    if not step.only_alters:
+        with committer.rejecting(intent):
+            look_at_views(shop, context, step.key, intent, inputs)
     with shop.engine.session(model.name, model.where) as session:
         if step.only_alters:
             return _only_alter(shop, context, committer, session, intent)
@@ -60,6 +64,8 @@ def execute(shop: Shop, context: Context, step: Step, held: Ahead | None = None)
         else:
             intent = alter()
         ended = build(committer, session, intent, work, looked.late, watch)
+    if model.is_view and watch is not None and ended.checked is not None:
+        context.views.keep(version_of(shop, model, inputs), ended.checked.report)
     return replace(ended, schema_changes=schema_changes(looked))
 
 

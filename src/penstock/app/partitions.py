@@ -11,6 +11,7 @@ from penstock.app.checking.ahead import Ahead, look_ahead
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.partition_output import PartitionOutput
 from penstock.app.checking.subject import Subject
+from penstock.app.checking.view_gates import look_at_views
 from penstock.app.checking.watch import Watch
 from penstock.app.commit import Committer, Ended
 from penstock.app.inputs import Inputs, pin_names
@@ -75,11 +76,12 @@ def execute_partitions(
     committer = Committer(shop, context, job.body.where, step.planned_on)
     intent = _intended(job)
     committer.await_target(intent)
+    with committer.rejecting(intent):
+        inputs = held.inputs if held else _pinned(job, intent)
+        intent = replace(intent, inputs=inputs.pins)
     with shop.engine.session(model.name, job.body.where) as session:
         reshaping = Reshaping(shop, context, committer, session, model)
         with committer.rejecting(intent):
-            inputs = held.inputs if held else _pinned(job)
-            intent = replace(intent, inputs=inputs.pins)
             subject = _subject(job, session, inputs)
             told = held.results if held else look_ahead(subject, intent)
         if reads_itself(model):
@@ -99,9 +101,8 @@ def execute_partitions(
         table = _table(job, shape, described)
         watch = None
         if not subject.checks.is_empty:
-            output = PartitionOutput(
-                subject, table, feed(table, slices), shape.version, shape.stays
-            )
+            fed = feed(table, slices)
+            output = PartitionOutput(subject, table, fed, shape.version, shape.stays)
             watch = Watch(subject, output, mode, told, (lambda: bring().version) if waits else None)
         intent = replace(intent, base_version=shape.version)
         work = replace_range(table, slices)
@@ -153,9 +154,14 @@ def _job(shop: Shop, context: Context, step: Step) -> Job:
     return Job(shop, context, step, model, model.partition, version, body)
 
 
-def _pinned(job: Job) -> Inputs:
-    """Pin what the step reads besides its own table, which may not be there yet."""
-    return _pins(job, [name for name in _names(job) if not _is_own(job, name)])
+def _pinned(job: Job, intent: Intent) -> Inputs:
+    """Pin what the step reads besides its own table, which may not be there yet.
+
+    Views are looked at as they are pinned; see `look_at_views`.
+    """
+    inputs, step = _pins(job, [name for name in _names(job) if not _is_own(job, name)]), job.step
+    look_at_views(job.shop, job.context, step.key, intent, inputs, step.partitions)
+    return inputs
 
 
 def _with_own(job: Job, inputs: Inputs) -> Inputs:

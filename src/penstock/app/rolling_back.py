@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from penstock.app.checking.undo import features_left
 from penstock.app.commit import Committer
 from penstock.app.drift_reports import Keys, Overwrite
 from penstock.app.looking import Looked, look
@@ -93,7 +94,9 @@ def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) ->
     if not ask((asked,)):
         return replace(report, aborted=True)
     shop.engine.require()
-    return replace(report, committed=_restore(shop, looked, back, request))
+    committed = _restore(shop, looked, back, request)
+    left = features_left(shop, back.step.intent, back.version)
+    return replace(report, committed=committed, lines=(*report.lines, *[left] * bool(left)))
 
 
 def _way_back(shop: Shop, looked: Looked, request: RollbackRequest) -> _Back:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from penstock.app.artifacts import write_artifacts
 from penstock.app.checking.ahead import Ahead, TakenOut
+from penstock.app.checking.staging import drop_repeated
 from penstock.app.checking.upstream import flagged_above
 from penstock.app.commit import Ended
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
@@ -26,7 +27,7 @@ from penstock.app.selecting import divided
 from penstock.app.settling import settle
 from penstock.app.share import EVERYTHING, UPSTREAM_FAILED, share_of
 from penstock.app.shop import Shop
-from penstock.app.step_results import failed_by, with_checks
+from penstock.app.step_results import failed_by, of_view, with_checks
 from penstock.core.errors import (
     ConcurrentWriterError,
     PenstockError,
@@ -274,7 +275,8 @@ class Runner:
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *flagged_above(self._shop, step), *result.notes)
         told_one = replace(result, started=started, duration=took, notes=notes)
-        found: tuple[ModelResult, ...] = (told_one,)
+        views = self._context.views.told(step.key)
+        found = (*(of_view(self._shop.project, each) for each in views), told_one)
         if out is None or not step.partitions:
             return found
         for each in _left(step, out.left):
@@ -320,6 +322,9 @@ class Runner:
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)
+        if ended.checked is not None and ended.checked.quarantine is not None:
+            model = self._shop.project.models[intent.model]
+            drop_repeated(self._shop, model, ended.checked.quarantine)
         failed = failed_by(ended)
         if failed:
             self._context.fail(replace(step, partitions=failed) if step.partitions else step)
@@ -347,12 +352,18 @@ class Runner:
         return (_of_step(self._shop, step, "skipped", reason),)
 
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
-        """Give models in the order of the plan, and the steps of each in that of its partitions."""
+        """Give models in the order of the plan, and the steps of each in that of its partitions.
+
+        Views that only their readers have looked at come first.
+        """
         settled = (result.name for result in self._settled.results)
         planned = (step.model for step in self._plan.steps)
-        order = dict.fromkeys((*self._order, *planned, *settled))
+        known = dict.fromkeys((*self._order, *planned, *settled))
+        order = dict.fromkeys((*(r.name for r in results if r.name not in known), *known))
         by_name: dict[str, list[ModelResult]] = {}
-        for result in (*results, *self._current):
+        looked_at = {result.name for result in results}
+        current = [result for result in self._current if result.name not in looked_at]
+        for result in (*results, *current):
             by_name.setdefault(result.name, []).append(result)
         return tuple(result for name in order for result in by_name.get(name, ()))
 

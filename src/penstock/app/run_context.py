@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.app.observe import View
+from penstock.app.view_reports import ViewReports
 from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, union
@@ -22,6 +23,7 @@ class Context:
     `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
     `changed` are the partitions whose rows steps of this run changed, `failed` those that it could
     not make, by model. `bases` are the versions that tables of one partition had before.
+    `views` is what checks said of the views that its steps read.
     """
 
     run: str
@@ -36,6 +38,7 @@ class Context:
     changed: dict[str, Ranges] = field(default_factory=dict)
     failed: dict[str, Ranges] = field(default_factory=dict)
     bases: dict[str, int] = field(default_factory=dict)
+    views: ViewReports = field(default_factory=ViewReports)
 
     def contents(self, intent: Intent) -> Mapping[str, str]:
         """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""

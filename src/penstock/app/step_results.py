@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.app.checking.verdicts import refusal
 from penstock.app.commit import Ended
 from penstock.app.reports import ModelResult
+from penstock.app.view_reports import ViewReport
 from penstock.core.check_results import Checked
-from penstock.core.checks import OnFailure
+from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
 from penstock.core.partition import shown_ranges
+from penstock.core.project import Project
 from penstock.core.ranges import Ranges, difference
 
 
@@ -28,6 +31,25 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
     notes = (*result.notes, *_undone(ended, checked))
     told = consequence(ended, checked)
     return replace(result, status="failed", error=error, consequence=told, notes=notes)
+
+
+def of_view(project: Project, found: ViewReport) -> ModelResult:
+    """Give what came of a view whose checks a step that reads it has looked at again."""
+    model, report = project.models[found.view], found.report
+    result = ModelResult(
+        name=model.name,
+        table=model.table,
+        strategy=model.strategy_name,
+        status="unchanged",
+        reason="what it reads has changed",
+        duration=found.duration,
+        invariant_report=report,
+    )
+    phase = Phase.BEFORE if report.has_before_errors() else Phase.AFTER
+    error = refusal(model.name, phase, report.all, model.grid, ())
+    if error is None:
+        return result
+    return replace(result, status="failed", error=error, consequence="what reads it is not built")
 
 
 def failed_by(ended: Ended) -> Ranges:

@@ -121,10 +121,19 @@ class CheckRecords(Protocol):
         """Give the steps of a model whose checks were skipped for this reason."""
         ...
 
-    def rows_before(self, model: str, partitions: Ranges, last: int, step_seq: int) -> RowsBefore:
+    def rows_before(
+        self,
+        model: str,
+        partitions: Ranges,
+        last: int,
+        step_seq: int,
+        *,
+        with_rows: bool = False,
+    ) -> RowsBefore:
         """Give what successes before a step wrote to the partitions and to `last` before them.
 
         A partition without a success counts as none: `last` others are looked for further down.
-        Of a whole table the `last` newest, at least one. Flagged executions do not count.
+        Of a whole table the `last` newest, at least one. Flagged executions do not count, and
+        those that wrote no row do not either where only executions `with_rows` are asked for.
         """
         ...

@@ -131,6 +131,13 @@ class Places(Protocol):
         """Give where the live files, less what deletion vectors hide, can hold rows."""
         ...
 
+    def features(self, uri: str, version: int | None = None) -> frozenset[str]:
+        """Give the table features that a reader of a version must know, of the newest without.
+
+        Raises `log-gap`.
+        """
+        ...
+
     def missing_files(self, uri: str, version: int) -> int:
         """Count the files of a version that are no longer there; raises `log-gap`."""
         ...

@@ -22,6 +22,8 @@ from penstock.engine.spark_errors import explaining
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# Nothing is ever deleted from such a table, and many readers refuse deletion vectors.
+_WIDELY_READ = "'delta.enableDeletionVectors' = 'false'"
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")  # Delta has such names only with column mapping
 
 
@@ -61,8 +63,9 @@ class SparkCheckSession:
         with explaining(self._where):
             names = self._spark.sql(sql).columns
             mapped = any(map(_NEEDS_MAPPING.search, names))
-            how = " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')" if mapped else ""
-            self._spark.sql(f"CREATE TABLE delta.{quoted(uri)} USING delta{how} AS {sql}")
+            how = _WIDELY_READ + ", 'delta.columnMapping.mode' = 'name'" * mapped
+            made = f"CREATE TABLE delta.{quoted(uri)} USING delta TBLPROPERTIES ({how})"
+            self._spark.sql(f"{made} AS {sql}")
         return DeltaLog().commits(uri, -1)[-1].metrics.get("numOutputRows", 0)
 
     def clone(self, uri: str, version: int, to: str) -> str:

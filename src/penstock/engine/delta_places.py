@@ -67,6 +67,13 @@ class DeltaPlaces:
         shown = (span for path, (span,) in places.items() if path not in hidden)
         return joined((FIRST, LAST) if span is None else span for span in shown)
 
+    def features(self, uri: str, version: int | None = None) -> frozenset[str]:
+        """See `Places.features`."""
+        table = open_table(uri) if version is None else open_version(uri, version)
+        if table is None:
+            raise gap(uri, version or 0)
+        return frozenset(table.protocol().reader_features or ())
+
     def missing_files(self, uri: str, version: int) -> int:
         """See `Places.missing_files`."""
         table = open_version(uri, version)

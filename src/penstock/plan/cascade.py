@@ -67,6 +67,23 @@ def parents_of(project: Project, model: Model) -> tuple[str, ...]:
     return tuple(sorted(found - {model.name}))
 
 
+def is_looked_at_alone(project: Project, model: Model) -> bool:
+    """Whether a view has checks and no table reads it, so that no other step looks at them."""
+    if not model.is_view or not model.all_checks:
+        return False
+    waiting, seen = [model.name], {model.name}
+    while waiting:
+        above = waiting.pop()
+        for each in project.models.values():
+            if each.name in seen or above not in upstream_models(each):
+                continue
+            if not each.is_view:
+                return False
+            seen.add(each.name)
+            waiting.append(each.name)
+    return True
+
+
 def grid_of(project: Project, name: str) -> Grid:
     """Give the grid of an input; `*` for one without partitions."""
     model = project.models.get(name)

@@ -9,6 +9,7 @@ from penstock.core.names import InputKind
 from penstock.core.pin import DeltaPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
+from penstock.plan.cascade import is_looked_at_alone
 from penstock.plan.code_changes import differences
 from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.values import Now, Observed, Reason, State, told_error
@@ -63,7 +64,8 @@ def _differences(  # one question, six sides
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (each for each in found if each[0] is not State.CURRENT)
-    if not isinstance(model.strategy, View):  # a view has no rows that could be stale
+    if not isinstance(model.strategy, View) or is_looked_at_alone(project, model):
+        # a view has no rows that could be stale, but checks that somebody must look at
         yield from _inputs(project, model, record, records, now)
     for name in sources_below(project, model) if now.broken else ():
         if name in now.broken:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.model import Model
-from penstock.plan.cascade import WHOLE
+from penstock.plan.cascade import WHOLE, is_looked_at_alone
 from penstock.plan.decided import Decided, Earlier, waits_for
 from penstock.plan.drift import drift
 from penstock.plan.history import must_look
@@ -36,6 +36,6 @@ def _though_current(question: Question, model: Model, waits: tuple[str, ...]) ->
         why = must_look(question.project, model, question.now, question.options)
         if why:
             return Reason(State.CURRENT, why, drift=False)
-    if waits and not model.is_view:
+    if waits and (not model.is_view or is_looked_at_alone(question.project, model)):
         return Reason.after(waits)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.core.model import Model, window_settings
-from penstock.plan.cascade import WHOLE
+from penstock.plan.cascade import WHOLE, is_looked_at_alone
 from penstock.plan.decided import Decided, Earlier, waits_for
 from penstock.plan.drift import drift
 from penstock.plan.obstacles import table_obstacle
@@ -26,7 +26,8 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
         return postponed(question, model, reason)
     waits = waits_for(earlier, model)
     is_asked = _is_asked(question, model, reason)
-    if not is_asked and not (question.scope.cascade and waits and not model.is_view):
+    follows = not model.is_view or is_looked_at_alone(question.project, model)
+    if not is_asked and not (question.scope.cascade and waits and follows):
         if model.name in question.selected and not _drifted(reason):
             return left_current(question, model, waits)
         return Decided(hands_on=waits if model.is_view else ())

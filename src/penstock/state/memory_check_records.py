@@ -87,13 +87,22 @@ class MemoryCheckRecords:
             and record.result.message == why
         )
 
-    def rows_before(self, model: str, partitions: Ranges, last: int, step_seq: int) -> RowsBefore:
+    def rows_before(
+        self,
+        model: str,
+        partitions: Ranges,
+        last: int,
+        step_seq: int,
+        *,
+        with_rows: bool = False,
+    ) -> RowsBefore:
         """Give what successes before a step wrote to the partitions and to `last` before them."""
         with self._transactions.read() as tables:
             picture = pictures(tables).get(model, Picture())
             grid = _grid(tables, picture, step_seq)
         done = sorted(_successes(picture, grid, step_seq), key=lambda past: past.execution.step_seq)
-        rows = [(past.ord, past.execution.rows_written or 0) for past in done]
+        told = [(past.ord, past.execution.rows_written or 0) for past in done]
+        rows = [each for each in told if each[1] >= int(with_rows)]
         if grid == Grid():
             newest = [written for _, written in reversed(rows)]
             return RowsBefore(recent=tuple(newest[: max(last, 1)]))

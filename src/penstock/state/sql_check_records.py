@@ -143,7 +143,15 @@ class SqlCheckRecords:
         with self._database.read() as connection:
             return frozenset(connection.scalars(query))
 
-    def rows_before(self, model: str, partitions: Ranges, last: int, step_seq: int) -> RowsBefore:
+    def rows_before(
+        self,
+        model: str,
+        partitions: Ranges,
+        last: int,
+        step_seq: int,
+        *,
+        with_rows: bool = False,
+    ) -> RowsBefore:
         """Give what successes before a step wrote to the partitions and to `last` before them.
 
         All partitions in between are told too. What was rolled back, failed a gate, or wrote
@@ -151,7 +159,7 @@ class SqlCheckRecords:
         """
         with self._database.read() as connection:
             grid = _grid(connection, model, step_seq)
-            done = _successes(model, grid, step_seq)
+            done = _successes(model, grid, step_seq, HISTORY.rows_written >= int(with_rows))
             if grid == "*":
                 newest = select(done.c.rows_written).order_by(done.c.step_seq.desc())
                 found = connection.scalars(newest.limit(max(last, 1)))
@@ -169,7 +177,7 @@ def _grid(connection: Connection, model: str, step_seq: int) -> str:
     return str(connection.scalar(query) or "*")
 
 
-def _successes(model: str, grid: str, step_seq: int) -> CTE:
+def _successes(model: str, grid: str, step_seq: int, *which: ColumnElement[bool]) -> CTE:
     return (
         select(HISTORY.ord, HISTORY.step_seq, HISTORY.rows_written)
         .join(models, models.c.id == HISTORY.model_id)
@@ -177,11 +185,11 @@ def _successes(model: str, grid: str, step_seq: int) -> CTE:
         .where(
             models.c.name == model,
             HISTORY.step_seq < step_seq,
-            HISTORY.rows_written.is_not(None),
             *counts_as_success(),
             steps.c.undone_by.is_(None),
             steps.c.kind.in_([str(kind) for kind in BUILDS]),
             steps.c.grid == grid,
+            *which,
         )
         .cte("done")
     )

@@ -123,6 +123,7 @@ def _checks(planned: PlannedChecks | None) -> Json:
         "scans": planned.scans,
         "on_failure": str(planned.on_failure) if planned.on_failure else None,
         "skipped": planned.skipped,
+        "of_views": planned.of_views,
     }
 
 

@@ -62,6 +62,28 @@ def test_C43_a_failed_step_is_restored_and_stays_on_record(place) -> None:
     assert place.flags() == ()
 
 
+def test_a_wider_type_is_taken_back_and_the_feature_that_stays_is_told(place) -> None:
+    place.edit(
+        "models/analytics/user_stats.yml", "user_count, type: BIGINT", "user_count, type: INT"
+    )
+    cast = "CAST(user_count AS INT) AS user_count,"
+    place.edit("models/analytics/user_stats.v1.sql", "user_count,", cast)
+    place.on(P1)
+    before = detail(place)[1]
+    place.checks(MANY, on_failure="rollback")
+    place.edit("models/analytics/user_stats.v1.sql", cast, "user_count,")
+
+    result = place.on(P1)["user_stats"]
+
+    assert (result.schema_changes, result.consequence) == (
+        ("user_count INT -> BIGINT",),
+        "restored to version 1",
+    )
+    assert detail(place)[1] == before
+    kept = "analytics.user_stats keeps the table feature typeWidening"
+    assert result.notes == (f"features-left: {kept}, which version 1 did not have",)
+
+
 def test_C43_schema_and_properties_are_those_before(place) -> None:
     """Law 5."""
     place.on(P1)

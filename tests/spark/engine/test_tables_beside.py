@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from deltalake import DeltaTable
 
 from penstock.core.errors import QueryError
 from penstock.core.statement import Commit
@@ -50,6 +51,15 @@ def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(bench):
     said = [action for version in (0, 1) for action in bench.log("clone", version)]
 
     assert not [a for a in said if "txn" in a or "userMetadata" in a.get("commitInfo", {})]
+
+
+def test_readers_that_know_no_deletion_vectors_read_a_quarantine(bench):
+    bench.session.write_table("SELECT 1L AS id, 'o' AS name", bench.at("quarantine"))
+
+    assert DeltaTable(bench.at("quarantine")).to_pandas().to_dict("list") == {
+        "id": [1],
+        "name": ["o"],
+    }
 
 
 def test_a_version_that_is_not_there_cannot_be_cloned(bench):

@@ -10,6 +10,7 @@ from penstock.app.checking.subject import Subject
 from penstock.app.checking.telling import told_within
 from penstock.app.checking.verdicts import failed_of, refusal
 from penstock.app.inputs import Inputs
+from penstock.app.shop import Shop
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
@@ -69,16 +70,27 @@ def look_ahead(subject: Subject, intent: Intent) -> tuple[CheckResult, ...]:
     error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
     if error is None:
         return results
-    keys = write_ranges(intent.grid, failed)
     report = InvariantReport(here, skipped(subject.checks.after, NOT_RUN))
-    shop = subject.shop
-    out = replace(intent, step=shop.clock.new_id(), partitions=keys)
-    checked = Checked(OnFailure.FLAG, report, failure=StepFailure.of(error), failed=failed)
-    holder = shop.holder(subject.context.run)
-    shop.writing.journal.reject(out, StepFailure.of(error), holder, checked)
+    take_out(subject.shop, subject.context.run, intent, failed, report, error)
     left = difference(subject.partitions, failed)
     held = Ahead(subject.inputs, results).of(intent.grid, left)
     raise TakenOut(error, failed, left, report, held)
+
+
+def take_out(  # the sides of one step
+    shop: Shop,
+    run: str,
+    intent: Intent,
+    failed: Ranges,
+    report: InvariantReport,
+    error: CheckFailedError,
+) -> None:
+    """Write partitions that a gate took out of a step as a step of their own, SKIPPED."""
+    keys = write_ranges(intent.grid, failed)
+    out = replace(intent, step=shop.clock.new_id(), partitions=keys)
+    failure = StepFailure.of(error)
+    checked = Checked(OnFailure.FLAG, report, failure=failure, failed=failed)
+    shop.writing.journal.reject(out, failure, shop.holder(run), checked)
 
 
 def of_partitions(

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from penstock.app.checking.asking import Answer, Answered, asked
 from penstock.app.checking.chosen import skipped
-from penstock.app.checking.ground import Ground
+from penstock.app.checking.ground import Ground, Rows
 from penstock.app.checking.judging import RowsToCompare, judge
-from penstock.app.checking.placing import Placed, Skip, place
+from penstock.app.checking.placing import Placed, Skip, place, whole_group
 from penstock.app.checking.querying_sql import evaluate_sql
 from penstock.app.checking.refusing import Refusal
 from penstock.app.checking.row_count_changes import judge_changes
@@ -17,9 +17,10 @@ from penstock.app.checking.sampling import sampled
 from penstock.app.checking.telling import told, told_refused
 from penstock.app.checking.verdicts import failed_of
 from penstock.core.check_results import CheckResult, GroupValue
-from penstock.core.checks import Check, RowCountChange, SqlCheck
+from penstock.core.checks import Check, CheckScope, Empty, Phase, RowCountChange, SqlCheck
 from penstock.core.engine_ports import QuerySession
 from penstock.core.ranges import difference
+from penstock.core.schema import Schema
 from penstock.strategies.checks.observe import taken
 from penstock.strategies.checks.typed import measured
 
@@ -42,8 +43,14 @@ def evaluate(
     )
 
 
-def _found(session: QuerySession, check: Check, ground: Ground) -> Placed | CheckResult:
-    """Find where a check looks; SQL checks are done with that."""
+def _found(session: QuerySession, check: Check, ground: Ground) -> Placed | Answered | CheckResult:
+    """Find where a check looks; SQL checks are done with that.
+
+    That no row was written is an answer already, to a check for which it is a change to 0.
+    """
+    if ground.adds and ground.step is None and _is_of_quiet_runs(check):
+        nothing = Placed(check, Rows("", Schema()), (whole_group(ground),), is_step=True)
+        return Answered(nothing, Answer({}))
     if isinstance(check.rule, SqlCheck):
         return evaluate_sql(session, check, check.rule, ground)
     match place(check, ground, session):
@@ -53,6 +60,12 @@ def _found(session: QuerySession, check: Check, ground: Ground) -> Placed | Chec
             return told_refused(check, ground, refusal)
         case Placed() as placed:
             return placed
+
+
+def _is_of_quiet_runs(check: Check) -> bool:
+    if not isinstance(check.rule, RowCountChange) or check.empty is not Empty.FAIL:
+        return False
+    return check.phase is Phase.AFTER and check.scope is CheckScope.STEP
 
 
 def _answered(

@@ -48,7 +48,8 @@ class Ground:
     is there under its input name of kind THIS, unless it does not exist. `partitions` are the
     groups as numbers of `grid`. `values` gives the parameters of a partition as typed literals by
     name, without `@`. `observed` are aggregates that were seen while the rows were written, by the
-    names that `observables` gave. `bases` are rows of earlier successes.
+    names that `observables` gave. `bases` are rows of earlier successes. `adds` is whether the
+    step puts rows to those that stay.
     """
 
     moment: dt.datetime
@@ -62,3 +63,4 @@ class Ground:
     values: Callable[[int], Mapping[str, str]] = no_values
     observed: Row | None = None
     bases: RowsBefore = RowsBefore()
+    adds: bool = False

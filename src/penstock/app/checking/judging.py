@@ -98,7 +98,7 @@ def _setting(placed: Placed, group: Group, base: RowsToCompare) -> Setting:
     before = None
     if isinstance(rule, RowCountChange):
         before = base.of(rule, group, is_partition=is_partition)
-    return Setting(reference, before)
+    return Setting(reference, before, adds=ground.adds and placed.is_step)
 
 
 def _is_partition(placed: Placed, group: Group, ground: Ground) -> bool:

@@ -9,6 +9,7 @@ from penstock.app.checking.unevaluated import unevaluated_lines
 from penstock.app.drift_reports import ModelStatus
 from penstock.app.shop import Shop
 from penstock.core.check_results import Flag
+from penstock.core.model import Model
 from penstock.core.partition import shown_ranges
 from penstock.core.project import Project
 from penstock.core.words import some
@@ -37,6 +38,10 @@ def check_lines(shop: Shop, project: Project) -> Lines:
             f"quarantine: {kept.table}{f' {keys}' if keys else ''} "
             f"({rows}, until {kept.expires.date().isoformat()})"
         )
+    for model in project.models.values():
+        failed = _failed_gates(shop, model) if model.is_view and model.all_checks else ""
+        if failed:
+            found.setdefault(model.name, []).append(failed)
     for name, line in unevaluated_lines(shop, project):
         found.setdefault(name, []).append(line)
     return {name: tuple(lines) for name, lines in found.items()}
@@ -46,6 +51,18 @@ def with_lines(told: ModelStatus, lines: Lines) -> ModelStatus:
     """Add the lines of a model to its status."""
     more = lines.get(told.model, ())
     return replace(told, lines=(*told.lines, *more)) if more else told
+
+
+def _failed_gates(shop: Shop, view: Model) -> str:
+    """Say which gates of a view failed when somebody other than its own step looked last."""
+    records = shop.reading.records.checks_of(view.name, None, len(view.all_checks))
+    newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
+    gates = [each.result for each in newest if each.result.failed_gate]
+    if not gates:
+        return ""
+    when = f"{newest[0].started:%Y-%m-%d %H:%M:%S} UTC"
+    told = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
+    return f"gate failed at {when}: {told}; what reads {view.name} is not built"
 
 
 def _flagged(flags: list[Flag]) -> str:

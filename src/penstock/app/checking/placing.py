@@ -27,10 +27,10 @@ from penstock.core.ranges import count, numbers
 from penstock.core.schema import Schema
 from penstock.strategies.checks.phase import group_of
 from penstock.strategies.checks.relationships import fields_of, unlike, with_partners
+from penstock.strategies.checks.row_count_change import NOTHING_WRITTEN
 from penstock.strategies.checks.typed import misfit, parameters_of, with_texts
 
 NO_TABLE = "table does not exist yet"
-NOTHING = "nothing was written"
 NO_STEP_ROWS = "no step rows"
 NO_WINDOW = "no window is on record"
 
@@ -135,7 +135,7 @@ def _rows_of(check: Check, ground: Ground) -> Rows | Skip | Refusal:
     if check.scope is CheckScope.STEP:
         if ground.step and ground.step.stands_in and isinstance(check.rule, RowCountChange):
             return Skip(NO_STEP_ROWS)
-        return ground.step or Skip(NOTHING)
+        return ground.step or Skip(NOTHING_WRITTEN)
     if isinstance(check.rule, Unique) and not check.rule.all_versions:
         return ground.current or ground.table or Skip(NO_TABLE)
     return ground.table or Skip(NO_TABLE)

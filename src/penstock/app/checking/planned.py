@@ -11,6 +11,7 @@ from penstock.core.checks import Check, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model, Writing
 from penstock.core.project import Project
 from penstock.plan.values import Options, Step
+from penstock.strategies.relations import leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class PlannedChecks:
     """How many checks a step has, and what looking at them costs beside the step.
 
     `observed` are computed while the rows are written, `scans` counts the queries for the others.
-    `on_failure` is None where nothing after the step can stop anything.
+    `of_views` are those of the views that the step reads, looked at ahead of it. `on_failure` is
+    None where nothing after the step can stop anything.
     """
 
     before: int = 0
@@ -27,11 +29,12 @@ class PlannedChecks:
     scans: int = 0
     on_failure: OnFailure | None = None
     skipped: bool = False
+    of_views: int = 0
 
     @property
     def total(self) -> int:
         """How many checks there are."""
-        return self.before + self.after
+        return self.before + self.after + self.of_views
 
     def __str__(self) -> str:
         """Give the line of a plan, "" without checks.
@@ -46,6 +49,8 @@ class PlannedChecks:
         return f"checks: {', '.join(self._parts())}"
 
     def _parts(self) -> Iterator[str]:
+        if self.of_views:
+            yield f"{self.of_views} of views it reads"
         if self.before:
             yield f"{self.before} before"
         if self.after:
@@ -68,8 +73,9 @@ def planned_checks(
     numbers = len(its.before), len(its.after)
     if step.only_alters:
         return PlannedChecks()
+    above = _of_views(project, model)
     if its.skips:
-        return PlannedChecks(*numbers, skipped=True)
+        return PlannedChecks(*numbers, skipped=True, of_views=above)
     undoes = its.mode is OnFailure.ROLLBACK
     mode = its.mode_where(creates=creates()) if undoes else its.mode
     observes = _observes(model, step, mode)
@@ -80,7 +86,15 @@ def planned_checks(
         observed=len(its.after) - len(scanned),
         scans=_scans(scanned),
         on_failure=mode if gates else None,
+        of_views=above,
     )
+
+
+def _of_views(project: Project, model: Model) -> int:
+    """Count the checks of the views that a model reads, directly or through others."""
+    names = (name for name in leaves_of(project, model.inputs) if name != model.input_name)
+    read = (project.models.get(name.name) for name in names)
+    return sum(len(each.all_checks) for each in read if each is not None and each.is_view)
 
 
 def _observes(model: Model, step: Step, mode: OnFailure) -> bool:

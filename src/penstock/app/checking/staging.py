@@ -10,8 +10,9 @@ from penstock.app.shop import Shop
 from penstock.core.check_results import Quarantine
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.ranges import Ranges
+from penstock.core.ranges import Ranges, difference
 from penstock.core.step import Intent
+from penstock.state.parts import RECOVER
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -86,6 +87,25 @@ def _step_of(name: str) -> str:
     """Give the step that a folder is named after, "" for a folder of no step."""
     step = name.rpartition("__")[2]
     return str(uuid.UUID(step)) if _STEP.fullmatch(step) else ""
+
+
+def drop_repeated(shop: Shop, model: Model, newest: Quarantine) -> None:
+    """Remove quarantines whose rows are held back again, of steps whose run died.
+
+    Nobody was told of those. What a run has promised to keep stays until its time is over.
+    """
+    for each in shop.writing.records.quarantines():
+        if each.model != model.name or each.step == newest.step:
+            continue
+        if not difference(each.failed, newest.failed) and _run_died(shop, model, each):
+            drop_quarantine(shop, each)
+
+
+def _run_died(shop: Shop, model: Model, kept: Quarantine) -> bool:
+    """Whether recovery has ended the step that kept rows."""
+    key = model.grid.key(kept.failed[0][0])
+    found = shop.writing.records.history(model.name, None, key)
+    return any((each.step, each.triggered_by) == (kept.step, RECOVER) for each in found)
 
 
 def drop_quarantine(shop: Shop, each: Quarantine) -> None:

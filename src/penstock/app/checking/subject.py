@@ -31,7 +31,7 @@ from penstock.core.window import InputWindow
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
 from penstock.strategies.checks.ranged import KEY, ranged
-from penstock.strategies.relations import bind_tables
+from penstock.strategies.relations import bind_query, bind_tables
 
 BEFORE_VIEW = "check_before_target"
 AFTER_VIEW = "check_after_target"
@@ -124,6 +124,13 @@ class Subject:
         is_told = self.model.writing is Writing.WHOLE
         return rows if rows is None or is_told else replace(rows, stands_in=True)
 
+    def rows_of_view(self) -> Rows:
+        """Give the rows of a view's query, named as `check_after_target`."""
+        moment = self.context.run_timestamp
+        bound = bind_query(self.shop.project, self.model.query, self.inputs.reads, moment)
+        self.session.bind(bound.relations)
+        return self.as_table(bound.sql)
+
     def as_table(self, sql: str) -> Rows:
         """Name a query as `check_after_target`."""
         columns = self.session.define(AFTER_VIEW, sql)
@@ -135,6 +142,7 @@ class Subject:
             grid=self.model.grid,
             partitions=self.partitions,
             values=self.values,
+            adds=self._adds,
         )
 
     def _current(self, table: Rows | None) -> Rows | None:
@@ -151,7 +159,13 @@ class Subject:
             return RowsBefore()
         last = max(rule.last or 1 for rule in rules)
         records = self.shop.reading.records
-        return records.rows_before(self.model.name, self.partitions, last, step_seq)
+        name, adds = self.model.name, self._adds
+        return records.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+
+    @property
+    def _adds(self) -> bool:
+        """Whether a step puts rows to those that stay, so that a quiet one writes none."""
+        return self.model.writing in (Writing.ADDED, Writing.MERGED)
 
     @property
     def _asked(self) -> frozenset[InputName]:

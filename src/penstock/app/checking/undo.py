@@ -9,7 +9,13 @@ from itertools import takewhile
 from penstock.app.shop import Shop
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
-from penstock.core.errors import InterruptedRunError, LeaseHeldError, PenstockError, StateError
+from penstock.core.errors import (
+    InterruptedRunError,
+    LeaseHeldError,
+    PenstockError,
+    StateError,
+    TableError,
+)
 from penstock.core.facts import Touched
 from penstock.core.records import StepRecord
 from penstock.core.statement import Commit
@@ -64,7 +70,23 @@ def taken_back(
         if not can_be_tried_again(error):
             raise
         return Taken(checked, note=f"not rolled back yet: {error.sentence}")
-    return Taken(checked, undone, found.version)
+    return Taken(checked, undone, found.version, features_left(shop, intent, found.version))
+
+
+def features_left(shop: Shop, intent: Intent, version: int) -> str:
+    """Say which table features stay on after a RESTORE that a version did not have, "" if none.
+
+    Delta takes back rows, schema and properties, never a feature.
+    """
+    uri = intent.uri
+    try:
+        left = sorted(shop.places.features(uri) - shop.places.features(uri, version))
+    except TableError:  # the rows are back; that nobody can tell more is no failure of that
+        return ""
+    if not left:
+        return ""
+    names = f"table feature{'s' if left[1:] else ''} {', '.join(left)}"
+    return f"features-left: {intent.table} keeps the {names}, which version {version} did not have"
 
 
 def flag_if_overwritten(shop: Shop, intent: Intent, checked: Checked) -> Checked:

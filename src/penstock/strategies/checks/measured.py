@@ -30,11 +30,13 @@ class Setting:
     """What a verdict needs beside the values.
 
     `reference` is the moment that ages are told from, in microseconds since 1970. `before` is how
-    many rows there were earlier, None where nobody knows.
+    many rows there were earlier, None where nobody knows. `adds` is whether the rows are those of
+    a step that puts them to rows that stay: without any it changed nothing.
     """
 
     reference: int = 0
     before: Fraction | None = None
+    adds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import number, percent, plain
 
 NO_BASE = "no earlier execution"
+NOTHING_WRITTEN = "nothing was written"
 
 
 def row_count_change(rule: RowCountChange, kept: Restriction) -> Measured:

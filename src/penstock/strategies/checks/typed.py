@@ -37,7 +37,7 @@ from penstock.strategies.checks.null_percentage import null_percentage
 from penstock.strategies.checks.relationships import relationships
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.row_count import row_count
-from penstock.strategies.checks.row_count_change import row_count_change
+from penstock.strategies.checks.row_count_change import NOTHING_WRITTEN, row_count_change
 from penstock.strategies.checks.unique import unique
 from penstock.strategies.checks.value_range import value_range
 
@@ -107,7 +107,13 @@ def columns_of(check: Check) -> tuple[str, ...]:
 
 
 def judged(check: Check, means: Measured, values: Values, at: Setting) -> Verdict:
-    """Say what the values of a group mean; no rows mean what the user or the type says."""
+    """Say what the values of a group mean; no rows mean what the user or the type says.
+
+    A quiet run of a model that adds rows is a change to 0 only where the user says so.
+    """
+    quiet = at.adds and not whole(values, ROWS) and check.empty is None
+    if quiet and isinstance(check.rule, RowCountChange):
+        return Verdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
     if whole(values, ROWS) or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
         return means.judge(values, at)
     fails = isinstance(check.rule, Freshness)

@@ -12,6 +12,7 @@ from penstock.app.checking.ground import Rows
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
 from penstock.core.checks import (
     CheckScope,
+    Empty,
     Freshness,
     NotNull,
     Phase,
@@ -309,6 +310,24 @@ def test_C20_a_change_against_the_last_success():
     assert on(0, 0, max_increase=50) == ("passed", "rows 0, +0.0 % of 0")
     none = "rows 0, -100.0 % of 2 (max decrease 50 %)"
     assert on(0, 2, max_decrease=50) == ("failed", none)
+
+
+def quiet(step, bases, empty=None):
+    """Give what is said of a run of an append that wrote no row; without `step` nobody asks."""
+    session = Told({"FROM": ({OBSERVED_ROWS: 0},)})
+    check = replace(change(max_decrease=50), empty=empty)
+    ground = a_ground(step, bases=RowsBefore(recent=bases))
+    found = evaluated(session, check, replace(ground, adds=True))
+    return str(found.status), found.message
+
+
+@pytest.mark.parametrize("step", [None, ROWS])
+def test_a_run_without_rows_is_a_change_to_0_only_where_that_is_asked_for(step):
+    lost = "rows 0, -100.0 % of 4 (max decrease 50 %)"
+
+    assert quiet(step, (4,), Empty.FAIL) == ("failed", lost)
+    assert quiet(step, (), Empty.FAIL) == ("skipped", "no earlier execution")
+    assert quiet(step, (4,)) == ("skipped", "nothing was written")
 
 
 def test_C21_a_change_against_the_mean_of_earlier_partitions():

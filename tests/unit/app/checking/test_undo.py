@@ -116,6 +116,19 @@ def test_rows_whose_past_is_gone_stay_and_are_flagged(workshop, monkeypatch):
     assert (restored(workshop), len(workshop.store.records.flags())) == ([], 1)
 
 
+def test_features_that_a_restore_leaves_on_are_told(workshop, monkeypatch):
+    def features(_, uri, version=None):
+        return frozenset({"deletionVectors"} if version == 0 else {"typeWidening"})
+
+    monkeypatch.setattr(FakePlaces, "features", features)
+
+    result = workshop.run()["log"]
+
+    told = "s.log keeps the table feature typeWidening, which version 0 did not have"
+    assert result.consequence == "restored to version 0"
+    assert result.notes == (f"features-left: {told}",)
+
+
 @pytest.mark.parametrize(
     "error", [QueryError("spark-error", "no executor"), TableError("log-gap", "it is gone")]
 )
