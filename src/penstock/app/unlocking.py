@@ -12,7 +12,7 @@ from penstock.project.nearest import did_you_mean
 def lease_of(shop: Shop, target: str) -> Lease | None:
     """Give the lease of a target, named by its table or its model; None if nobody holds it.
 
-    Raises `unknown-target` for what is neither a model, nor a seed, nor a table that was leased.
+    Raises `unknown-table` for what is neither a model, nor a seed, nor a table that was leased.
     """
     project = shop.project
     named = {name.lower(): str(model.table) for name, model in project.models.items()}
@@ -21,7 +21,7 @@ def lease_of(shop: Shop, target: str) -> Lease | None:
     tables = {table.lower() for table in named.values()} | {each.target.lower() for each in leases}
     if target.lower() not in named and target.lower() not in tables:
         hint = did_you_mean(target, (*named, *tables)) or "penstock list shows the models"
-        raise UsageError("unknown-target", f"no target is called {target!r}", hint=hint)
+        raise UsageError("unknown-table", f"no target is called {target!r}", hint=hint)
     wanted = {target.lower(), named.get(target.lower(), "").lower()}
     return next((lease for lease in leases if lease.target.lower() in wanted), None)
 
