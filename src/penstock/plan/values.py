@@ -123,7 +123,9 @@ class Reason:
     """Why a step is planned: the first state that holds, its detail, the others.
 
     `pending` means that only the outcome of an upstream step of the same plan will tell.
-    `drift` is whether `status` counts it: new input of a windowed model is none.
+    `drift` is whether `status` counts it: new input of a windowed model is none. With `stale` some
+    rows changed that no window reads again: only a sync, which makes the table anew, mends those.
+    With `passed` there is nothing else, so that a run leaves the table as it is.
     """
 
     state: State
@@ -131,6 +133,8 @@ class Reason:
     also: tuple[State, ...] = ()
     pending: bool = False
     drift: bool = True
+    stale: bool = False
+    passed: bool = False
 
     @classmethod
     def after(cls, names: Iterable[str]) -> Reason:
