@@ -117,6 +117,19 @@ class RowLog:
         table = self.lake.tables.get(uri)
         return tuple(table.commits[after + 1 :]) if table else ()
 
+    def transaction(self, uri: str, application: str) -> int:
+        table = self.lake.tables.get(uri)
+        return table.transactions.get(application, 0) if table else 0
+
+    def fence(self, uri: str, application: str, number: int, token: str) -> bool:
+        table = self.lake.tables.get(uri)
+        if table is None:
+            return False
+        if table.transactions.get(application, 0) < number:
+            self.lake.write(uri, table.names, table.rows, operation="FENCE", token=token)
+            table.transactions[application] = number
+        return True
+
     def is_cluttered(self, uri: str) -> bool:
         return False
 

@@ -28,6 +28,7 @@ _DIALECT = (
     (re.compile(r"\b(?:DATE|TIMESTAMP) '([^']*)'", re.IGNORECASE), r"'\1'"),
     (re.compile(r" AS (?:STRING|DATE|TIMESTAMP)\)"), " AS TEXT)"),
     (re.compile(r"<=>"), "IS"),
+    (re.compile(r"\btry_cast\(", re.IGNORECASE), "CAST("),
 )
 _CREATE = re.compile(r"CREATE OR REPLACE TABLE .*? TBLPROPERTIES \([^)]*\) AS (.*)", re.DOTALL)
 _EMPTY = re.compile(r"(?:CREATE|REPLACE) TABLE \S+ \((.*?)\) USING")
@@ -46,12 +47,14 @@ class Table:
     commits: list[object] = field(default_factory=list)
     versions: list[tuple[tuple[object, ...], ...]] = field(default_factory=list)
     changes: list[tuple[tuple[tuple[object, ...], ...], ...]] = field(default_factory=list)
+    transactions: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.replaced is not None:
             self.commits = [*self.replaced.commits]
             self.versions = [*self.replaced.versions]
             self.changes = [*self.replaced.changes]
+            self.transactions = {**self.replaced.transactions}
 
     @property
     def rows(self) -> tuple[tuple[object, ...], ...]:
@@ -164,6 +167,7 @@ class RowSession:
         operation = {"INSERT": "WRITE", "ALTER": "SET TBLPROPERTIES"}.get(word, f"{word} TABLE")
         operation = "MERGE" if word == "MERGE" else operation
         self._lake.write(uri, names, rows, operation=operation, token=token)
+        self._lake.tables[uri].transactions[intent.transaction] = intent.step_seq
 
     def _after(self, sql: str, table: Table | None) -> tuple[tuple[str, ...], list[tuple]]:  # type: ignore[type-arg]
         """Give the columns and rows of a table after a statement."""

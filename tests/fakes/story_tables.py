@@ -15,6 +15,7 @@ from penstock.app.faults import inert
 from penstock.app.shop import Shop
 from penstock.app.wire import wired
 from penstock.core.project import LeaseSettings, Project
+from penstock.core.token import write_fence
 from penstock.project.load import load_project
 from penstock.state.memory import MemoryStore
 
@@ -30,8 +31,8 @@ class RowTables:
 
     def __init__(self, root: Path, clock: FixedClock) -> None:
         self._root, self._clock = root, clock
-        self._store = MemoryStore(clock, LeaseSettings(), pid_alive=lambda _: True)
-        self.lake = RowLake(lambda: ("0.1.0", self._store.archive.store_id()))
+        self._store = MemoryStore(clock, LeaseSettings(), is_gone=lambda _: False)
+        self.lake = RowLake(self._signature)
         self._project: Project | None = None
 
     def shop(self, *, anew: bool) -> Shop:
@@ -49,8 +50,13 @@ class RowTables:
             open_reading=lambda: self._store,
             open_writing=lambda: self._store,
             has_state=lambda: True,
-            pid_alive=lambda _: True,
+            is_gone=lambda _: False,
+            fences=log,
+            fence_token=lambda intent: write_fence(intent, *self._signature()),
         )
+
+    def _signature(self) -> tuple[str, str]:
+        return "0.1.0", self._store.archive.store_id()
 
     def deliver(self, rows: Sequence[tuple[object, ...]]) -> None:
         self.lake.insert(f"{self._root}/landing/events", EVENTS, *rows)

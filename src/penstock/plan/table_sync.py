@@ -64,12 +64,12 @@ def _drifted(reason: Reason) -> bool:
 
 
 def _step(question: Question, model: Model, reason: Reason, waits: tuple[str, ...]) -> Step:
-    anew = keeps_rows(model.strategy) and _has_wrong_rows(model, reason)
+    anew = keeps_rows(model.strategy) and _has_wrong_rows(question, model, reason)
     step = table_step(question, model, reason, waits, anew=anew)
     return replace(step, notes=(*step.notes, "full refresh")) if anew else step
 
 
-def _has_wrong_rows(model: Model, reason: Reason) -> bool:
+def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
     """Whether a table holds rows that no ordinary step would mend.
 
     A step that only failed is done again, and new rows are taken by their window; but a failure
@@ -80,4 +80,4 @@ def _has_wrong_rows(model: Model, reason: Reason) -> bool:
     others = set(reason.also)
     if window_settings(model.strategy) is not None:
         others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
-    return bool(others or reason.stale)
+    return bool(others or reason.stale or question.now.below.get(model.name))
