@@ -85,8 +85,6 @@ def _differences(  # one question, six sides
         yield from (each for each in found if each[0] is not State.CURRENT)
     if not isinstance(model.strategy, View):  # a view has no rows that could be stale
         yield from _inputs(project, model, record, records, now)
-    if record.cut_at is not None and record.cut_at < now.run_timestamp:
-        yield State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only"
     for name in sources_below(project, model) if now.broken else ():
         if name in now.broken:
             yield State.UNREADABLE, told_error(now.broken[name])
@@ -184,6 +182,8 @@ def _inputs(
             yield State.SOURCE_CHANGED, f"{name} is new"
         else:
             yield State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}"
+    if record.cut_at is not None and record.cut_at < now.run_timestamp:
+        yield State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only"
 
 
 def _moved(recorded: Pin, pin: Pin) -> bool:
