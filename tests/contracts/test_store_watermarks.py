@@ -47,6 +47,17 @@ def test_a_watermark_may_change_its_type(store):
     assert store.records.models()["orders"].watermarks == (date,)
 
 
+def test_what_a_step_left_unread_is_on_record_until_the_next_success(store):
+    cut = replace(with_mark(9, "step-1"), cut_at=NOON, passed_by=("orders", "users"))
+    succeed(store, cut)
+    left = store.records.models()["orders"]
+    succeed(store, with_mark(10, "step-2"))
+    after = store.records.models()["orders"]
+
+    assert (left.cut_at, left.passed_by) == (NOON, ("orders", "users"))
+    assert (after.cut_at, after.passed_by) == (None, ())
+
+
 def test_a_person_may_lower_and_reset_a_watermark(store):
     succeed(store, with_mark(9))
     lowered = WatermarkChange(

@@ -112,6 +112,21 @@ def test_DS10_a_killed_sync_leaves_what_an_undisturbed_one_leaves(edited, name, 
     check(edited, name, point)
 
 
+def test_T26_the_same_cascade_builds_what_the_killed_one_left_below(edited) -> None:
+    words = ("sync", "--cascade", *DAILY)
+    kill(edited, "before-commit:2", *words, *AT)
+
+    again = edited.sync("daily_user_stats", cascade=True)
+
+    assert {result.name for result in again.results if result.status == "success"} == {
+        "weekly_summary",
+        "monthly_report",
+    }
+    assert edited.rows(WEEKLY_TABLE)[1] == ("2024-12-02", "5")
+    assert edited.rows(MONTHLY_TABLE)[1] == ("2024-12-01", "6")
+    assert not any(edited.states().values())
+
+
 @pytest.mark.matrix
 @pytest.mark.parametrize("point", POINTS[1:])
 def test_a_table_that_was_made_and_not_filled_is_filled(tmp_path, spark, synced_folder, point):

@@ -395,3 +395,36 @@ def test_rows_after_as_of_are_read_by_a_later_run(place) -> None:
     assert (first["log"].rows.inserted, second["log"].rows.inserted) == (1, 1)
     assert [row[0] for row in place.rows("log")] == [1, 2]
     assert place.run().plan.is_empty
+
+
+def test_a_habit_of_as_of_hides_no_late_row_and_no_change_above(place) -> None:
+    place.source("events", "id INT, ts TIMESTAMP")
+    place.model(
+        "log",
+        "select id, ts from {{ source('raw', 'events') }}",
+        materialized="append",
+        time_column="ts",
+    )
+    place.model("copy", "select id, ts from m.log", materialized="append", time_column="ts")
+    place.insert("events", "(1, '2024-01-01'), (2, '2024-01-05'), (9, '2024-01-09')")
+    day = dt.datetime(2024, 1, 6, tzinfo=dt.UTC)
+
+    place.run(as_of=day)
+    same = place.run(as_of=day)
+    place.insert("events", "(3, '2024-01-03')")
+    late = place.run(as_of=day)
+    place.run("log", full_refresh=True)
+    told = place.run()
+    after = place.run()
+
+    assert same.plan.is_empty
+    assert (late["log"].status, late["log"].rows.late) == ("unchanged", 1)
+    assert [row[0] for row in place.rows("log")] == [1, 2, 3, 9]
+    assert [row[0] for row in place.rows("copy")] == [1, 2, 9]
+    assert told["copy"].notes == (
+        "log changed rows that it had read; penstock sync --select copy re-makes it",
+    )
+    assert after.plan.is_empty
+    assert after.notes == (
+        "copy: log changed rows that it had read; penstock sync --select copy re-makes it",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from functools import partial
 
@@ -49,9 +50,7 @@ def execute(shop: Shop, context: Context, step: Step, held: Ahead | None = None)
             return _only_alter(shop, context, committer, session, intent)
         with committer.rejecting(intent):
             looked = Looking(shop, context, step, model, inputs).look(session)
-        intent = _promised(intent, looked, step)
-        if context.as_of is not None and looked.opened is not None:
-            intent = replace(intent, inputs=())  # cut short: the next plan looks again
+        intent = _promised(intent, looked, context.as_of, step)
         subject = subject_of(shop, context, session, model, inputs, looked)
         with committer.rejecting(intent):
             told = look_ahead(subject, intent)
@@ -91,7 +90,7 @@ def _only_alter(
     return ended
 
 
-def _promised(intent: Intent, looked: Looked, step: Step) -> Intent:
+def _promised(intent: Intent, looked: Looked, as_of: dt.datetime | None, step: Step) -> Intent:
     """Add what is known now: windows, the watermarks to leave, the version before."""
     opened = looked.opened
     return replace(
@@ -99,6 +98,8 @@ def _promised(intent: Intent, looked: Looked, step: Step) -> Intent:
         windows=opened.windows if opened else (),
         watermarks=opened.watermarks if opened else (),
         lowers_watermarks=step.initial,
+        cut_at=as_of if opened and opened.is_cut else None,
+        passed_by=looked.passed_by,
         base_version=looked.facts.version if looked.facts else None,
     )
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from penstock.app.arrivals import arrivals
 from penstock.app.inputs import Inputs
 from penstock.app.measure import Measuring, late_rows, measure, views_of
+from penstock.app.observe import observe_target
+from penstock.app.passed import changed_below
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
+from penstock.app.sight import open_sight
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
@@ -30,6 +33,7 @@ class Looked:
     """What a step knows before it begins.
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
+    `passed_by` are inputs that changed rows which the windows have passed.
     """
 
     query: Schema
@@ -38,6 +42,7 @@ class Looked:
     table: Schema | None
     opened: Opened | None
     late: int | None
+    passed_by: tuple[str, ...] = ()
 
     @property
     def has_nothing_to_read(self) -> bool:
@@ -73,7 +78,22 @@ class Looking:
             read = DeltaRead(uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        return Looked(written, evolution, facts, table, opened, late)
+        return Looked(written, evolution, facts, table, opened, late, self._passed_by())
+
+    def _passed_by(self) -> tuple[str, ...]:
+        """Name what no window will read again; only a step that reads everything settles it.
+
+        The model itself is named if others changed rows of its table, which stay.
+        """
+        name, records = self.model.name, self.context.records
+        record = records.get(name)
+        if self.step.initial or record is None or window_settings(self.model.strategy) is None:
+            return ()
+        now = changed_below(self.shop.project, [name], records, open_sight(self.shop))
+        passed = {*record.passed_by, *now.get(name, ())}
+        if observe_target(self.shop, self.model, record).foreign:
+            passed.add(name)
+        return tuple(sorted(passed))
 
     def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
         whole = self._bind({})
@@ -96,6 +116,7 @@ class Looking:
             as_of=self.context.as_of,
             arrived=arrivals(self.shop, pins, record),
             read_before=frozenset(record.pins if record else ()),
+            was_cut=record is not None and record.cut_at is not None,
         )
         return measure(session, what), late_rows(session, what)
 

@@ -23,12 +23,16 @@ from penstock.plan.windows import (
 )
 from penstock.strategies.relations import Bound
 
+_TIMES = ("date", "timestamp", "timestamp_ntz")
 _EXACT = ("date", "tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What a measurement is made with: the model, its inputs' views, what it remembers."""
+    """What a measurement is made with: the model, its inputs' views, what it remembers.
+
+    `was_cut` is whether the step before left rows unread that had arrived.
+    """
 
     model: Model
     settings: WindowSettings
@@ -39,6 +43,7 @@ class Measuring:
     as_of: dt.datetime | None = None
     arrived: Mapping[str, Arrived] = field(default_factory=dict)
     read_before: frozenset[str] = frozenset()
+    was_cut: bool = False
 
 
 def views_of(bound: Bound) -> dict[str, str]:
@@ -61,7 +66,10 @@ def measure(session: StepSession, what: Measuring) -> Opened:
         seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
         for n, each in enumerate(asked):
             nulls = int(seen[f"nulls_{n}"] or 0)
-            told[each.input] = Measured(each, _value(each, seen[f"high_{n}"]), nulls)
+            limit = _limit(each, what)
+            high = _value(each, seen[f"high_{n}"])
+            top = high if limit is None else _value(each, seen[f"top_{n}"])
+            told[each.input] = Measured(each, high, nulls, limit, top)
     measured = [found for found in told.values() if found is not None]
     return opened(
         what.model,
@@ -82,7 +90,8 @@ def _told_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
     arrived = what.arrived.get(each.input)
     known = _known(what.watermarks, each.input)
     exact = each.type in _EXACT and what.settings.null_watermark is NullWatermark.ERROR
-    if arrived is None or known is None or not exact or what.initial or what.as_of is not None:
+    whole = not what.initial and not what.was_cut and what.as_of is None
+    if arrived is None or known is None or not exact or not whole:
         return None
     column, files = each.column, arrived.files
     if not all(column in f.nulls and (column in f.maximum or f.nulls[column]) for f in files):
@@ -95,16 +104,23 @@ def _told_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
 def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
     column = quoted(each.column)
     known = None if what.initial else _known(what.watermarks, each.input)
-    terms = [f"{column} > {known.sql}"] if known is not None else []
-    if what.as_of is not None and each.type in ("date", "timestamp", "timestamp_ntz"):
-        limit = TypedValue.parse(each.type, what.as_of.isoformat())
-        terms.append(f"{column} <= {limit.sql}")
-    where = f" WHERE ({' AND '.join(terms)}) OR {column} IS NULL" if terms else ""
+    where = f" WHERE {column} > {known.sql} OR {column} IS NULL" if known is not None else ""
+    limit, high, top = _limit(each, what), column, ""
+    if limit is not None:
+        high = f"CASE WHEN {column} <= {limit.sql} THEN {column} END"
+        top = f", CAST(max({column}) AS STRING) AS top_{number}"
     view = quoted(what.views[each.input])
     return (
-        f"(SELECT CAST(max({column}) AS STRING) AS high_{number}, "
-        f"count_if({column} IS NULL) AS nulls_{number} FROM {view}{where})"
+        f"(SELECT CAST(max({high}) AS STRING) AS high_{number}, "
+        f"count_if({column} IS NULL) AS nulls_{number}{top} FROM {view}{where})"
     )
+
+
+def _limit(each: WindowedInput, what: Measuring) -> TypedValue | None:
+    """Give the value at which `--as-of` cuts a window; only times can be cut."""
+    if what.as_of is None or each.type not in _TIMES:
+        return None
+    return TypedValue.parse(each.type, what.as_of.isoformat())
 
 
 def _value(each: WindowedInput, text: object) -> TypedValue | None:

@@ -111,11 +111,13 @@ def execute_partitions(
 
 
 def _intended(job: Job) -> Intent:
+    partitions = write_ranges(job.model.grid, job.step.partitions)
     return replace(
         intent_of(job.shop, job.context, job.step, job.model),
         fingerprint=job.body.fingerprint,
         grid=job.model.grid,
-        partitions=write_ranges(job.model.grid, job.step.partitions),
+        partitions=partitions,
+        lane=partitions[0] if job.step.at_once else "",
     )
 
 

@@ -1,16 +1,29 @@
-"""Changes that windows have passed: upstream rows at or below a watermark (spec/drift.md §8.1)."""
+"""Changes that windows have passed: upstream rows below the next window (spec/drift.md §8.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from penstock.app.sight import Sight
-from penstock.core.model import window_settings
+from penstock.app.sight import Sight, tables_below
+from penstock.core.model import WindowSettings, window_settings
 from penstock.core.partition import position
-from penstock.core.pin import DeltaPin
+from penstock.core.pin import DeltaPin, ViewPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
-from penstock.core.window import Watermark
+from penstock.core.window import Bound, Watermark
+from penstock.plan.windows import low_bound
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A model that reads through windows, and what its last success left on record."""
+
+    project: Project
+    settings: WindowSettings
+    record: ModelRecord
+    records: Mapping[str, ModelRecord]
+    sight: Sight
 
 
 def changed_below(
@@ -18,7 +31,9 @@ def changed_below(
 ) -> dict[str, frozenset[str]]:
     """Give the upstream models that changed rows which a window has passed, by reader.
 
-    Logs are read only where an upstream has a newer data change than was read of it.
+    Rows that a `lookback` takes in again are not passed. Logs are read only where an upstream has
+    a newer data change than was read of it. Of a table that another one replaced, and of a view
+    that was made anew, every row counts as changed.
     """
     found = {}
     for name in names:
@@ -26,38 +41,49 @@ def changed_below(
         settings = window_settings(model.strategy)
         if settings is None or record is None or not record.succeeded_once:
             continue
-        stale = frozenset(
-            mark.input
-            for mark in record.watermarks
-            if _is_stale(project, mark, record, records, sight)
-        )
+        reader = _Reader(project, settings, record, records, sight)
+        stale = frozenset(mark.input for mark in record.watermarks if _is_stale(reader, mark))
         if stale:
             found[name] = stale
     return found
 
 
-def _is_stale(
-    project: Project,
-    mark: Watermark,
-    record: ModelRecord,
-    records: Mapping[str, ModelRecord],
-    sight: Sight,
-) -> bool:
-    above, upstream = records.get(mark.input), project.models.get(mark.input)
-    pin = record.pins.get(mark.input)
-    if above is None or upstream is None or upstream.is_view or not isinstance(pin, DeltaPin):
-        return False
-    moved = above.commit_version is not None and above.commit_version > pin.version
-    if not moved or above.table_id != pin.table_id:
-        return False
-    passed = position(mark.value.text, mark.value.type.lower())
+def _is_stale(reader: _Reader, mark: Watermark) -> bool:
+    low = low_bound(reader.settings, mark.value)
+    return low is not None and any(
+        _changed(reader, name, mark.column, low)
+        for name in tables_below(reader.project, mark.input)
+    )
+
+
+def _changed(reader: _Reader, name: str, column: str, low: Bound) -> bool:
+    """Whether an input has changed rows below a bound since the pin of the last success."""
+    above, pin = reader.records.get(name), reader.record.pins.get(name)
+    match above, pin:
+        case ModelRecord(), ViewPin(read):
+            return above.step_seq > read
+        case ModelRecord(), DeltaPin(table_id, read):
+            if above.commit_version is None:
+                return False
+            if above.table_id != table_id:
+                return True
+            return above.commit_version > read and _touched(reader, name, column, low, read)
+        case _:
+            return False
+
+
+def _touched(reader: _Reader, name: str, column: str, low: Bound, read: int) -> bool:
+    project = reader.project
+    model = project.models.get(name)
+    table = model.table if model is not None else project.seeds[name].table
+    passed = position(low.value.text, low.value.type.lower())
     if passed is None:
-        return False
-    uri = project.uri_of(upstream.table)
-    tail = sight.tail(str(upstream.table), uri, pin.version, (mark.column,))
-    if tail.gap is not None and tail.gap[1] > pin.version:
+        return True
+    first = passed if low.inclusive else passed + 1
+    tail = reader.sight.tail(str(table), project.uri_of(table), read, (column,))
+    if tail.gap is not None and tail.gap[1] > read:
         return True  # nobody can tell what was changed there
     return any(
-        spans is None or any(low <= passed for low, _ in spans)
-        for spans in (commit.spans.get(mark.column) for commit in tail.commits)
+        spans is None or any(begin < first for begin, _ in spans)
+        for spans in (commit.spans.get(column) for commit in tail.commits)
     )

@@ -229,7 +229,8 @@ def still_needed(shop: Shop, context: Context, step: Step, options: Options) -> 
     if step.trigger != "run" and window_settings(model.strategy) is not None:
         below = changed_below(shop.project, [model.name], context.records, open_sight(shop))
         return step if below else None  # new rows are for the next run's window
-    if drift(shop.project, model, context.records, now).state is not State.CURRENT:
+    reason = drift(shop.project, model, context.records, now)
+    if reason.state is not State.CURRENT and not reason.passed:
         return step
     made = plan(shop.project, [step.model], context.records, now, options)
     return made.steps[0] if made.steps else None

@@ -44,6 +44,8 @@ def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> Mod
         rows_written=outcome.rows.written,
         bytes_written=outcome.bytes_written,
         high_time=high_time_after(intent, outcome, before.high_time if before else None),
+        cut_at=intent.cut_at,
+        passed_by=intent.passed_by,
     )
 
 

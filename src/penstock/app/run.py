@@ -111,12 +111,18 @@ def _gave_up(error: PenstockError) -> PenstockError:
 
 
 def _warned(ended: Ended) -> tuple[str, ...]:
-    """Warn of a history table that begins without rows."""
-    metrics = ended.outcome.metrics
+    """Warn of a history table that begins without rows, and of rows that were not read."""
+    metrics, intent = ended.outcome.metrics, ended.intent
+    notes = []
+    if intent.cut_at is not None:
+        notes.append(f"rows after {intent.cut_at:%Y-%m-%d %H:%M:%S} are left to a later run")
+    if passed := [name for name in intent.passed_by if name != intent.model]:
+        command = f"penstock sync --select {intent.model}"
+        notes.append(f"{', '.join(passed)} changed rows that it had read; {command} re-makes it")
     created = ended.outcome.version is not None and ended.intent.base_version is None
     if created and ended.intent.strategy == "snapshot" and not metrics.get("source_rows"):
-        return ("the source has no rows: the table is empty",)
-    return ()
+        notes.append("the source has no rows: the table is empty")
+    return tuple(notes)
 
 
 def _left(step: Step, ranges: Ranges) -> tuple[Step, ...]:

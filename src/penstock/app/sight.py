@@ -11,11 +11,14 @@ from penstock.app.observe import gap_of
 from penstock.app.shop import Shop
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, Seen, Touched
+from penstock.core.names import InputKind
 from penstock.core.partition import Grain, has_positions
 from penstock.core.pin import DeltaPin, Pin
+from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
 from penstock.core.schema import Schema
 from penstock.plan.changes import column_of
+from penstock.strategies.relations import leaves_of
 
 Value = TypeVar("Value")
 
@@ -212,7 +215,8 @@ def _needs(shop: Shop) -> Needs:
         for name, pin in record.pins.items():
             ask(name, pin.version if isinstance(pin, DeltaPin) else None)
         for mark in record.watermarks:
-            ask(mark.input, None, mark.column)
+            for name in tables_below(project, mark.input):
+                ask(name, None, mark.column)
     for parts in records.partitions().values():
         ask(
             parts.model,
@@ -225,6 +229,16 @@ def _needs(shop: Shop) -> Needs:
         {key: frozenset(asked) for key, asked in columns.items()},
         {key: frozenset(asked) for key, asked in grains.items()},
     )
+
+
+def tables_below(project: Project, name: str) -> Iterator[str]:
+    """Give an input, and the models and seeds that it reads if it is a view."""
+    yield name
+    model = project.models.get(name)
+    if model is not None and model.is_view:
+        for each in leaves_of(project, model.query.inputs):
+            if each.kind is InputKind.MODEL:
+                yield each.name
 
 
 def columns_in_use(shop: Shop) -> Iterator[tuple[str, str, Grain]]:

@@ -27,7 +27,7 @@ from penstock.core.errors import UsageError
 from penstock.core.model import window_settings
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, difference, intersection, union
-from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.cascade import WHOLE, cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.judge import Verdict
 from penstock.plan.planner import plan
@@ -150,9 +150,32 @@ def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scop
         force=bool(request.backfill),
         states=states_named(request.states),
         cascade=request.cascade,
+        followed=_followed(project, names, within, verdicts) if request.cascade else {},
         batch_size=request.batch_size,
         most=most,
         facts=facts_of(looked, verdicts, forced=forced),
+    )
+
+
+def _followed(
+    project: Project,
+    names: tuple[str, ...],
+    within: Mapping[str, Ranges],
+    verdicts: Mapping[str, Verdict],
+) -> dict[str, Ranges]:
+    """Give what a cascade may run at most, by model: all that reads what is selected."""
+    start = {name: within.get(name, WHOLE) for name in names}
+    return _cascade(project, start, verdicts)
+
+
+def _cascade(
+    project: Project, start: Mapping[str, Ranges], verdicts: Mapping[str, Verdict]
+) -> dict[str, Ranges]:
+    return cascaded(
+        project,
+        start,
+        lambda name: verdicts[name].segments if name in verdicts else (),
+        lambda model: not (model.is_view or model.is_snapshot),
     )
 
 
@@ -199,13 +222,8 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
     verdicts = planned.scope.verdicts
     start: dict[str, Ranges] = {}
     for step in planned.plan.steps:
-        start[step.model] = union(start.get(step.model, ()), step.partitions or ((0, 0),))
-    todo = cascaded(
-        looked.project,
-        start,
-        lambda name: verdicts[name].segments if name in verdicts else (),
-        lambda model: not (model.is_view or model.is_snapshot),
-    )
+        start[step.model] = union(start.get(step.model, ()), step.partitions or WHOLE)
+    todo = _cascade(looked.project, start, verdicts)
     found = []
     for name, ranges in todo.items():
         more = difference(ranges, start.get(name, ()))
@@ -226,11 +244,28 @@ def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
         for above in parents_of(project, project.models[name]):
             if above not in planned.names and _drifted(looked, planned.scope.verdicts, above):
                 stale.add(above)
-    skipped = _passed_over(planned, request)
+    skipped = (*_passed_over(planned, request), *_undone(planned))
     if not stale:
         return skipped
     names = ", ".join(sorted(stale))
     return (f"not selected, though drifted, and read here: {names}", *skipped)
+
+
+def _undone(planned: Planned) -> tuple[str, ...]:
+    """Name what drifted below the selected models and is no part of the plan, with its command."""
+    looked, made = planned.looked, {step.model for step in planned.plan.steps}
+    if looked is None:
+        return ()
+    verdicts = planned.scope.verdicts
+    found = [
+        name
+        for name in planned.scope.followed
+        if name not in planned.names and name not in made and _drifted(looked, verdicts, name)
+    ]
+    if not found:
+        return ()
+    names = " ".join(sorted(found))
+    return (f"drifted below what is selected: {names}; penstock sync --select '{names}'",)
 
 
 def _drifted(looked: Looked, verdicts: Mapping[str, Verdict], name: str) -> bool:

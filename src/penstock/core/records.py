@@ -97,7 +97,8 @@ class ModelRecord:
     `status` is that of the last execution; the other fields are those of the last success and
     are empty if there never was one. `settled_version` is the target's Delta version after that
     success, `pins` are its inputs by name. `high_time` is the greatest run timestamp of any step
-    that wrote the table.
+    that wrote the table. `cut_at` and `passed_by` are what that success left unread of its pins:
+    rows above a time, and inputs whose changes its windows have passed.
     """
 
     model: str
@@ -117,6 +118,8 @@ class ModelRecord:
     bytes_written: int = 0
     failure: StepFailure | None = None
     high_time: dt.datetime | None = None
+    cut_at: dt.datetime | None = None
+    passed_by: tuple[str, ...] = ()
 
     @property
     def succeeded_once(self) -> bool:

@@ -42,6 +42,9 @@ class Intent:
     `writing` tells what becomes of the rows before; what does not say it leaves them.
     `epoch` is given by the store at `begin`, as `step_seq` is. `lane` tells a step from others of
     its run that write the table at the same time.
+    `cut_at` is the time at which `--as-of` cut the windows, where rows lie above it: they are still
+    to be read of the same pins. `passed_by` are inputs that changed rows which the windows have
+    passed, now or since the table was last made anew; the model itself, if others changed its rows.
     """
 
     step: str
@@ -67,6 +70,8 @@ class Intent:
     on_failure: str = ""
     writing: Writing = Writing.MERGED
     epoch: str = field(default="", compare=False, repr=False)  # of the store that gave the number
+    cut_at: dt.datetime | None = None
+    passed_by: tuple[str, ...] = ()
     lane: str = ""
 
     @property

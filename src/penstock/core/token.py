@@ -60,6 +60,10 @@ def write_intent(intent: Intent) -> str:
         document["epoch"] = intent.epoch
     if intent.lane:
         document["lane"] = intent.lane
+    if intent.cut_at is not None:
+        document["cut_at"] = intent.cut_at.isoformat()
+    if intent.passed_by:
+        document["passed_by"] = list(intent.passed_by)
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -146,6 +150,8 @@ def read_intent(text: str) -> Intent:
         writing=Writing(document.get("writing", Writing.MERGED)),
         epoch=document.get("epoch", ""),
         lane=document.get("lane", ""),
+        cut_at=dt.datetime.fromisoformat(cut) if (cut := document.get("cut_at")) else None,
+        passed_by=tuple(document.get("passed_by", ())),
     )
 
 

@@ -14,7 +14,7 @@ from penstock.plan.decided import Decided, Earlier
 from penstock.plan.judge import Verdict, states_of
 from penstock.plan.obstacles import obstacle
 from penstock.plan.partition_steps import Wanted, partition_steps
-from penstock.plan.question import Question, Scope
+from penstock.plan.question import LEFT, Question, Scope
 from penstock.plan.refusals import (
     foreign_table,
     incompatible_type,
@@ -78,6 +78,7 @@ def wanted_of(
     own = union(forced, asked)
     place = verdict.effective if scope.cascade else () if scope.syncs else within
     below = _below(project, model, _clipped(verdict.segments, place), todo, own)
+    below = union(below, _left_undone(verdict, scope))
     if not scope.cascade:
         own = union(own, below)
     everything = union(own, below)
@@ -86,6 +87,13 @@ def wanted_of(
     if reads_itself(model):
         after = (*after, model.name)
     return Wanted(everything, own, sure, after)
+
+
+def _left_undone(verdict: Verdict, scope: Scope) -> Ranges:
+    """Give what failed, or was never reached, after the models above it were made."""
+    asked = scope.within.get(verdict.model, ())
+    followed = difference(scope.followed.get(verdict.model, ()), asked)
+    return intersection(states_of(verdict, LEFT), intersection(followed, verdict.effective))
 
 
 def _below(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from penstock.core.model import Model, View, window_settings
 from penstock.core.names import InputKind
@@ -15,27 +16,46 @@ from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.values import Now, Observed, Reason, State, told_error
 
 Difference = tuple[State, str]
+_INPUTS = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
 
 def drift(project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now) -> Reason:
     """Give the first state that holds for the model, with the others in `also`.
 
     New input of a windowed model is not drift, because its window takes the new rows; the reason
-    then says `drift=False`. What an upstream changed below the watermark no window takes: it is.
+    then says `drift=False`. What an upstream changed below the watermark no window takes: it is,
+    until a step reads everything.
     """
     record = records.get(model.name)
     seen = now.targets.get(model.name, Observed())
     found = list(_differences(project, model, record, seen, records, now))
+    if window_settings(model.strategy) is None:
+        return _first(found)
+    lasting = list(_passed(model, record, now))
+    only_new = bool(found) and found[0][0] in _INPUTS
+    if lasting and (only_new or not found):
+        return replace(_first([*lasting, *found]), stale=True, passed=not found)
+    return replace(_first(found), stale=bool(lasting), drift=not only_new)
+
+
+def _first(found: Sequence[Difference]) -> Reason:
     if not found:
         return Reason(State.CURRENT)
     state, detail = found[0]
-    also = tuple(dict.fromkeys(s for s, _ in found[1:] if s is not state))
-    inputs = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
-    windowed = window_settings(model.strategy) is not None
-    stale = now.below.get(model.name, frozenset())
-    if windowed and state in inputs and stale:
-        return Reason(State.UPSTREAM_CHANGED, ", ".join(sorted(stale)), also)
-    return Reason(state, detail, also, drift=not (windowed and state in inputs))
+    return Reason(state, detail, tuple(dict.fromkeys(s for s, _ in found[1:] if s is not state)))
+
+
+def _passed(model: Model, record: ModelRecord | None, now: Now) -> Iterator[Difference]:
+    """Give what the next window leaves as it is: others' changes of the table, and of its inputs.
+
+    Both last until a step reads everything.
+    """
+    passed = record.passed_by if record is not None else ()
+    if model.name in passed:
+        yield State.TAMPERED, "rows that others changed stay as they are"
+    stale = {*now.below.get(model.name, ()), *passed} - {model.name}
+    if stale:
+        yield State.UPSTREAM_CHANGED, ", ".join(sorted(stale))
 
 
 def _differences(  # one question, six sides
@@ -164,6 +184,8 @@ def _inputs(
             yield State.SOURCE_CHANGED, f"{name} is new"
         else:
             yield State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}"
+    if record.cut_at is not None and record.cut_at < now.run_timestamp:
+        yield State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only"
 
 
 def _moved(recorded: Pin, pin: Pin) -> bool:

@@ -12,6 +12,8 @@ from penstock.core.records import ModelRecord
 from penstock.plan.judge import Verdict
 from penstock.plan.values import Now, Options, State
 
+LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))
+"""The states in which a cascade that stopped half way leaves what it had still to make."""
 Records = Mapping[str, ModelRecord]
 
 
@@ -23,6 +25,8 @@ class Scope:
     takes new input and what waits for it. `within` are those that each selected model may run on
     its own account. With `force` they run whatever their state, with `states` only those in one of
     them. `cascade` is whether partitions run wherever others above them do, or only `within`.
+    `followed` are then those that read what the selected models may run: of these it also runs
+    what an earlier cascade left undone.
     `facts` are those of the tables that may have to change.
     """
 
@@ -33,6 +37,7 @@ class Scope:
     force: bool = False
     states: frozenset[State] = frozenset()
     cascade: bool = False
+    followed: Mapping[str, Ranges] = field(default_factory=dict)
     batch_size: int | None = None
     most: int | None = None
     facts: Mapping[str, TableFacts] = field(default_factory=dict)

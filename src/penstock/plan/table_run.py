@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.core.model import Model
 from penstock.plan.cascade import WHOLE, is_looked_at_alone
 from penstock.plan.decided import Decided, Earlier, waits_for
@@ -9,7 +11,7 @@ from penstock.plan.drift import drift
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import table_obstacle
 from penstock.plan.question import Question
-from penstock.plan.table_steps import left_current, postponed, table_step
+from penstock.plan.table_steps import left_current, passed_note, postponed, table_step
 from penstock.plan.values import Reason, State
 
 
@@ -22,9 +24,11 @@ def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
     if error is not None:
         return Decided(error=error)
     waits = waits_for(earlier, model)
-    due = reason if reason.state is not State.CURRENT else _though_current(question, model, waits)
+    settled = reason.state is State.CURRENT or reason.passed
+    due = _though_current(question, model, waits) if settled else reason
     if due is None:
-        return left_current(question, model, waits)
+        left = left_current(question, model, waits)
+        return replace(left, notes=(*left.notes, *passed_note(model, reason)))
     return Decided(steps=(table_step(question, model, due, waits),), todo=WHOLE)
 
 

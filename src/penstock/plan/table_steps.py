@@ -60,6 +60,17 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
     )
 
 
+def passed_note(model: Model, reason: Reason) -> tuple[str, ...]:
+    """Say what no window of a run reads again."""
+    if not reason.passed:
+        return ()
+    command = f"penstock sync --select {model.name}"
+    why = f"{reason.detail} changed rows that it had read"
+    if reason.state is State.TAMPERED:
+        why = reason.detail
+    return (f"{model.name}: {why}; {command} re-makes it",)
+
+
 def postponed(question: Question, model: Model, reason: Reason) -> Decided:
     """Leave out a model whose first version is still to come; what reads it cannot be built."""
     notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()

@@ -9,7 +9,7 @@ from penstock.plan.cascade import WHOLE, is_looked_at_alone
 from penstock.plan.decided import Decided, Earlier, waits_for
 from penstock.plan.drift import drift
 from penstock.plan.obstacles import table_obstacle
-from penstock.plan.question import Question
+from penstock.plan.question import LEFT, Question
 from penstock.plan.table_steps import keeps_rows, left_current, postponed, table_step
 from penstock.plan.values import Reason, State, Step
 
@@ -26,8 +26,9 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
         return postponed(question, model, reason)
     waits = waits_for(earlier, model)
     is_asked = _is_asked(question, model, reason)
-    follows = not model.is_view or is_looked_at_alone(question.project, model)
-    if not is_asked and not (question.scope.cascade and waits and follows):
+    looks = not model.is_view or is_looked_at_alone(question.project, model)
+    follows = question.scope.cascade and bool(waits) and looks
+    if not is_asked and not follows and not _is_left_undone(question, model, reason):
         if model.name in question.selected and not _drifted(reason):
             return left_current(question, model, waits)
         return Decided(hands_on=waits if model.is_view else ())
@@ -52,6 +53,13 @@ def _is_asked(question: Question, model: Model, reason: Reason) -> bool:
     return _drifted(reason) and (not states or bool({reason.state, *reason.also} & states))
 
 
+def _is_left_undone(question: Question, model: Model, reason: Reason) -> bool:
+    """Whether a cascade that stopped half way would have made the model, which nobody selected."""
+    if model.name in question.selected or model.name not in question.scope.followed:
+        return False
+    return _drifted(reason) and reason.state in LEFT
+
+
 def _drifted(reason: Reason) -> bool:
     return reason.state is not State.CURRENT and reason.drift
 
@@ -73,4 +81,4 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
     others = set(reason.also)
     if window_settings(model.strategy) is not None:
         others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
-    return bool(others or question.now.below.get(model.name))
+    return bool(others or reason.stale or question.now.below.get(model.name))

@@ -123,7 +123,9 @@ class Reason:
     """Why a step is planned: the first state that holds, its detail, the others.
 
     `pending` means that only the outcome of an upstream step of the same plan will tell.
-    `drift` is whether `status` counts it: new input of a windowed model is none.
+    `drift` is whether `status` counts it: new input of a windowed model is none. With `stale` some
+    rows changed that no window reads again: only a sync, which makes the table anew, mends those.
+    With `passed` there is nothing else, so that a run leaves the table as it is.
     """
 
     state: State
@@ -131,6 +133,8 @@ class Reason:
     also: tuple[State, ...] = ()
     pending: bool = False
     drift: bool = True
+    stale: bool = False
+    passed: bool = False
 
     @classmethod
     def after(cls, names: Iterable[str]) -> Reason:
@@ -195,6 +199,7 @@ class Step:
     revision. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is whether
     one run of the SQL makes all of them. `upstream` holds keys of other steps; those in
     `later_than` make what only checks read: this step waits for them and needs nothing of them.
+    `at_once` is whether other steps may write the table at the same time.
     """
 
     model: str
@@ -213,6 +218,7 @@ class Step:
     trigger: str = "run"
     is_range: bool = False
     later_than: tuple[str, ...] = ()
+    at_once: bool = False
 
     @property
     def key(self) -> str:

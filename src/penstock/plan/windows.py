@@ -24,20 +24,35 @@ class WindowedInput:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one aggregate told of a windowed input at its pin: greatest value, NULLs."""
+    """What one aggregate told of a windowed input at its pin: greatest value, NULLs.
+
+    `limit` is the value above which nothing may be read, None without one; `high` lies within it,
+    `top` is the greatest value whatever the limit.
+    """
 
     input: WindowedInput
     high: TypedValue | None
     nulls: int
+    limit: TypedValue | None = None
+    top: TypedValue | None = None
+
+    def is_cut(self, known: TypedValue | None) -> bool:
+        """Whether the limit leaves something unread: rows above it, or what lies around `known`."""
+        found = [value for value in (self.top, known) if value is not None]
+        return self.limit is not None and any(self.limit < value for value in found)
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The windows of a step and the watermarks it will leave behind."""
+    """The windows of a step and the watermarks it will leave behind.
+
+    `is_cut` is whether a limit leaves rows of the pins unread that no watermark has passed.
+    """
 
     windows: tuple[InputWindow, ...]
     watermarks: tuple[Watermark, ...]
     null_rows: int = 0
+    is_cut: bool = False
 
     @property
     def all_empty(self) -> bool:
@@ -140,7 +155,7 @@ def opened(
     old = {} if initial else {mark.input: mark for mark in watermarks}
     inputs = [each.input for each in measured]
     check_watermarks(model, inputs, tuple(old.values()), read_before)
-    windows, marks, null_rows = [], [], 0
+    windows, marks, null_rows, is_cut = [], [], 0, False
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
         _check_nulls(model, settings, each)
@@ -148,16 +163,28 @@ def opened(
         value = known.value if known else None
         high = max((v for v in (value, each.high) if v is not None), default=None)
         null_rows += each.nulls
-        upper = Bound(high, inclusive=True) if high is not None else None
-        if settings.lookback is None and (each.high is None or (value and each.high < value)):
-            upper = Bound(value, inclusive=True) if value is not None else None
-        window = Window(
-            each.input.column, low_bound(settings, value), upper, nulls=include and not known
-        )
+        is_cut = is_cut or each.is_cut(value)
+        lower, upper = _ends(settings, each, value, high)
+        window = Window(each.input.column, lower, upper, nulls=include and not known)
         windows.append(InputWindow(each.input.input, _without_null_only(window, each)))
         if high is not None:
             marks.append(Watermark(each.input.input, each.input.column, high))
-    return Opened(tuple(windows), tuple(marks), null_rows)
+    return Opened(tuple(windows), tuple(marks), null_rows, is_cut)
+
+
+def _ends(
+    settings: WindowSettings,
+    measured: Measured,
+    known: TypedValue | None,
+    high: TypedValue | None,
+) -> tuple[Bound | None, Bound | None]:
+    """Give both ends of a window; a limit below the watermark makes one that holds nothing."""
+    nothing_new = measured.high is None or (known is not None and measured.high < known)
+    if known is not None and measured.limit is not None and measured.limit < known:
+        return Bound(known, inclusive=False), Bound(known, inclusive=True)
+    top = known if settings.lookback is None and nothing_new else high
+    upper = Bound(top, inclusive=True) if top is not None else None
+    return low_bound(settings, known), upper
 
 
 def _without_null_only(window: Window, measured: Measured) -> Window:

@@ -150,6 +150,8 @@ def _built(
         duration_ms=step.duration_ms,
         rows_written=outcome.rows.written,
         bytes_written=outcome.bytes_written,
+        cut_at=step.intent.cut_at,
+        passed_by=step.intent.passed_by,
     )
 
 

@@ -14,7 +14,9 @@ from sqlalchemy import (
     ScalarSelect,
     Select,
     and_,
+    case,
     func,
+    or_,
     select,
 )
 
@@ -77,6 +79,7 @@ def _whole() -> Select[Any]:
             *MARK_COLUMNS,
             done.c.id.label("step"),
             done.c.table_id,
+            _unread(done).label("unread"),
             target_state.c.high_time,
             *(last.c[name] for name in FAILURE_COLUMNS),
         )
@@ -88,6 +91,12 @@ def _whole() -> Select[Any]:
         .outerjoin(target_state, target_state.c.target == latest.c.target)
         .where(state.ord == 0, state.model_id.in_(_WHOLE_MODELS))
     )
+
+
+def _unread(done: FromClause) -> ColumnElement[str | None]:
+    """Give the intents that left something of their pins unread; few do, and the others stay."""
+    marks = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by"))
+    return case((or_(*marks), done.c.intent))
 
 
 def heads() -> Select[Any]:
@@ -180,6 +189,7 @@ def _watermarks(connection: Connection) -> dict[int, tuple[Watermark, ...]]:
 
 
 def _record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, ...]) -> ModelRecord:
+    unread = read_intent(row.unread) if row.unread else None
     return ModelRecord(
         model=row.name,
         status=Status(row.status),
@@ -198,6 +208,8 @@ def _record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, ...]) -
         bytes_written=row.bytes_written,
         failure=None if row.error_code is None else failure_of(row),
         high_time=row.high_time,
+        cut_at=unread.cut_at if unread else None,
+        passed_by=unread.passed_by if unread else (),
     )
 
 

@@ -1,5 +1,6 @@
 """The commit token: all that a rebuild needs, in at most 4 KB."""
 
+import datetime as dt
 import json
 from dataclasses import replace
 
@@ -48,6 +49,8 @@ INTENTS = st.builds(
     lowers_watermarks=st.booleans(),
     base_version=st.none() | NUMBER,
     step_seq=NUMBER,
+    cut_at=st.none() | st.datetimes(timezones=st.just(dt.UTC)).map(lambda at: at.replace(fold=0)),
+    passed_by=st.lists(TEXT, max_size=3).map(tuple),
 )
 
 
