@@ -14,7 +14,8 @@ from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.run_context import Context
-from penstock.app.seed_step import STRATEGY, load_seed, seed_reason
+from penstock.app.seed_changes import seed_reason
+from penstock.app.seed_step import STRATEGY, load_seed
 from penstock.app.shop import Shop
 from penstock.app.workers import on_record, on_worker
 from penstock.core.errors import PenstockError, SelectorError, SparkDiedError
@@ -42,7 +43,7 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
         records=dict(shop.reading.records.models()),
         triggered_by=COMMAND,
     )
-    reasons = {each.name: seed_reason(shop, each, context.records, context) for each in wanted}
+    reasons = {each.name: seed_reason(shop, each, context.records, now) for each in wanted}
     report = RunReport(
         run_id=context.run,
         run_timestamp=now,
