@@ -1,6 +1,8 @@
 """The JVM dies under a command: one sentence, no traceback, and the next run repairs it."""
 
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -125,3 +127,54 @@ def test_a_seed_whose_jvm_is_gone_is_told_once_and_the_other_seeds_are_skipped(c
     assert len(sentences(told)) == 1
     assert "names  skipped: Spark's JVM is gone" in told
     assert told.splitlines()[-1] == "Resume: penstock seed --select 'codes names'"
+
+
+@pytest.mark.matrix
+def test_checks_that_a_dead_jvm_could_not_look_at_are_looked_at_by_the_next_run(crash) -> None:
+    crash.place.write(
+        "models/m/checks.yml",
+        """\
+        models:
+          - name: totals
+            checks:
+              after: [{name: few, type: column_check, column: n, check: "MAX({column}) < 3"}]
+        """,
+    )
+    command = killed_at(crash, "after-commit", "run", "--select", "totals")
+
+    code, told = command.ended()
+    again = crash.place.run("totals")
+
+    assert code == 1
+    assert noise(told) == [], told
+    assert len(sentences(told)) == 1
+    assert again.recovered[0].endswith("had committed version 1; recorded")
+    assert again["totals"].error.code == "after-check-failed"
+    assert crash.place.rows("totals") == [(3, 24)]
+    assert crash.place.version("totals") == 1
+
+
+IN_ONE_PROCESS = """\
+import os, signal, penstock
+from penstock.engine.jvm import JVM
+assert penstock.run(select=["log"], threads=1).succeeded
+os.kill(JVM._process.pid, signal.SIGKILL)
+JVM._process.wait()
+report = penstock.run(select=["users"], threads=1)
+print([(result.name, result.status) for result in report.results])
+"""
+
+
+@pytest.mark.matrix
+def test_a_process_whose_spark_died_between_two_runs_starts_another(crash) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", IN_ONE_PROCESS],
+        cwd=crash.place.root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+
+    assert (told.stderr, told.stdout) == ("", "[('users', 'success')]\n")
+    assert crash.place.rows("users") == UNDISTURBED["users"]
