@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.engine.jvm import JVM
@@ -42,7 +44,7 @@ class ProcessSpark:
         with self._lock:
             self._users -= 1
             if self._users == 0 and self._launched is not None:
-                JVM.let_go(self._launched.stop)
+                JVM.let_go(partial(_stop, self._launched))
                 if JVM.has_ended():
                     self._let_go()
                 self._launched = None
@@ -51,6 +53,13 @@ class ProcessSpark:
         """Forget a Spark whose JVM is gone, so that another can be started."""
         JVM.forget()
         self._launched = None
+
+
+def _stop(spark: SparkSession) -> None:
+    """Stop a session, without PySpark's warning where its JVM is just ending."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unable to cleanly shutdown", RuntimeWarning)
+        spark.stop()
 
 
 def running() -> SparkSession | None:
