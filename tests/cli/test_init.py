@@ -21,5 +21,5 @@ def test_a_new_project_says_how_to_go_on(call, tmp_path, monkeypatch):
 
     assert call("init", "shop").out.endswith("\nNext: penstock run shop\n")
     assert call("init", "demo", "--template", "demo").out.endswith(
-        "\nNext: cd demo, python deliver.py 1, penstock run\n"
+        "\nNext: cd demo, python deliver.py 1, penstock seed, penstock run\n"
     )

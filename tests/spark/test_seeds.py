@@ -1,5 +1,6 @@
 """Seeds on real tables, and models that read them."""
 
+from fakes import seed_place
 from penstock.app.seeding import seed
 
 
@@ -37,3 +38,56 @@ def test_a_seed_keeps_declared_text_and_its_readers_follow_it(place) -> None:
     assert [(code, zip_, str(since)) for code, zip_, since in place.rows("codes")] == [
         ("DE", "99", "2021-01-01")
     ]
+
+
+def test_sync_builds_what_reads_a_seed_and_again_what_reads_a_seed_that_was_loaded_anew(
+    tmp_path, spark
+) -> None:
+    place = seed_place.seed_place(tmp_path, spark)
+    seed_place.load(place)
+    built = place.sync()
+    settled = place.states()
+    with (tmp_path / seed_place.SEED).open("a") as file:
+        file.write("IT,Italy,2024-01-03\n")
+
+    before = place.status()
+    idle = place.sync()
+    seed_place.load(place)
+    drifted = place.states()
+    made = place.sync("+weekly", cascade=True)
+    rest = place.sync("+codes")
+
+    assert built.succeeded
+    assert set(map(tuple, settled.values())) == {()}
+    line = "countries: source_changed: countries.csv changed; penstock seed loads it"
+    assert {m.model for m in before.models if line in m.lines} == {"daily", "named", "codes"}
+    assert (idle.plan.is_empty, idle.notes) == (True, (line,))
+    assert drifted == {
+        "daily": ["upstream_changed 2024-01-01..2024-01-03"],
+        "weekly": ["upstream_changed pending 2024-01-01"],
+        "named": [],
+        "codes": ["upstream_changed *"],
+    }
+    assert (made.succeeded, rest.succeeded) == (True, True)
+    assert place.rows("m/daily")[-1] == ("2024-01-03", "IT", "Italy")
+    assert place.rows("m/weekly") == [("2024-01-01", "3")]
+    assert place.sql(f"SELECT count(*) FROM {place.table('m/codes')}") == [(3,)]
+    assert set(map(tuple, place.states().values())) == {()}
+
+
+def test_backfill_and_rollback_of_what_reads_a_seed_leave_the_seed_alone(tmp_path, spark) -> None:
+    place = seed_place.seed_place(tmp_path, spark)
+    seed_place.load(place)
+    place.sync()
+
+    backfilled = place.backfill("daily", "2024-01-02", "2024-01-03", cascade=True)
+    step = backfilled["daily"].step
+    taken_back = place.rollback("daily", step)
+
+    assert [(r.name, r.ok) for r in backfilled.results] == [("daily", True), ("weekly", True)]
+    assert taken_back.model == "daily"
+    assert place.rows("m/daily") == [
+        ("2024-01-01", "DE", "Germany"),
+        ("2024-01-02", "FR", "France"),
+    ]
+    assert place.version("shop/countries") == 0

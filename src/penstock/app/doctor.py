@@ -16,6 +16,7 @@ from penstock.core.errors import PenstockError, ProjectError
 from penstock.engine.archive import archive_path, make_archive
 from penstock.engine.jars import cached_jars, coordinate, ensure_jars, spark_versions
 from penstock.engine.java import find_java, how_to_install, is_whole, require_java
+from penstock.engine.jvm_log import newest_with_signs
 
 PYTHON_FLOOR = (3, 11)
 _RELEASED = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
@@ -155,6 +156,7 @@ def _project(root: Path, target: str | None) -> Iterator[Check]:
         yield from _guarded("state", lambda: _state(shop))
         yield _warehouse(project.target.warehouse)
         yield from _guarded("clock", lambda: _clock(shop))
+        yield _logs(root)
     finally:
         shop.close()
 
@@ -175,6 +177,15 @@ def _warehouse(warehouse: str) -> Check:
         sentence = f"the warehouse {warehouse} cannot be written: {there} is not writable"
         return Check("warehouse", Health.ERROR, sentence, "change `warehouse` or its permissions")
     return Check("warehouse", Health.OK, f"{warehouse} is writable")
+
+
+def _logs(root: Path) -> Check:
+    """Look into the logs of the last runs for what a JVM says that is about to die."""
+    found = newest_with_signs(root / ".penstock" / "logs")
+    if found is None:
+        return Check("logs", Health.OK, "the logs of the last runs tell of no trouble of Spark's")
+    log, signs = found
+    return Check("logs", Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint)
 
 
 def _clock(shop: Shop) -> Check:

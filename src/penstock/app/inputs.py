@@ -99,10 +99,11 @@ def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaP
             hint=f"penstock snapshot run --select {model.name}",
         )
     if facts is None:
+        how = "seed" if name.name in shop.project.seeds else "run"
         raise TableError(
             "upstream-not-built",
             f"{name} has no table at {uri}",
-            hint=f"run: penstock run --select {name}",
+            hint=f"run: penstock {how} --select {name}",
         )
     return facts.pin
 

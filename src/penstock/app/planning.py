@@ -13,6 +13,7 @@ from penstock.app.one_state import in_one_state
 from penstock.app.passed import changed_below
 from penstock.app.request import RunRequest
 from penstock.app.run_context import Context
+from penstock.app.seed_changes import seeds_to_load
 from penstock.app.selecting import divided
 from penstock.app.settling import Settled, pending_notes
 from penstock.app.shop import Shop
@@ -100,8 +101,8 @@ def make_plan(shop: Shop, request: RunRequest) -> Planned:
     records = looked.records
     made = plan(looked.project, names, records, looked.view.now, request.options, scope)
     pending = pending_notes(shop)
-    gaps = gap_notes(looked, names)
-    notes = (*_warnings(shop), *made.notes, *gaps, *((note,) if note else ()), *pending)
+    told = (*made.notes, *gap_notes(looked, names), *((note,) if note else ()), *pending)
+    notes = (*_warnings(shop), *told, *seed_notes(shop, looked, names))
     return Planned(made, names, looked.view, records, notes, not_run, looked, scope)
 
 
@@ -234,6 +235,12 @@ def still_needed(shop: Shop, context: Context, step: Step, options: Options) -> 
         return step
     made = plan(shop.project, [step.model], context.records, now, options)
     return made.steps[0] if made.steps else None
+
+
+def seed_notes(shop: Shop, looked: Looked, names: Sequence[str]) -> tuple[str, ...]:
+    """Say once of each seed that the models read, and whose file is not what was loaded."""
+    found = seeds_to_load(shop, looked.project, names, looked.records, looked.moment)
+    return tuple(dict.fromkeys(line for lines in found.values() for line in lines))
 
 
 def _warnings(shop: Shop) -> tuple[str, ...]:

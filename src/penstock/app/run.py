@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from penstock.app.artifacts import write_artifacts
 from penstock.app.checking.ahead import Ahead, TakenOut
@@ -32,15 +33,18 @@ from penstock.core.errors import (
     ConcurrentWriterError,
     PenstockError,
     PlanOutdatedError,
+    SparkDiedError,
     StateError,
     TableError,
 )
 from penstock.core.ranges import Ranges
 from penstock.core.records import Run, Status
+from penstock.engine.jvm_log import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
+SPARK_DIED = "Spark's JVM is gone"
 
 
 def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunReport:
@@ -99,6 +103,11 @@ def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
 def _of_step(shop: Shop, step: Step, status: str, reason: str) -> ModelResult:
     result = _result(shop, step.model, status, reason)
     return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
+
+
+def _of_log(shop: Shop) -> tuple[str, ...]:
+    """Warn of what Spark's JVM said of itself, if this command started it."""
+    return warnings_of(Path(shop.written_log)) if shop.written_log else ()
 
 
 def _gave_up(error: PenstockError) -> PenstockError:
@@ -166,6 +175,7 @@ class Runner:
         self._settled = planned.settled
         self._interrupted = False
         self._holds = False
+        self._spark_died = False
 
     def run(self) -> RunReport:
         """Execute the plan; what a step raises is in the report."""
@@ -188,7 +198,7 @@ class Runner:
         report = replace(
             self._report,
             results=self._in_order(results),
-            notes=(*self._report.notes, *notes),
+            notes=(*self._report.notes, *notes, *_of_log(self._shop)),
             interrupted=self._interrupted,
             log_path=self._shop.written_log,
         )
@@ -252,6 +262,8 @@ class Runner:
         self._tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
+        if self._spark_died:
+            return self._skip(key, "")
         step = self._steps[key]
         try:
             share = share_of(self._shop, self._context, step)
@@ -276,6 +288,7 @@ class Runner:
         except TakenOut as error:
             out, result = error, self._taken_out(step, error)
         except PenstockError as error:
+            self._spark_died |= isinstance(error, SparkDiedError)
             result = replace(result, status="failed", error=error)
             self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
@@ -354,6 +367,7 @@ class Runner:
         step = self._steps[key]
         self._context.fail(step)
         stopped = "interrupted" if self._interrupted else "fail-fast"
+        stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
         return (_of_step(self._shop, step, "skipped", reason),)
 

@@ -2,82 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.app.building import build
 from penstock.app.commit import Committer, Ended
-from penstock.app.observe import not_read, observe_target
 from penstock.app.run_context import Context
+from penstock.app.seed_changes import look_at_seed, model_of
 from penstock.app.shop import Shop
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.model import Fingerprint, Model, Seed, Table
+from penstock.core.model import Seed
 from penstock.core.names import quoted
-from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.core.relation import FilesRead, Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.step import Intent, StepKind
-from penstock.plan.drift import drift
 from penstock.plan.refusals import table_of_another_store
-from penstock.plan.values import Now, Observed, Reason, State, told_error
+from penstock.plan.values import Reason, State
 from penstock.strategies.build import Build, create_from
 
 STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
 
 
-def model_of(seed: Seed) -> Model:
-    """Give the seed as a model without inputs: what drift and statements know how to treat."""
-    declared = "\n".join(f"{column.name} {column.type}" for column in seed.columns)
-    settings = hashlib.sha256(f"{seed.table}\n{declared}".encode()).hexdigest()
-    return Model(
-        name=seed.name,
-        table=seed.table,
-        where=seed.where,
-        strategy=Table(),
-        query=Query("", "", "", ()),
-        fingerprint=Fingerprint(seed.digest, seed.digest, settings),
-        columns=seed.columns,
-    )
-
-
-def seed_reason(
-    shop: Shop, seed: Seed, records: Mapping[str, ModelRecord], context: Context
-) -> Reason:
-    """Say whether the table still is what the file holds: `current`, or what differs.
-
-    It is `unreadable` if that cannot be told.
-    """
-    model = model_of(seed)
-    try:
-        seen = _look(shop, model, records.get(seed.name))
-    except TableError as error:
-        return Reason(State.UNREADABLE, told_error(error))
-    now = Now(context.run_timestamp, {seed.name: seen}, {})
-    reason = drift(shop.project, model, records, now)
-    if reason.state is State.SQL_CHANGED:
-        what = reason.detail or f"{Path(seed.path).name} changed"
-        return Reason(State.SOURCE_CHANGED, what, reason.also)
-    return reason
-
-
-def _look(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
-    """Look at the table of a seed; what cannot be read is an error of the seed."""
-    try:
-        return observe_target(shop, model, record)
-    except (TableError, OSError) as error:
-        raise not_read(model, error) from error
-
-
 def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended:
     """Replace the table by the file's rows in one commit."""
     record = context.records.get(seed.name)
     committer = Committer(shop, context, seed.where, record.last_step_seq if record else 0)
-    _look(shop, model_of(seed), record)  # what cannot be read has no version to begin from
+    look_at_seed(shop, model_of(seed), record)  # what cannot be read has no version to begin from
     intent = _intent(shop, context, seed, reason)
     with committer.rejecting(intent):
         refuse_foreign(shop, seed, reason, record)
@@ -98,7 +52,7 @@ def refuse_foreign(shop: Shop, seed: Seed, reason: Reason, record: ModelRecord |
     did not make.
     """
     model = model_of(seed)
-    owner = _look(shop, model, record).owner
+    owner = look_at_seed(shop, model, record).owner
     if owner is not None:
         raise table_of_another_store(model, owner, shop.project.name)
     if State.FOREIGN_TABLE in (reason.state, *reason.also):

@@ -14,10 +14,11 @@ from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.run_context import Context
-from penstock.app.seed_step import STRATEGY, load_seed, seed_reason
+from penstock.app.seed_changes import seed_reason
+from penstock.app.seed_step import STRATEGY, load_seed
 from penstock.app.shop import Shop
 from penstock.app.workers import on_record, on_worker
-from penstock.core.errors import PenstockError, SelectorError
+from penstock.core.errors import PenstockError, SelectorError, SparkDiedError
 from penstock.core.model import Seed
 from penstock.core.records import Run
 from penstock.plan.values import Now, Plan, Reason, State
@@ -42,7 +43,7 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
         records=dict(shop.reading.records.models()),
         triggered_by=COMMAND,
     )
-    reasons = {each.name: seed_reason(shop, each, context.records, context) for each in wanted}
+    reasons = {each.name: seed_reason(shop, each, context.records, now) for each in wanted}
     report = RunReport(
         run_id=context.run,
         run_timestamp=now,
@@ -90,14 +91,17 @@ def _load(
         holder=shop.holder(context.run),
         started=shop.clock.now(),
     )
+    done: dict[str, ModelResult] = {}
     with on_record(shop, run) as succeeded:
-        done = {
-            each.name: on_worker(shop, partial(_do, shop, context, each, reasons[each.name]))
-            for each in seeds
-        }
-        if all(result.ok for result in done.values()):
+        for each in seeds:
+            load = partial(_do, shop, context, each, reasons[each.name])
+            done[each.name] = on_worker(shop, load)
+            if isinstance(done[each.name].error, SparkDiedError):
+                break
+        if len(done) == len(seeds) and all(result.ok for result in done.values()):
             succeeded()
-    return done
+    left = (each for each in seeds if each.name not in done)
+    return done | {each.name: _result(each, "skipped", "Spark's JVM is gone") for each in left}
 
 
 def _do(shop: Shop, context: Context, seed: Seed, reason: Reason) -> ModelResult:

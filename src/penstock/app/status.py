@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.app.checking.lines import check_lines, with_lines
+from penstock.app.checking.lines import Lines, check_lines, with_lines
 from penstock.app.drift_reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.judged import Judged, judged_all
-from penstock.app.looking import look
+from penstock.app.looking import Looked, look
 from penstock.app.narrow import narrowed
 from penstock.app.one_state import in_one_state
 from penstock.app.request import Range, StatusRequest
+from penstock.app.seed_changes import seeds_to_load
 from penstock.app.selecting import selected_models
 from penstock.app.shop import Shop
 from penstock.core.errors import UsageError
@@ -39,7 +40,7 @@ def status(shop: Shop, request: StatusRequest) -> StatusReport:
     names = selected_models(shop, request.select, request.exclude, moment)
     looked = look(shop, _involved(shop, names), moment)
     judged = judged_all(looked)
-    lines = check_lines(shop, looked.project)
+    lines = _lines(shop, looked, names)
     return StatusReport(
         moment,
         tuple(
@@ -49,6 +50,15 @@ def status(shop: Shop, request: StatusRequest) -> StatusReport:
             )
         ),
     )
+
+
+def _lines(shop: Shop, looked: Looked, names: tuple[str, ...]) -> Lines:
+    """Give what is to be said of models beside their states: of checks, of seeds that they read."""
+    found = dict(check_lines(shop, looked.project))
+    seeds = seeds_to_load(shop, looked.project, names, looked.records, looked.moment)
+    for name, lines in seeds.items():
+        found[name] = (*found.get(name, ()), *lines)
+    return found
 
 
 def states_named(texts: tuple[str, ...]) -> frozenset[State]:

@@ -13,7 +13,7 @@ from penstock.app.looking import Looked, dated_project, look
 from penstock.app.named import named_model
 from penstock.app.narrow import check_named, check_range, narrowed
 from penstock.app.one_state import in_one_state
-from penstock.app.planning import Planned, facts_of, gap_notes, moment_of
+from penstock.app.planning import Planned, facts_of, gap_notes, moment_of, seed_notes
 from penstock.app.previewing import diffs_of, drifted_of, planned_results
 from penstock.app.recover import recover
 from penstock.app.reports import RunReport
@@ -89,7 +89,8 @@ def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
     project, now = looked.project, looked.view.now
     made = plan(project, names, looked.records, now, request.options, scope)
     warnings = (finding.render() for finding in project.findings)
-    notes = (*warnings, *made.notes, *gap_notes(looked, names), *pending_notes(shop))
+    told = (*made.notes, *gap_notes(looked, names), *pending_notes(shop))
+    notes = (*warnings, *told, *seed_notes(shop, looked, names))
     return Planned(made, names, looked.view, looked.records, notes, (), looked, scope)
 
 
@@ -242,7 +243,8 @@ def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
     stale = set()
     for name in planned.names:
         for above in parents_of(project, project.models[name]):
-            if above not in planned.names and _drifted(looked, planned.scope.verdicts, above):
+            unselected = above in project.models and above not in planned.names
+            if unselected and _drifted(looked, planned.scope.verdicts, above):
                 stale.add(above)
     skipped = (*_passed_over(planned, request), *_undone(planned))
     if not stale:

@@ -7,6 +7,7 @@
     │   └── SelectorError            a selector matches nothing
     ├── ProjectError                 the project has findings                   exit 1
     ├── EnvironmentMissingError      Java, pyspark or a driver is absent        exit 2
+    ├── SparkDiedError               Spark's JVM ended under the command        exit 1
     ├── StateError                   the store cannot be used                   exit 1
     │   ├── LeaseHeldError           another run writes this target
     │   └── PlanOutdatedError        another step came between plan and begin
@@ -85,6 +86,10 @@ class EnvironmentMissingError(PenstockError):
     """Something that must be installed outside of penstock is not there."""
 
     exit_code = 2
+
+
+class SparkDiedError(PenstockError):
+    """Spark's JVM is gone: nothing more can be done by this process, and nothing more is tried."""
 
 
 class StateError(PenstockError):

@@ -105,5 +105,6 @@ from pyspark.java_gateway import launch_gateway
 conf = SparkConf(loadDefaults=False)
 conf.set("spark.jars.packages", sys.argv[1]).set("spark.jars.excludes", sys.argv[2])
 conf.set("spark.jars.ivy", sys.argv[3])
+conf.set("spark.driver.extraJavaOptions", "-XX:ReservedCodeCacheSize=256m")
 launch_gateway(conf)
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +16,11 @@ from penstock.core.project import SparkSettings
 from penstock.engine.archive import archive_path
 from penstock.engine.jars import ensure_jars
 from penstock.engine.java import require_java
+from penstock.engine.jvm import JVM
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -53,6 +58,15 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _ARCHIVE = re.compile(r"-XX:(SharedArchiveFile|ArchiveClassesAtExit)=")
+_CODE_CACHE = re.compile(r"-XX:ReservedCodeCacheSize=")
+_MORE_OPTIONS = "spark.driver.defaultJavaOptions"
+_OPTIONS_FROM_OUTSIDE = (
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "SPARK_SUBMIT_OPTS",
+)
+CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
+"""A run of six steps fills what one compiler is given, 48 MB; a JVM then gets slow, or dies."""
 _FEW_CORES = 2
 
 
@@ -78,13 +92,40 @@ def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     log4j = settings.log.with_suffix(".log4j2.properties")
     log4j.write_text(_LOG4J.format(log=settings.log), encoding="utf-8")
-    parts = Parts(jars, log4j, archive_path(java, jars, environ))
+    outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
+    parts = Parts(jars, log4j, archive_path(java, jars, environ), outside)
     conf = SparkConf(loadDefaults=False).setAll(list(spark_confs(settings, parts).items()))
     gateway = None
     if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
         gateway = _gateway(conf, settings.log)
     log4j.unlink()
-    return SparkSession(SparkContext(conf=conf, gateway=gateway))
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except Exception as error:
+        if not JVM.is_lost(error):
+            raise
+        JVM.forget()
+        raise _did_not_start(settings.log) from error
+    if signal.getsignal(signal.SIGINT) is not before:
+        _interrupt_anyway()
+    return spark
+
+
+def _interrupt_anyway() -> None:
+    """Let Ctrl-C interrupt also where PySpark, which cancels jobs first, meets a dead JVM."""
+    theirs = signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        try:
+            if callable(theirs) and not JVM.has_ended():
+                theirs(number, frame)
+        except Exception as error:
+            raise KeyboardInterrupt from error
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def _gateway(conf: SparkConf, log: Path) -> JavaGateway:
@@ -93,22 +134,32 @@ def _gateway(conf: SparkConf, log: Path) -> JavaGateway:
 
     with log.open("ab") as output:
         try:
-            return launch_gateway(conf=conf, popen_kwargs={"stdout": output, "stderr": output})
+            made = launch_gateway(conf=conf, popen_kwargs={"stdout": output, "stderr": output})
         except PySparkRuntimeError as error:
-            raise EnvironmentMissingError(
-                "spark-did-not-start",
-                f"Spark's JVM ended before it was ready; what it said is in {log}",
-                hint="penstock doctor",
-            ) from error
+            raise _did_not_start(log) from error
+    JVM.started(made.proc, log)
+    return made
+
+
+def _did_not_start(log: Path) -> EnvironmentMissingError:
+    return EnvironmentMissingError(
+        "spark-did-not-start",
+        f"Spark's JVM ended before it was ready; what it said is in {log}",
+        hint="penstock doctor",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Files that the JVM starts with; the archive need not exist."""
+    """What the JVM starts with; the archive need not exist.
+
+    `outside` are the options that the environment gives every JVM.
+    """
 
     jars: tuple[str, ...]
     log4j: Path
     archive: Path
+    outside: str = ""
 
 
 def spark_confs(settings: LaunchSettings, parts: Parts) -> dict[str, str]:
@@ -140,6 +191,9 @@ def java_options(settings: LaunchSettings, parts: Parts) -> str:
     spark = settings.spark
     theirs = spark.conf.get(_JAVA_OPTIONS, "")
     ours = [f"-Dlog4j2.configurationFile=file:{parts.log4j}"]
+    given = " ".join((theirs, spark.conf.get(_MORE_OPTIONS, ""), parts.outside))
+    if not _CODE_CACHE.search(given):
+        ours.append(CODE_CACHE)
     if spark.master.startswith("local"):
         ours.append("-Djava.net.preferIPv4Stack=true")
         if cores(spark.master) <= _FEW_CORES and not _COLLECTOR.search(theirs):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.engine.jvm import JVM
 from penstock.engine.launch import LaunchSettings, launch
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ class ProcessSpark:
     def take(self, settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
         """Give the Spark of this process, started if none runs; each take is given back once."""
         with self._lock:
+            if JVM.has_ended():
+                self._let_go()
             spark = running()
             if spark is None:
                 spark = self._launched = launch(settings, environ)
@@ -39,8 +44,22 @@ class ProcessSpark:
         with self._lock:
             self._users -= 1
             if self._users == 0 and self._launched is not None:
-                self._launched.stop()
+                JVM.let_go(partial(_stop, self._launched))
+                if JVM.has_ended():
+                    self._let_go()
                 self._launched = None
+
+    def _let_go(self) -> None:
+        """Forget a Spark whose JVM is gone, so that another can be started."""
+        JVM.forget()
+        self._launched = None
+
+
+def _stop(spark: SparkSession) -> None:
+    """Stop a session, without PySpark's warning where its JVM is just ending."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unable to cleanly shutdown", RuntimeWarning)
+        spark.stop()
 
 
 def running() -> SparkSession | None:

@@ -77,7 +77,7 @@ class SparkStepSession(SparkCheckSession):
 
     def stage(self, stage: Stage) -> Row:
         """See `StepSession.stage`: the look is the action that computes the kept rows."""
-        with self._set(stage.confs):
+        with explaining(self._where), self._set(stage.confs):
             seen = self._sift(stage, stage.passing) if stage.passing else self._keep(stage)
         self._fault("during-staging")
         return seen

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.core.engine_ports import QueryResult
@@ -16,11 +17,12 @@ from penstock.core.ports import Fault
 from penstock.core.relation import Relation
 from penstock.engine.jars import spark_versions
 from penstock.engine.java import require_java
+from penstock.engine.jvm import JVM, silence_py4j
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.process import SPARK
 from penstock.engine.reading import read, texts
 from penstock.engine.session import Signature, SparkStepSession
-from penstock.engine.spark_errors import explained
+from penstock.engine.spark_errors import explained, explaining
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
@@ -86,23 +88,25 @@ class SparkEngine:
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
         """See `Engine.session`."""
         root = self._started()
-        root.sparkContext.addJobTag(self._tag)
-        root.sparkContext.setJobDescription(model)
-        spark = root.newSession()
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        with explaining(None):
+            root.sparkContext.addJobTag(self._tag)
+            root.sparkContext.setJobDescription(model)
+            spark = root.newSession()
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
         session = SparkStepSession(spark, where, self._signature, self._fault)
         self._open.append(session)
         try:
             yield session
         finally:
             self._open.remove(session)
-            session.close()
+            JVM.let_go(session.close)
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """See `Engine.query`."""
-        spark = self._started().newSession()
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        root = self._started()
         try:
+            spark = root.newSession()
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
             for relation in relations:
                 read(spark, relation).createOrReplaceTempView(relation.view)
             frame = spark.sql(sql)
@@ -126,8 +130,8 @@ class SparkEngine:
 
     def _keep_cancelling(self) -> None:
         """Cancel until no session is open: a job may start just after it was cancelled."""
-        while self._open and self._root is not None:
-            self._root.sparkContext.cancelJobsWithTag(self._tag)
+        while self._open and self._root is not None and not JVM.has_ended():
+            JVM.let_go(partial(self._root.sparkContext.cancelJobsWithTag, self._tag))
             time.sleep(_CANCEL_EVERY_SECONDS)
 
     def _started(self) -> SparkSession:
@@ -137,4 +141,5 @@ class SparkEngine:
                 self._taken = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
             logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+            silence_py4j()
             return self._root

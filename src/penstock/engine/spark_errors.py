@@ -15,6 +15,7 @@ from penstock.core.errors import (
     TableError,
 )
 from penstock.core.findings import Location
+from penstock.engine.jvm import JVM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,9 +69,21 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
 
     `where` is the model's file; the line is the one Spark reports in the model's SQL.
     """
-    text = "\n".join(_texts(error))
     if isinstance(error, PenstockError):
         return error
+    if JVM.is_lost(error):
+        return JVM.lost()
+    try:
+        text = "\n".join(_texts(error))
+    except Exception as unreadable:  # the JVM is asked for its messages, and may die over it
+        if not JVM.is_lost(unreadable):
+            raise
+        return JVM.lost()
+    return _told(text, where)
+
+
+def _told(text: str, where: Location | None) -> PenstockError:
+    """Give the error that says what Spark's words mean."""
     if (ours := _OURS.search(text)) and ours[1] == _UNDERNEATH:
         return ConcurrentWriterError(
             "history-changed-underneath",

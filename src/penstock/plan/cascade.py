@@ -51,7 +51,7 @@ def upstream_models(model: Model) -> tuple[str, ...]:
 
 
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
-    """Give the models that a model reads, through views too, itself left out."""
+    """Give the models and seeds that a model reads, through views too, itself left out."""
     found = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
     found |= set(model.depends_on)
     for version in model.versions:

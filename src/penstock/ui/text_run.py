@@ -93,7 +93,8 @@ def _left(report: RunReport) -> Iterator[str]:
 
 def _summary(report: RunReport) -> Iterator[str]:
     errors = [r.error for r in report.results if r.error is not None and not by_check(r)]
-    yield from first_of([error_text(error) for error in errors], SHOWN, "error")
+    told = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
+    yield from first_of(told, SHOWN, "error")
     if errors and report.log_path:
         yield f"Log: {report.log_path}"
     for result in report.results:

@@ -16,7 +16,8 @@ def seed_text(report: RunReport) -> str:
         return "no seeds"
     width = max(len(result.name) for result in report.results)
     lines = [f"{r.name:<{width}}  {'  '.join(_outcome(r))}" for r in report.results]
-    lines += [error_text(r.error) for r in report.results if r.error is not None]
+    errors = [error_text(r.error) for r in report.results if r.error is not None]
+    lines += dict.fromkeys(errors)
     lines.append(done_line(report.results))
     lines += [f"Resume: {report.resume}"] * bool(report.resume)
     return "\n".join(lines)
@@ -28,6 +29,8 @@ def _outcome(result: ModelResult) -> Iterator[str]:
             yield f"FAILED  {first_line(result.error)}"
         case "unchanged":
             yield "up to date"
+        case "skipped":
+            yield f"skipped: {result.reason}"
         case _:
             yield str(result.table)
             yield row_counts(result.rows)

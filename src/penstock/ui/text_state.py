@@ -37,7 +37,7 @@ def lease_text(lease: Lease) -> str:
 def made_text(made: tuple[str, Sequence[str]]) -> str:
     """Say which files a new project has, and how to go on."""
     folder, files = made
-    steps = f"cd {folder}, python {_DELIVERS} 1, penstock run"
+    steps = f"cd {folder}, python {_DELIVERS} 1, penstock seed, penstock run"
     following = steps if _DELIVERS in files else f"penstock run {folder}"
     return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
 

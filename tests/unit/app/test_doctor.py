@@ -102,6 +102,7 @@ def test_a_fresh_project_is_well_and_stays_untouched(tmp_path):
         ("state", True),
         ("warehouse", True),
         ("clock", True),
+        ("logs", True),
     ]
     made = set((tmp_path / "shop").rglob("*")) - set(before)
     assert not [path for path in made if path.name in ("state.db", "warehouse")]
@@ -125,6 +126,35 @@ def test_a_warehouse_under_a_file_cannot_be_written(tmp_path):
     check = doctor._warehouse(str(tmp_path / "file" / "warehouse"))
 
     assert not check.ok
+
+
+def test_a_log_in_which_spark_ran_out_of_room_is_a_warning_with_what_helps(tmp_path):
+    init(tmp_path / "shop")
+    logs = tmp_path / "shop" / ".penstock" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "01-older.log").write_text("java.lang.OutOfMemoryError: Java heap space\n")
+    (logs / "02-newer.log").write_text("CodeCache is full. Compiler has been disabled.\n")
+    (logs / "03-quiet.log").write_text("WARN Utils: all is well\n")
+
+    check = found("logs", examine(tmp_path / "shop", environ={}))
+
+    assert check == Check(
+        "logs",
+        Health.WARNING,
+        f"Spark said 'CodeCache is full. Compiler has been disabled' in {logs / '02-newer.log'}",
+        "give the target more room: conf: {spark.driver.extraJavaOptions: "
+        "-XX:ReservedCodeCacheSize=512m}",
+    )
+
+
+def test_logs_older_than_the_last_five_are_not_looked_at(tmp_path):
+    init(tmp_path / "shop")
+    logs = tmp_path / "shop" / ".penstock" / "logs"
+    logs.mkdir(parents=True)
+    for number in range(6):
+        (logs / f"0{number}.log").write_text("" if number else "Out of space in CodeCache\n")
+
+    assert found("logs", examine(tmp_path / "shop", environ={})).health is Health.OK
 
 
 def test_a_clock_behind_the_records_is_an_error():

@@ -50,6 +50,18 @@ def test_the_demo_shows_every_strategy(tmp_path):
     }
 
 
+def test_the_demo_has_a_seed_that_statistics_read(tmp_path):
+    init(tmp_path, "demo")
+
+    project = load_project(tmp_path, environ={})
+
+    assert [str(seed.table) for seed in project.seeds.values()] == ["stats.home_airports"]
+    assert {each.name for each in project.models["monthly_flight_stats"].inputs} == {
+        "daily_flight_stats",
+        "home_airports",
+    }
+
+
 def test_the_project_is_called_after_its_folder(tmp_path):
     init(tmp_path / "my shop-2")
 

@@ -1,6 +1,7 @@
 """One Spark per process: found or started, shared by engines, ended by the last of those."""
 
 import sys
+import warnings
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_a_spark_is_started_once_and_ended_by_its_last_user(world):
     assert first is second is still
     assert world.launches == 1
     assert first.stopped
+
+
+def test_a_jvm_that_is_just_ending_gets_no_warning_of_pyspark(world, recwarn):
+    spark = process.ProcessSpark()
+    session = spark.take(None, {})
+    told = "Unable to cleanly shutdown Spark JVM process. It is possible that it has crashed."
+    session.stop = lambda: warnings.warn(told, RuntimeWarning, stacklevel=1)
+
+    spark.give_back()
+
+    assert recwarn.list == []
 
 
 def test_the_next_user_starts_another(world):

@@ -33,6 +33,7 @@ def options(given, parts):
 def test_a_small_local_session_gets_the_serial_collector_and_the_archive(parts):
     assert options(settings(), parts) == [
         f"-Dlog4j2.configurationFile=file:{LOG4J}",
+        "-XX:ReservedCodeCacheSize=256m",
         "-Djava.net.preferIPv4Stack=true",
         "-XX:+UseSerialGC",
         f"-XX:SharedArchiveFile={parts.archive}",
@@ -58,6 +59,25 @@ def test_the_users_options_come_last_and_their_collector_stands_alone(parts):
     assert "-XX:+UseSerialGC" not in found
 
 
+def test_room_for_compiled_code_is_there_whatever_else_the_user_sets(parts):
+    given = settings(spark__driver__extraJavaOptions="-XX:TieredStopAtLevel=1 -Dmine=1")
+
+    assert "-XX:ReservedCodeCacheSize=256m" in options(given, parts)
+
+
+@pytest.mark.parametrize("key", ["extraJavaOptions", "defaultJavaOptions"])
+def test_room_that_the_user_sets_stands_alone(parts, key):
+    given = settings(**{f"spark__driver__{key}": "-XX:ReservedCodeCacheSize=1g"})
+
+    assert "-XX:ReservedCodeCacheSize=256m" not in options(given, parts)
+
+
+def test_room_that_the_environment_sets_for_every_jvm_stands_alone(parts):
+    outside = dataclasses.replace(parts, outside="-Xint -XX:ReservedCodeCacheSize=1g")
+
+    assert not any("ReservedCodeCacheSize" in each for each in options(settings(), outside))
+
+
 def test_both_compilers_are_on_unless_the_user_says_otherwise(parts):
     assert not any("Tiered" in each for each in options(settings(), parts))
 
@@ -76,7 +96,9 @@ def test_a_cluster_is_sent_the_jars_beside_the_users(parts):
 
     assert confs["spark.jars"] == "/ivy/a.jar,/ivy/b.jar,/mine.jar"
     assert "spark.driver.extraClassPath" not in confs
-    assert confs["spark.driver.extraJavaOptions"] == f"-Dlog4j2.configurationFile=file:{LOG4J}"
+    assert confs["spark.driver.extraJavaOptions"] == (
+        f"-Dlog4j2.configurationFile=file:{LOG4J} -XX:ReservedCodeCacheSize=256m"
+    )
 
 
 def test_what_delta_needs_cannot_be_configured_away(parts):

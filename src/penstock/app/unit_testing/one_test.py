@@ -17,7 +17,7 @@ from penstock.app.unit_testing.reports import Difference, UnitResult
 from penstock.app.unit_testing.versions import is_seed, wanted_inputs
 from penstock.app.unit_testing.world import TestClock, world_of
 from penstock.app.wire import apart
-from penstock.core.errors import InterruptedRunError, PenstockError
+from penstock.core.errors import InterruptedRunError, PenstockError, SparkDiedError
 from penstock.core.model import Seed
 from penstock.core.names import InputName
 from penstock.core.project import Project
@@ -76,6 +76,8 @@ def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterato
                 yield from Judging(session, each.expect, outcome, test.key).differences()
             elif outcome.error is not None:
                 yield _told(outcome.error)
+    except SparkDiedError:
+        raise  # no other test can be run
     except PenstockError as error:
         yield _told(error)
 

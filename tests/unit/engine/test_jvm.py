@@ -1,0 +1,151 @@
+"""Which errors mean that Spark's JVM is gone, and what is said then; by real processes."""
+
+import subprocess
+import sys
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from penstock.core.errors import PenstockError, SparkDiedError
+from penstock.core.findings import Location
+from penstock.engine import jvm, spark_errors
+from penstock.engine.jvm import StartedJvm
+
+CUT_OFF = [
+    ConnectionRefusedError(111, "Connection refused"),
+    ConnectionResetError(104, "Connection reset by peer"),
+    BrokenPipeError(32, "Broken pipe"),
+    Py4JNetworkError("Answer from Java side is empty"),
+    Py4JError("An error occurred while calling o42.sql"),
+]
+
+
+@pytest.fixture
+def process():
+    """A process that lives until it is killed, as a JVM does."""
+    made = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield made
+    made.kill()
+    made.wait()
+    made.stdin.close()
+
+
+@pytest.fixture
+def started(process, tmp_path, monkeypatch):
+    found = StartedJvm()
+    found.started(process, tmp_path / "run.log")
+    monkeypatch.setattr(spark_errors, "JVM", found)
+    return found
+
+
+def killed(process):
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("error", CUT_OFF, ids=repr)
+def test_a_broken_connection_to_a_jvm_that_was_killed_is_one_sentence(
+    started, process, tmp_path, error
+):
+    killed(process)
+
+    told = spark_errors.explained(error, Location("models/a.sql", 3))
+
+    assert isinstance(told, SparkDiedError)
+    assert told.render() == (
+        f"error: spark-died: Spark's JVM was killed (signal 9); its log is {tmp_path}/run.log\n"
+        "  hint: systems kill what takes too much memory: lower driver_memory of the target's "
+        "spark, or --threads, and run again"
+    )
+
+
+def test_what_the_jvm_said_last_is_told_with_what_helps(started, process, tmp_path):
+    (tmp_path / "run.log").write_text("Out of space in CodeCache for adapters\n")
+    process.stdin.close()
+    process.wait()
+
+    told = spark_errors.explained(CUT_OFF[0])
+
+    assert told.sentence == (
+        "Spark's JVM ended (exit code 1) after saying 'Out of space in CodeCache for adapters'; "
+        f"its log is {tmp_path}/run.log"
+    )
+    assert "-XX:ReservedCodeCacheSize=512m" in told.hint
+
+
+def test_whatever_is_raised_when_the_jvm_is_gone_is_its_end(started, process):
+    killed(process)
+
+    assert spark_errors.explained(ValueError("no such column")).code == "spark-died"
+
+
+def test_a_jvm_that_cuts_its_connections_and_stays_is_ended_before_it_is_called_gone(
+    started, process, monkeypatch
+):
+    monkeypatch.setattr(jvm, "_PATIENCE_SECONDS", 0.1)
+
+    assert started.is_lost(Py4JNetworkError("Answer from Java side is empty"))
+    assert process.poll() == -9
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("x"),
+        OSError(2, "No such file"),
+        Py4JError("An error occurred while calling o1.foo. Trace:\npy4j.Py4JException: Method"),
+        Py4JError("org.foo does not exist in the JVM"),
+        PenstockError("row-outside-partition", "a row lies outside"),
+    ],
+    ids=repr,
+)
+def test_other_errors_of_a_jvm_that_lives_are_not_its_end(started, process, error):
+    assert not started.is_lost(error)
+    assert process.poll() is None
+
+
+def test_the_end_of_a_jvm_that_somebody_else_started_is_seen_by_its_connection():
+    theirs = StartedJvm()
+
+    assert theirs.is_lost(ConnectionRefusedError(111, "Connection refused"))
+    assert not theirs.is_lost(ValueError("x"))
+    assert theirs.lost().sentence == "Spark's JVM does not answer"
+    assert not theirs.has_ended()
+
+
+def test_letting_go_of_what_was_in_a_jvm_that_is_gone_is_no_error(started, process):
+    asked = []
+    started.let_go(lambda: asked.append("living"))
+    killed(process)
+
+    started.let_go(lambda: asked.append("gone"))
+
+    assert asked == ["living"]
+
+
+def test_letting_go_hides_no_other_error(started):
+    with pytest.raises(ValueError, match="a bug"):
+        started.let_go(lambda: (_ for _ in ()).throw(ValueError("a bug")))
+
+
+def test_py4j_prints_no_stack_of_a_call_that_met_a_dead_jvm():
+    program = (
+        "import logging; from penstock.engine.jvm import silence_py4j; silence_py4j()\n"
+        "from py4j.java_gateway import JavaGateway\n"
+        "import py4j.java_gateway as g\n"
+        "class Dead(g.GatewayClient):\n"
+        "    def _get_connection(self):\n"
+        "        class C:\n"
+        "            def send_command(self, command):\n"
+        "                raise g.Py4JNetworkError('gone')\n"
+        "            def close(self, reset=False): pass\n"
+        "        return C()\n"
+        "    def _should_retry(self, *args): return False\n"
+        "print(Dead().send_command('x'))\n"
+        "logging.getLogger().error('somebody else')\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert told.stderr == "ERROR:root:somebody else\n"
