@@ -16,6 +16,7 @@ from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Commit
 from penstock.core.step import Intent, StepKind
+from penstock.plan.evolution import check_names, refuse
 from penstock.plan.refusals import incompatible_type
 from penstock.plan.table_schema import Migration, migration, target_schema, with_described
 from penstock.strategies.alter import allow_widening, alter_properties
@@ -57,9 +58,12 @@ class Reshaping:
             )
 
     def check(self, described: Schema) -> None:
-        """Refuse changes of types that nobody allowed, before anything is written."""
+        """Refuse names and changes of types that cannot be, before anything is written."""
         facts = self._facts()
-        if facts is None or self._is_replaced(facts):
+        stays = None if facts is None or self._is_replaced(facts) else facts
+        wrong = tuple(check_names(self.model, described, stays.properties if stays else None))
+        refuse(wrong)
+        if facts is None or stays is None:
             return
         moved = self._migration(facts, described)
         if moved.uncastable:

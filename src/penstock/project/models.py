@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
 from penstock.core.history import Snapshot
-from penstock.core.model import Append, Body, Merge, Model, Partition, Strategy, Version, View
-from penstock.core.names import InputKind, InputName
+from penstock.core.model import (
+    Append,
+    Body,
+    Layout,
+    Merge,
+    Model,
+    Partition,
+    Strategy,
+    Version,
+    View,
+)
+from penstock.core.names import (
+    NAMES_HINT,
+    InputKind,
+    InputName,
+    maps_columns,
+    refused_by_delta,
+)
 from penstock.project.bodies import is_range, no_parameter_findings, parameter_findings
 from penstock.project.book import Book, Named
 from penstock.project.config import layout_of, on_schema_change_of, shown_config
@@ -50,7 +66,8 @@ def model_of(item: Draft, book: Book) -> Built:
     branches = item.file.branches if incremental else item.file.branches[:1]
     linked = link(branches, book, Reader(item.file.path, item.named))
     misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
-    built.findings = [*config.findings, *linked.findings, *misused]
+    refused = _refused_names(item, strategy, layout)
+    built.findings = [*config.findings, *refused, *linked.findings, *misused]
     inputs = dict(linked.inputs)
     for name in config.texts("depends_on"):
         _depend(name, item, book, inputs, built)
@@ -75,6 +92,18 @@ def model_of(item: Draft, book: Book) -> Built:
     if partition:
         built.model = _with_version(built.model, linked.shown, built)
     return built
+
+
+def _refused_names(item: Draft, strategy: Strategy, layout: Layout) -> Iterator[Finding]:
+    """Find the columns of the query, as far as its text names them, that Delta refuses."""
+    if isinstance(strategy, View) or maps_columns(layout.properties):
+        return
+    for column in item.file.branches[0].outputs.columns:
+        refused = refused_by_delta(column.name)
+        if refused:
+            where = Location(item.file.path, column.line)
+            sentence = f"Delta refuses the name of column {column.name!r}: it has {refused}"
+            yield Finding(where, "column-name", sentence, NAMES_HINT)
 
 
 def _said(item: Draft) -> Said:

@@ -13,7 +13,7 @@ from penstock.core.partition import Span, literal_at
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, Feed, Work
 from penstock.core.types import parse_type
-from penstock.strategies.build import ROWS_VIEW
+from penstock.strategies.build import ROWS_VIEW, refusing
 from penstock.strategies.casting import cast, null
 
 _CONFS = {
@@ -133,7 +133,7 @@ def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
     wanted = table.declared.find(column.name)
     if wanted is not None and not wanted.nullable:
         told = f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
-        failed = _fail("null-in-required-column", literal(told))
+        failed = refusing("null-in-required-column", literal(told))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
 
@@ -143,12 +143,7 @@ def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
     told = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
     found = f"{told}, coalesce(CAST({value} AS STRING), 'NULL')"
     inside = _lies(value, table.kind, piece.spans)
-    return f"CASE WHEN {inside} THEN {value} ELSE {_fail('row-outside-partition', found)} END"
-
-
-def _fail(code: str, told: str) -> str:
-    """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
-    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {told}))"
+    return f"CASE WHEN {inside} THEN {value} ELSE {refusing('row-outside-partition', found)} END"
 
 
 def check_columns(
