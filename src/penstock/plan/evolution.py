@@ -158,7 +158,7 @@ def check_names(
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
     for path, name, twice in _names(whole, ""):
         refused = "" if takes_all else refused_by_delta(name)
-        if twice:
+        if twice and not (model.is_view and "." in path):
             yield Finding(
                 model.where,
                 "duplicate-column",

@@ -161,8 +161,8 @@ def test_changed_sql_and_foreign_rows_are_noted_as_staying():
     made = planned(changed, records=[DONE], users=history(version=1, foreign=(foreign,)))
 
     assert made.steps[0].notes == (
-        "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them",
-        "rows that others changed stay as they are; --full-refresh re-makes them",
+        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all",
+        "versions that others changed stay as they are; --full-refresh would drop them all",
     )
 
 
