@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -60,14 +60,12 @@ def model_of(item: Draft, book: Book) -> Built:
     built = Built(strategy, findings=config.findings)
     if not item.file.branches:
         return built
-    if isinstance(strategy, Snapshot):
-        check_outputs(strategy, config, item.file)
+    _check_columns(item, strategy, layout)
     incremental = isinstance(strategy, Append | Merge)
     branches = item.file.branches if incremental else item.file.branches[:1]
     linked = link(branches, book, Reader(item.file.path, item.named))
     misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
-    refused = _refused_names(item, strategy, layout)
-    built.findings = [*config.findings, *refused, *linked.findings, *misused]
+    built.findings = [*config.findings, *linked.findings, *misused]
     inputs = dict(linked.inputs)
     for name in config.texts("depends_on"):
         _depend(name, item, book, inputs, built)
@@ -94,8 +92,10 @@ def model_of(item: Draft, book: Book) -> Built:
     return built
 
 
-def _refused_names(item: Draft, strategy: Strategy, layout: Layout) -> Iterator[Finding]:
-    """Find the columns of the query, as far as its text names them, that Delta refuses."""
+def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
+    """Report what is wrong with the columns of the query, as far as its text names them."""
+    if isinstance(strategy, Snapshot):
+        check_outputs(strategy, item.config, item.file)
     if isinstance(strategy, View) or maps_columns(layout.properties):
         return
     for column in item.file.branches[0].outputs.columns:
@@ -103,7 +103,7 @@ def _refused_names(item: Draft, strategy: Strategy, layout: Layout) -> Iterator[
         if refused:
             where = Location(item.file.path, column.line)
             sentence = f"Delta refuses the name of column {column.name!r}: it has {refused}"
-            yield Finding(where, "column-name", sentence, NAMES_HINT)
+            item.config.findings.append(Finding(where, "column-name", sentence, NAMES_HINT))
 
 
 def _said(item: Draft) -> Said:

@@ -80,15 +80,17 @@ def selected(build: Build) -> str:
     """Give the query's columns; a text that would become NULL fails the statement."""
     texts = set(build.partition_texts)
     return ", ".join(
-        guarded(name, quoted(name), build.model.name) if name in texts else quoted(name)
+        f"{guarded(quoted(name), name, build.model.name)} AS {quoted(name)}"
+        if name in texts
+        else quoted(name)
         for name in build.query.names
     )
 
 
-def guarded(name: str, value: str, model: str) -> str:
-    """Give a text that partitions a table, or fail."""
+def guarded(value: str, name: str, model: str) -> str:
+    """Give the value of a text column that partitions a table, or fail."""
     failed = refusing(CODE, literal(told(name, model, "rows")))
-    return f"CASE WHEN {is_lost(name)} THEN {failed} ELSE {value} END AS {quoted(name)}"
+    return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
 
 def refusing(code: str, told: str) -> str:

@@ -22,24 +22,26 @@ def partition_texts(partition_by: Iterable[str], query: Schema) -> tuple[str, ..
     return tuple(c.name for c in found if c is not None and c.type.startswith(_TEXTS))
 
 
-def is_lost(name: str) -> str:
-    """Give the condition of a column holding a text that would become NULL.
+def is_lost(value: str) -> str:
+    """Give the condition of a value being a text that would become NULL.
 
-    >>> is_lost("city")
+    >>> is_lost("`city`")
     "coalesce(CAST(`city` AS STRING) IN ('', '__HIVE_DEFAULT_PARTITION__'), false)"
     """
     lost = ", ".join(map(literal, _LOST))
-    return f"coalesce(CAST({quoted(name)} AS STRING) IN ({lost}), false)"
+    return f"coalesce(CAST({value} AS STRING) IN ({lost}), false)"
 
 
 def any_lost(names: Iterable[str]) -> str:
     """Give the condition of a row holding such a text in any of some columns."""
-    return " OR ".join(map(is_lost, names)) or "false"
+    return " OR ".join(is_lost(quoted(name)) for name in names) or "false"
 
 
 def lost_counts(names: Iterable[str]) -> dict[str, str]:
     """Give the aggregates, by name, that count the rows of `lost_rules`."""
-    return {_count(number): f"count_if({is_lost(name)})" for number, name in enumerate(names)}
+    return {
+        _count(number): f"count_if({is_lost(quoted(name))})" for number, name in enumerate(names)
+    }
 
 
 def lost_rules(
@@ -55,7 +57,7 @@ def lost_rules(
             CODE,
             told(name, model, "{count} rows") + (" (e.g. {samples})" if shown_key else ""),
             hint(name),
-            f"SELECT concat({shown_key}, {_value(name)}) {kept} AND {is_lost(name)} "
+            f"SELECT concat({shown_key}, {_value(name)}) {kept} AND {is_lost(quoted(name))} "
             f"ORDER BY {by} LIMIT 5"
             if shown_key
             else "",
