@@ -254,3 +254,34 @@ def test_tombstones_take_the_stored_values_of_keys_that_are_gone():
         "AND t.`_ps_valid_from` = g.`__penstock_at` WHERE t.`_ps_valid_to` IS NULL"
     )
     assert tombstones(split).endswith("WHERE t.`_ps_is_current` = true")
+
+
+HASHED = replace(CHECK, change=HashDiffers("_ps_row_hash", ("value",)))
+NUMBERS = f"id int, value int, {SYSTEM}, _ps_row_hash string"
+
+
+def test_a_commit_that_widens_a_hashed_column_makes_the_hashes_of_what_stays_anew():
+    wider = {"query": "id int, value double", "table": NUMBERS}
+    some = Counts(opened_new=1, rehashed=3)
+
+    sql = clauses(some, HASHED, **wider)
+
+    assert (
+        "WHEN MATCHED AND s.`__penstock_op` = 'rehash' THEN "
+        "UPDATE SET t.`_ps_row_hash` = s.`_ps_row_hash`"
+    ) in sql
+    assert commit(some, HASHED, **wider).expected["numTargetRowsUpdated"] == ("M4", 3)
+
+
+def test_a_commit_that_opens_nothing_widens_nothing_and_leaves_the_hashes():
+    found = commit(
+        Counts(closed=1, closes=1, rehashed=3),
+        HASHED,
+        query="id int, value double",
+        table=NUMBERS,
+    )
+
+    assert "THEN UPDATE SET t.`_ps_row_hash`" not in found.sql
+    assert "<> 'pending' AND `__penstock_op` <> 'rehash'" in found.sql
+    assert found.expected["numTargetRowsUpdated"] == ("M4", 1)
+    assert not Counts(rehashed=3).writes
