@@ -60,12 +60,8 @@ def test_a_full_refresh_that_moves_the_rows_of_a_history_is_said_to_drop_its_ver
 
     found = left_current(question(facts=replace(LAID, partition_by=())), history, ())
 
-    assert found.notes == (
-        (
-            "base: partition_by is [], the code says [day]; --full-refresh writes the table anew and "
-            "drops its versions"
-        ),
-    )
+    assert len(found.notes) == 1
+    assert found.notes[0].endswith("--full-refresh writes the table anew and drops its versions")
 
 
 @pytest.mark.parametrize(
