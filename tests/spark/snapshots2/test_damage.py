@@ -131,7 +131,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("missing", [HardDeletes.IGNORE, INVALIDATE, NEW_RECORD])
+@pytest.mark.parametrize("missing", [HardDeletes.IGNORE, NEW_RECORD])
 def test_a_wider_type_makes_the_same_history_with_and_without_row_hash(
     spark, tmp_path, missing
 ) -> None:
