@@ -207,7 +207,7 @@ def _table_id(shop: Shop, intent: Intent, commit: Commit) -> str:
 def _undecidable(intent: Intent) -> TableError:
     again = f"penstock run --select {intent.model} --full-refresh"
     if intent.strategy == "snapshot":
-        again = f"penstock snapshot run --select {intent.model} --full-refresh drops its versions"
+        again = f"penstock snapshot run --select {intent.model} --full-refresh (its versions go)"
     return TableError(
         "undecidable-step",
         f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "

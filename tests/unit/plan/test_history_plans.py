@@ -115,7 +115,7 @@ def test_a_strangers_table_in_the_place_of_a_history_is_moved_away_before_it_is_
 
     assert errors(made) == [("users", "history-missing")]
     assert made.blocked[0].error.hint == (
-        "move that table away, then restore it, or start over: "
+        "move that table away, then restore it, or start over without its versions: "
         "penstock snapshot run --select users --full-refresh"
     )
 
