@@ -64,7 +64,7 @@ class HistoryTable:
         spark = self.spark.newSession()
         for key, value in self.confs.items():
             spark.conf.set(key, value)
-        session = SparkStepSession(spark, None, lambda: ("0", "store"), lambda _: None)
+        session = SparkStepSession(spark, None, lambda: ("0", "store", "shop"), lambda _: None)
         try:
             return self._run(session, at, sql)
         finally:
