@@ -15,7 +15,7 @@ from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
 from penstock.app.stages import staged
 from penstock.core.history import Snapshot
-from penstock.core.model import Layout
+from penstock.core.model import Layout, OnSchemaChange
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.relation import DeltaRead, Relation
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
@@ -23,6 +23,7 @@ from penstock.core.step import Intent, StepKind
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.evolution import evolve
+from penstock.strategies.alter import allow_widening
 from penstock.strategies.build import Build
 from penstock.strategies.history.engine import history
 from penstock.strategies.history.terms import Terms, terms_of
@@ -35,7 +36,10 @@ TYPES = {"seq": "int", "id": "int", "updated_at": "timestamp"}
 
 @dataclass
 class HistoryTable:
-    """One history table; every run is a step of its own. `types` are those of columns."""
+    """One history table; every run is a step of its own. `types` are those of columns.
+
+    Rows lie by `partition_by` too, within current and closed ones.
+    """
 
     spark: SparkSession
     folder: Path
@@ -43,6 +47,8 @@ class HistoryTable:
     types: Mapping[str, str] = field(default_factory=dict)
     terms: Mapping[str, object] = field(default_factory=dict)
     confs: Mapping[str, str] = field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
+    on_schema_change: OnSchemaChange = OnSchemaChange.APPEND
     committed: Commit | None = None
 
     @property
@@ -58,7 +64,7 @@ class HistoryTable:
         spark = self.spark.newSession()
         for key, value in self.confs.items():
             spark.conf.set(key, value)
-        session = SparkStepSession(spark, None, lambda: ("0", "store"), lambda _: None)
+        session = SparkStepSession(spark, None, lambda: ("0", "store", "shop"), lambda _: None)
         try:
             return self._run(session, at, sql)
         finally:
@@ -80,9 +86,12 @@ class HistoryTable:
         self.committed = work.decide(seen)
         if self.committed is None:
             return dict(work.told(seen))
+        if evolution.widened and facts is not None:
+            for statement in allow_widening(f"delta.`{self.uri}`", facts.properties):
+                self.spark.sql(statement)
         before = facts.version if facts else -1
         session.commit(self.committed, self._intent(at))
-        (commit,) = log.commits(self.uri, before)
+        commit = log.commits(self.uri, before)[-1]
         for name, (_, wanted) in self.committed.expected.items():
             got = {**commit.metrics, "rows after - rows before": commit.row_change}[name]
             assert got == wanted, (name, got, wanted)
@@ -129,7 +138,9 @@ class HistoryTable:
 
     def _model(self):
         by = (self.settings.columns.is_current,) if self.settings.by_current else ()
-        return replace(a_model("h", strategy=self.settings), layout=Layout(partition_by=by))
+        layout = Layout(partition_by=(*by, *self.partition_by))
+        model = a_model("h", strategy=self.settings)
+        return replace(model, layout=layout, on_schema_change=self.on_schema_change)
 
     def _intent(self, at: dt.datetime) -> Intent:
         return Intent(

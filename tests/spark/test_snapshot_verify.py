@@ -213,7 +213,7 @@ def test_other_names_of_system_columns_cannot_be_migrated(shared) -> None:
         shared.snapshot("users", **TS)
 
     assert error.code == "history-settings-changed"
-    assert error.hint == "penstock snapshot run --select users --full-refresh starts over"
+    assert error.hint == "penstock snapshot run --select users --full-refresh drops its versions"
     assert (seen.versions, [each.law for each in seen.violations]) == (None, ["V1", "V9"])
 
 

@@ -131,6 +131,7 @@ def _table(job: Job, shape: Shape, described: Schema) -> PartitionTable:
         declared=job.version.schema,
         described=described,
         spans=job.spans,
+        partition_by=shape.partition_by,
     )
 
 

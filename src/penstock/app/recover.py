@@ -205,13 +205,15 @@ def _table_id(shop: Shop, intent: Intent, commit: Commit) -> str:
 
 
 def _undecidable(intent: Intent) -> TableError:
+    again = f"penstock run --select {intent.model} --full-refresh"
+    if intent.strategy == "snapshot":
+        again = f"penstock snapshot run --select {intent.model} --full-refresh (its versions go)"
     return TableError(
         "undecidable-step",
         f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
         f"longer tells whether its {intent.strategy} was committed",
         hint=f"look into {intent.table}: if its rows are there, penstock recover "
-        f"--step {intent.step} --as committed, if not --as failed; or build it anew: "
-        f"penstock run --select {intent.model} --full-refresh",
+        f"--step {intent.step} --as committed, if not --as failed; or build it anew: {again}",
     )
 
 

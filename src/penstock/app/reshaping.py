@@ -16,6 +16,7 @@ from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Commit
 from penstock.core.step import Intent, StepKind
+from penstock.plan.evolution import check_names, refuse
 from penstock.plan.refusals import incompatible_type
 from penstock.plan.table_schema import Migration, migration, target_schema, with_described
 from penstock.strategies.alter import allow_widening, alter_properties
@@ -27,13 +28,15 @@ class Shape:
     """A table ready for its rows: the columns it has after the build, its version before.
 
     `stays` is SQL, over the view `penstock_target`, for the rows that it holds then, as they will
-    be; "" where it will be another table, without rows.
+    be; "" where it will be another table, without rows. `partition_by` is how a table lies that is
+    not made or written anew, whatever the code says.
     """
 
     columns: Schema
     version: int | None
     changes: tuple[str, ...] = ()
     stays: str = ""
+    partition_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,12 @@ class Reshaping:
             )
 
     def check(self, described: Schema) -> None:
-        """Refuse changes of types that nobody allowed, before anything is written."""
+        """Refuse names and changes of types that cannot be, before anything is written."""
         facts = self._facts()
-        if facts is None or self._is_replaced(facts):
+        stays = None if facts is None or self._is_replaced(facts) else facts
+        wrong = tuple(check_names(self.model, described, stays.properties if stays else None))
+        refuse(wrong)
+        if facts is None or stays is None:
             return
         moved = self._migration(facts, described)
         if moved.uncastable:
@@ -109,7 +115,8 @@ class Reshaping:
             stays = rewritten(self.model, quoted(TARGET_VIEW), columns, facts)
             return Shape(columns, facts.version, moved.lines, stays)
         stays = f"SELECT * FROM {quoted(TARGET_VIEW)}"
-        return Shape(moved.schema, facts.version, (*moved.added, *moved.widened), stays)
+        changes = (*moved.added, *moved.widened)
+        return Shape(moved.schema, facts.version, changes, stays, facts.partition_by)
 
     def bring(self, intent: Intent, described: Schema) -> Shape:
         """Make the commits that must come before the rows; `check` has passed."""
@@ -134,7 +141,8 @@ class Reshaping:
         base: int | None = facts.version
         for sql in statements:
             base = self._commit(intent, replace(facts, version=base or 0), Commit(sql, once=False))
-        return Shape(moved.schema, base, (*moved.added, *moved.widened))
+        changes = (*moved.added, *moved.widened)
+        return Shape(moved.schema, base, changes, partition_by=facts.partition_by)
 
     def _rewrites(self, moved: Migration) -> bool:
         """Whether rows that are there must be written anew before rows can come."""

@@ -19,6 +19,7 @@ from penstock.core.relation import FilesRead, Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.step import Intent, StepKind
+from penstock.plan.evolution import check_query, refuse
 from penstock.plan.refusals import table_of_another_store
 from penstock.plan.values import Reason, State
 from penstock.strategies.build import Build, create_from
@@ -39,6 +40,7 @@ def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended
     with shop.engine.session(seed.name, seed.where) as session:
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
+            refuse(tuple(check_query(model_of(seed), columns)))
         project = shop.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)

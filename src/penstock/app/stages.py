@@ -45,7 +45,8 @@ def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) 
         if count:
             samples = ", ".join(session.sample(rule.samples)) if rule.samples else ""
             count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
-            broken.append((rule, rule.sentence.format(count=count, samples=samples)))
+            told = rule.sentence.replace("{count}", str(count))  # names may hold braces
+            broken.append((rule, told.replace("{samples}", samples)))
     if broken:
         first, sentence = broken[0]
         others = [f"{rule.code}: {text} ({rule.hint})" for rule, text in broken[1:]]

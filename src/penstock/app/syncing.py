@@ -119,7 +119,10 @@ def _names(shop: Shop, request: SyncRequest, moment: dt.datetime) -> tuple[str, 
         raise UsageError(
             "not-supported-yet",
             f"backfill re-makes partitions; {model.name} is built as {model.strategy_name}",
-            hint=f"penstock run --select {model.name} --full-refresh",
+            hint=f"penstock run --select {model.name} --full-refresh"
+            if not model.is_snapshot
+            else f"penstock snapshot run --select {model.name} brings it up to date; "
+            "--full-refresh would drop its versions",
         )
     return (model.name,)
 

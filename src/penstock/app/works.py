@@ -23,13 +23,15 @@ from penstock.strategies.view import view
 def build_of(shop: Shop, model: Model, looked: Looked) -> Build:
     """Give what the model's strategy is told: nothing of a table that is replaced whole."""
     catalog = bool(shop.project.target.catalog)
+    whole = model.writing is Writing.WHOLE or looked.table is None
     return Build(
         model=model,
         target=shop.project.sql_of(model.table),
         query=looked.query,
-        table=None if model.writing is Writing.WHOLE else looked.table,
+        table=None if whole else looked.table,
         evolves=looked.evolution.changes_table,
         location=shop.project.uri_of(model.table) if catalog else "",
+        partition_by=None if whole or looked.facts is None else looked.facts.partition_by,
     )
 
 

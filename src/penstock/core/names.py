@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+COLUMN_MAPPING = "delta.columnMapping.mode"
+NAMES_HINT = f"rename it, or set table_properties: {{'{COLUMN_MAPPING}': 'name'}}"
+_REFUSED = re.compile(r"[ ,;{}()\n\t=]")
+_SHOWN = {" ": "a space", "\n": "a line break", "\t": "a tab"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -25,6 +30,21 @@ def literal(text: str) -> str:
     "'it\\'s'"
     """
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def refused_by_delta(column: str) -> str:
+    """Say what in a column's name Delta refuses, "" where it takes the name.
+
+    >>> refused_by_delta("unit price"), refused_by_delta("a;b"), refused_by_delta("a.b")
+    ('a space', "';'", '')
+    """
+    found = _REFUSED.search(column)
+    return _SHOWN.get(found[0], f"'{found[0]}'") if found else ""
+
+
+def maps_columns(properties: Mapping[str, str]) -> bool:
+    """Whether a table with these properties takes every name of a column."""
+    return properties.get(COLUMN_MAPPING, "none").lower() in {"name", "id"}
 
 
 def is_plain(identifier: str) -> bool:

@@ -31,6 +31,7 @@ _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.M
 _UNDERNEATH = "history-changed-underneath"
 _HINTS = {
     "row-outside-partition": "filter the query by @partition_date",
+    "empty-partition-value": "select NULL or another text in its place",
     "null-in-required-column": "leave such rows out, or make the column NULLABLE",
 }
 _BY_DELTA = {  # what Delta finds by itself where our own guards did not look
@@ -89,7 +90,7 @@ def _told(text: str, where: Location | None) -> PenstockError:
             "history-changed-underneath",
             ours[2].strip(),
             where=where,
-            hint="run again; nothing of this step was written",
+            hint="run again; if it is said again: penstock snapshot verify MODEL",
         )
     if ours:
         hint = _HINTS.get(ours[1], "")

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Finding
 from penstock.core.history import Snapshot
-from penstock.core.model import Model, OnSchemaChange
+from penstock.core.model import Model, OnSchemaChange, Writing
+from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.schema import Column, Schema
 from penstock.core.types import (
     ArrayType,
     ColumnType,
+    Field,
     MapType,
     ScalarType,
     StructType,
@@ -65,10 +67,11 @@ def evolve(
     Fields inside ARRAY, MAP and STRUCT are compared like columns; only a snapshot can lack one
     that its table has. `properties` are the table's.
     Raises `incompatible-type`, `schema-changed` (with `on_schema_change: fail`),
-    `duplicate-column`, `void-column` and, of a snapshot, what `check_history` finds; every
-    difference is named in one error.
+    `duplicate-column`, `column-name`, `void-column` and, of a snapshot, what `check_history`
+    finds; every difference is named in one error.
     """
-    wrong = [*check_query(model, query), *check_history(model, query)]
+    stays = properties if table is not None and model.writing is not Writing.WHOLE else None
+    wrong = [*check_query(model, query, stays), *check_history(model, query)]
     if table is None:
         refuse(wrong)
         return Evolution(query.names)
@@ -121,18 +124,12 @@ def refuse(findings: Sequence[Finding]) -> None:
         )
 
 
-def check_query(model: Model, query: Schema) -> Iterator[Finding]:
-    """Find columns that no table can have: the same name twice, or no type."""
-    seen: set[str] = set()
+def check_query(
+    model: Model, query: Schema, properties: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """Find columns that no table can have: what `check_names` finds, or no type."""
+    yield from check_names(model, query, properties)
     for column in query.columns:
-        if column.name.lower() in seen:
-            yield Finding(
-                model.where,
-                "duplicate-column",
-                f"the query of {model.name!r} gives the column {column.name!r} twice",
-                "names differ only by case, or a join keeps both sides; rename one",
-            )
-        seen.add(column.name.lower())
         if column.type == "void":
             yield Finding(
                 model.where,
@@ -148,6 +145,51 @@ def check_query(model: Model, query: Schema) -> Iterator[Finding]:
                 "a part of it has no type",
                 "cast it in the SELECT",
             )
+
+
+def check_names(
+    model: Model, query: Schema, properties: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """Find names that no table can have, fields of structs included: one twice, or with a blank.
+
+    `properties` are those that the table has and keeps.
+    """
+    takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
+    whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
+    for path, name, twice in _names(whole, ""):
+        refused = "" if takes_all else refused_by_delta(name)
+        if twice and not (model.is_view and "." in path):
+            yield Finding(
+                model.where,
+                "duplicate-column",
+                f"the query of {model.name!r} gives the column {path!r} twice",
+                "names differ only by case, or a join keeps both sides; rename one",
+            )
+        elif refused:
+            yield Finding(
+                model.where,
+                "column-name",
+                f"Delta refuses the name of column {path!r} of {model.name!r}: it has {refused}",
+                NAMES_HINT,
+            )
+
+
+def _names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
+    """Give path and name of every field, and whether one of its name stands before it."""
+    match kind:
+        case ScalarType():
+            return
+        case ArrayType(element):
+            yield from _names(element, above)
+        case MapType(key, value):
+            yield from _names(key, above)
+            yield from _names(value, above)
+        case StructType(fields):
+            seen: set[str] = set()
+            for field in fields:
+                yield f"{above}{field.name}", field.name, field.name.lower() in seen
+                seen.add(field.name.lower())
+                yield from _names(field.type, f"{above}{field.name}.")
 
 
 def incompatible(model: Model, query: Column, table: Column, more: int) -> Finding:

@@ -246,8 +246,8 @@ def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
         f"the history of {model.table} is on record, but "
         + ("another table took its place" if there else "the table is gone"),
         where=model.where,
-        hint=f"{away}restore it, or start over: penstock snapshot run --select {model.name} "
-        "--full-refresh",
+        hint=f"{away}restore it, or start over without its versions: penstock snapshot run "
+        f"--select {model.name} --full-refresh",
     )
 
 
@@ -273,7 +273,7 @@ def not_delta(model: Model, seen: Observed, record: ModelRecord | None) -> Table
 
 
 def _changed(model: Model, wrong: tuple[str, ...]) -> TableError:
-    refresh = f"penstock snapshot run --select {model.name} --full-refresh starts over"
+    refresh = f"penstock snapshot run --select {model.name} --full-refresh drops its versions"
     migrate = f"penstock snapshot migrate {model.name} takes them over; {refresh}"
     return TableError(
         "history-settings-changed",

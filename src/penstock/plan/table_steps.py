@@ -49,7 +49,8 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
     change = layout_change(model, facts) if facts else LayoutChange()
     notes: tuple[str, ...] = ()
     if change.moved:
-        notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew",)
+        drops = " and drops its versions" if model.is_snapshot else ""
+        notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew{drops}",)
     if change.told:
         return Decided(steps=(_alteration(model, record),), notes=notes, hands_on=waits)
     return Decided(
@@ -119,14 +120,22 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
             if wrong
             else ()
         )
-    notes = []
-    if State.SQL_CHANGED in states:
-        notes.append(
-            "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them"
-        )
-    if State.TAMPERED in states:
-        notes.append("rows that others changed stay as they are; --full-refresh re-makes them")
-    return tuple(notes)
+    kept, others = _KEPT[model.is_snapshot]
+    notes = (kept,) if State.SQL_CHANGED in states else ()
+    return (*notes, others) if State.TAMPERED in states else notes
+
+
+_KEPT = {
+    False: (
+        "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them",
+        "rows that others changed stay as they are; --full-refresh re-makes them",
+    ),
+    True: (
+        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all",
+        "versions that others changed stay as they are; --full-refresh would drop them all",
+    ),
+}
+"""What is said of rows by earlier SQL and by others, of tables (False) and of histories (True)."""
 
 
 def _taken(question: Question, model: Model) -> tuple[str, ...]:

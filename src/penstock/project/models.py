@@ -9,8 +9,24 @@ from itertools import pairwise
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
 from penstock.core.history import Snapshot
-from penstock.core.model import Append, Body, Merge, Model, Partition, Strategy, Version, View
-from penstock.core.names import InputKind, InputName
+from penstock.core.model import (
+    Append,
+    Body,
+    Layout,
+    Merge,
+    Model,
+    Partition,
+    Strategy,
+    Version,
+    View,
+)
+from penstock.core.names import (
+    NAMES_HINT,
+    InputKind,
+    InputName,
+    maps_columns,
+    refused_by_delta,
+)
 from penstock.project.bodies import is_range, no_parameter_findings, parameter_findings
 from penstock.project.book import Book, Named
 from penstock.project.config import layout_of, on_schema_change_of, shown_config
@@ -44,8 +60,7 @@ def model_of(item: Draft, book: Book) -> Built:
     built = Built(strategy, findings=config.findings)
     if not item.file.branches:
         return built
-    if isinstance(strategy, Snapshot):
-        check_outputs(strategy, config, item.file)
+    _check_columns(item, strategy, layout)
     incremental = isinstance(strategy, Append | Merge)
     branches = item.file.branches if incremental else item.file.branches[:1]
     linked = link(branches, book, Reader(item.file.path, item.named))
@@ -75,6 +90,20 @@ def model_of(item: Draft, book: Book) -> Built:
     if partition:
         built.model = _with_version(built.model, linked.shown, built)
     return built
+
+
+def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
+    """Report what is wrong with the columns of the query, as far as its text names them."""
+    if isinstance(strategy, Snapshot):
+        check_outputs(strategy, item.config, item.file)
+    if isinstance(strategy, View) or maps_columns(layout.properties):
+        return
+    for column in item.file.branches[0].outputs.columns:
+        refused = refused_by_delta(column.name)
+        if refused:
+            where = Location(item.file.path, column.line)
+            sentence = f"Delta refuses the name of column {column.name!r}: it has {refused}"
+            item.config.findings.append(Finding(where, "column-name", sentence, NAMES_HINT))
 
 
 def _said(item: Draft) -> Said:

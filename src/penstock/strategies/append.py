@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.core.names import quoted
 from penstock.core.statement import Commit, Work
-from penstock.strategies.build import Build, create_from, listed
+from penstock.strategies.build import Build, counted_texts, create_from, selected
 
 
 def append(build: Build) -> Work:
@@ -14,11 +16,10 @@ def append(build: Build) -> Work:
     the step's number as its application transaction (spec/state.md §2).
     """
     if not build.inserts:
-        return Work.just(create_from(build))
+        return replace(Work.just(create_from(build)), again=counted_texts(build))
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-    return Work.just(
-        Commit(
-            f"INSERT {evolution}INTO {build.target} BY NAME "
-            f"SELECT {listed(build.query.names)} FROM {quoted(build.source)}",
-        )
+    insert = Commit(
+        f"INSERT {evolution}INTO {build.target} BY NAME "
+        f"SELECT {selected(build)} FROM {quoted(build.source)}",
     )
+    return replace(Work.just(insert), again=counted_texts(build))

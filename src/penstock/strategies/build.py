@@ -8,12 +8,22 @@ from dataclasses import dataclass, replace
 from penstock.core.model import Layout, Model, Writing
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
-from penstock.core.statement import QUERY_VIEW, Commit, Feed
+from penstock.core.statement import QUERY_VIEW, Commit, Feed, Stage, Work
 from penstock.core.types import parse_type
 from penstock.strategies.casting import cast
+from penstock.strategies.partition_texts import (
+    CODE,
+    any_lost,
+    is_lost,
+    lost_counts,
+    lost_rules,
+    partition_texts,
+    told,
+)
 
 ROWS_VIEW = "penstock_rows"
 """The view of a feed: the rows of a step as they are stored."""
+_LOST_VIEW = "penstock_lost"
 CLUSTER_PROPERTY = "penstock.clusterBy"
 ANSI = {
     "spark.sql.ansi.enabled": "true",
@@ -30,7 +40,8 @@ class Build:
     `target` is SQL for the table, `location` its folder where a catalog must be told. `table` is
     its schema, None when the build creates or replaces it whole. `evolves` is whether the query
     adds columns or widens types. Rows are taken from the view `source`; `staged` asks for rows
-    that are known before the commit.
+    that are known before the commit. `partition_by` are the columns that partition the table that
+    is there, None where the model's layout decides.
     """
 
     model: Model
@@ -41,6 +52,7 @@ class Build:
     location: str = ""
     source: str = QUERY_VIEW
     staged: bool = False
+    partition_by: tuple[str, ...] | None = None
 
     @property
     def takes_feed(self) -> bool:
@@ -52,12 +64,53 @@ class Build:
         """Whether its commit is an INSERT: it adds the files of its rows and rewrites none."""
         return self.model.writing is Writing.ADDED and self.table is not None
 
+    @property
+    def partition_texts(self) -> tuple[str, ...]:
+        """The query's columns of text that partition the table."""
+        by = self.model.layout.partition_by if self.partition_by is None else self.partition_by
+        return partition_texts(by, self.query)
+
 
 def create_from(build: Build, source: str = "") -> Commit:
     """Replace the table by the rows of a view."""
-    return create(
-        build, f"SELECT {listed(build.query.names)} FROM {quoted(source or build.source)}"
+    return create(build, f"SELECT {selected(build)} FROM {quoted(source or build.source)}")
+
+
+def selected(build: Build) -> str:
+    """Give the query's columns; a text that would become NULL fails the statement."""
+    texts = set(build.partition_texts)
+    return ", ".join(
+        f"{guarded(quoted(name), name, build.model.name)} AS {quoted(name)}"
+        if name in texts
+        else quoted(name)
+        for name in build.query.names
     )
+
+
+def guarded(value: str, name: str, model: str) -> str:
+    """Give the value of a text column that partitions a table, or fail."""
+    failed = refusing(CODE, literal(told(name, model, "rows")))
+    return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
+
+
+def refusing(code: str, told: str) -> str:
+    """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
+    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {told}))"
+
+
+def counted_texts(build: Build) -> Work | None:
+    """Give the work that counts the rows for which `selected` failed; None where it cannot."""
+    names = build.partition_texts
+    if not names:
+        return None
+    counts = ", ".join(f"{sql} AS `{name}`" for name, sql in lost_counts(names).items())
+    stage = Stage(
+        _LOST_VIEW,
+        f"SELECT {listed(names)} FROM {quoted(QUERY_VIEW)} WHERE {any_lost(names)}",
+        f"SELECT {counts} FROM {quoted(_LOST_VIEW)}",
+        lost_rules(names, build.model.name, ""),
+    )
+    return Work((stage,), lambda _: None)
 
 
 def fed(build: Build) -> Build:

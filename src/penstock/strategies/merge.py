@@ -9,6 +9,7 @@ from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, 
 from penstock.core.types import parse_type, scalars
 from penstock.strategies.build import HASH_JOIN, Build, create_from, listed
 from penstock.strategies.comparing import same
+from penstock.strategies.partition_texts import lost_counts, lost_rules
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
@@ -52,10 +53,13 @@ def _source(build: Build, strategy: Merge) -> Stage:
             f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
         )
     null_key = _null_key(strategy)
+    lost = "".join(
+        f", {sql} AS `{name}`" for name, sql in lost_counts(build.partition_texts).items()
+    )
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
-        f"count_if({null_key}) AS `null_keys` FROM {quoted(SOURCE_VIEW)}"
+        f"count_if({null_key}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
     )
     return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
 
@@ -83,6 +87,7 @@ def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
             "filter them out, or set null_keys='match'",
             f"SELECT {shown} FROM {source} WHERE {_null_key(strategy)} ORDER BY 1 LIMIT 5",
         ),
+        *lost_rules(build.partition_texts, name, f"FROM {source} WHERE true", shown, "1"),
     )
 
 

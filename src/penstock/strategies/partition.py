@@ -13,8 +13,9 @@ from penstock.core.partition import Span, literal_at
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, Feed, Work
 from penstock.core.types import parse_type
-from penstock.strategies.build import ROWS_VIEW
+from penstock.strategies.build import ROWS_VIEW, guarded, refusing
 from penstock.strategies.casting import cast, null
+from penstock.strategies.partition_texts import partition_texts
 
 _CONFS = {
     "spark.sql.ansi.enabled": "true",
@@ -44,7 +45,7 @@ class PartitionTable:
     `kind` is the Spark type of the partition field. `columns` are those the table has after the
     commit; `declared` are those of the version that is built, none where it declares none;
     `described` are those that its query gives. The step replaces the positions in `spans`, which
-    rise and do not touch.
+    rise and do not touch. `partition_by` are the columns that partition the table.
     """
 
     target: str
@@ -55,6 +56,7 @@ class PartitionTable:
     declared: Schema
     described: Schema
     spans: tuple[Span, ...]
+    partition_by: tuple[str, ...] = ()
 
 
 def replace(table: PartitionTable, slices: tuple[Slice, ...]) -> Work:
@@ -130,10 +132,12 @@ def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
     value = cast(quoted(given.name), parse_type(given.type), want) if given else null(want)
     if column.name.lower() == table.field.lower():
         return _guarded(value, table, piece)
+    if column.name in partition_texts(table.partition_by, table.columns):
+        value = guarded(value, column.name, table.shown)
     wanted = table.declared.find(column.name)
     if wanted is not None and not wanted.nullable:
         told = f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
-        failed = _fail("null-in-required-column", literal(told))
+        failed = refusing("null-in-required-column", literal(told))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
 
@@ -143,12 +147,7 @@ def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
     told = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
     found = f"{told}, coalesce(CAST({value} AS STRING), 'NULL')"
     inside = _lies(value, table.kind, piece.spans)
-    return f"CASE WHEN {inside} THEN {value} ELSE {_fail('row-outside-partition', found)} END"
-
-
-def _fail(code: str, told: str) -> str:
-    """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
-    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {told}))"
+    return f"CASE WHEN {inside} THEN {value} ELSE {refusing('row-outside-partition', found)} END"
 
 
 def check_columns(

@@ -34,13 +34,43 @@ def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
     >>> row_hash([Column("id", "string")], "s.")
     "sha2(concat_ws('', concat('2:idS', length(s.`id`), ':', s.`id`)), 256)"
     """
-    ordered = sorted(columns, key=lambda column: column.name.lower())
+    return hash_of_values([(column, f"{prefix}{quoted(column.name)}") for column in columns])
+
+
+def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
+    """Give the same for SQL values that stand for columns, each in the type of its column."""
+    ordered = sorted(values, key=lambda pair: pair[0].name.lower())
     parts = [
-        _coded(f"{prefix}{quoted(column.name)}", parse_type(column.type), _lead(column.name), 1)
-        for column in ordered
+        _coded(value, parse_type(column.type), _lead(column.name), 1) for column, value in ordered
     ]
     texts = ", ".join(("''", *parts))
     return f"sha2(concat_ws({texts}), 256)"
+
+
+def hashes_alike(one: str, other: str) -> bool:
+    """Whether equal values of two types have the same text; of numbers and structs many have.
+
+    A field that only one type has is NULL in the other, and left out.
+
+    >>> hashes_alike("int", "bigint"), hashes_alike("int", "double")
+    (True, False)
+    """
+    return _alike(parse_type(one), parse_type(other))
+
+
+def _alike(one: ColumnType, other: ColumnType) -> bool:
+    match one, other:
+        case ScalarType(), ScalarType():
+            return _coder(one.name) is _coder(other.name)
+        case ArrayType(), ArrayType():
+            return _alike(one.element, other.element)
+        case MapType(), MapType():
+            return _alike(one.key, other.key) and _alike(one.value, other.value)
+        case StructType(), StructType():
+            pairs = ((field, other.find(field.name)) for field in one.fields)
+            return all(found is None or _alike(field.type, found.type) for field, found in pairs)
+        case _:
+            return False
 
 
 def _lead(name: str) -> str:
@@ -88,10 +118,14 @@ def _entries(value: str, kind: MapType, depth: int) -> str:
 
 
 def _scalar(value: str, name: str, lead: str) -> str:
-    coded = _SCALARS.get(name.partition("(")[0])
+    coded = _coder(name)
     if coded is None:
         raise ValueError(f"a value of type {name} has no row hash")
     return coded(value, name, lead)
+
+
+def _coder(name: str) -> Callable[[str, str, str], str] | None:
+    return _SCALARS.get(name.partition("(")[0])
 
 
 def _boolean(value: str, _: str, lead: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.core.names import quoted
 from penstock.core.statement import Commit, Work
-from penstock.strategies.build import Build, create_from, listed
+from penstock.strategies.build import Build, counted_texts, create_from, selected
 
 _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
@@ -16,13 +18,11 @@ def table(build: Build) -> Work:
     rows of all others stay.
     """
     if not build.inserts:
-        return Work.just(create_from(build))
+        return replace(Work.just(create_from(build)), again=counted_texts(build))
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-    columns = listed(build.query.names)
-    return Work.just(
-        Commit(
-            f"INSERT {evolution}OVERWRITE {build.target} BY NAME "
-            f"SELECT {columns} FROM {quoted(build.source)}",
-            _DYNAMIC,
-        )
+    insert = Commit(
+        f"INSERT {evolution}OVERWRITE {build.target} BY NAME "
+        f"SELECT {selected(build)} FROM {quoted(build.source)}",
+        _DYNAMIC,
     )
+    return replace(Work.just(insert), again=counted_texts(build))

@@ -6,7 +6,8 @@ from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.errors import SchemaError
 from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Layout, OnSchemaChange
+from penstock.core.model import Layout, OnSchemaChange, Table, View
+from penstock.core.schema import Column, Schema
 from penstock.plan.evolution import Evolution, evolve
 
 MODEL = a_model("users")
@@ -223,3 +224,44 @@ def test_an_array_of_nothing_has_no_type():
         "has no type\n"
         "  hint: cast it in the SELECT"
     )
+
+
+MAPPED = {"delta.columnMapping.mode": "name"}
+ODD = Schema((Column("id", "int"), Column("unit price", "int"), Column("s", "struct<a;b:int>")))
+
+
+def named(model, table=None, properties=None) -> str:
+    """Give the error of a query with odd names, or how many columns are written."""
+    try:
+        return str(len(evolve(model, ODD, table, properties).written))
+    except SchemaError as error:
+        return error.render()
+
+
+def test_names_that_delta_refuses_are_named_with_a_way_out():
+    assert named(MODEL) == (
+        "models/users.sql:1: column-name: Delta refuses the name of column 'unit price' of "
+        "'users': it has a space; Delta refuses the name of column 's.a;b' of 'users': it has ';'\n"
+        "  hint: rename it, or set table_properties: {'delta.columnMapping.mode': 'name'}"
+    )
+
+
+def test_a_mapped_table_and_a_view_take_every_name():
+    mapped = replace(MODEL, layout=Layout(properties=MAPPED))
+
+    assert [named(mapped), named(replace(MODEL, strategy=View()))] == ["3", "3"]
+    assert named(HISTORY, columns("id int"), MAPPED) == "3"
+    assert "column-name" in named(replace(MODEL, strategy=Table()), columns("id int"), MAPPED)
+
+
+def test_fields_that_differ_by_case_are_refused_as_columns_are():
+    twice = Schema((Column("s", "array<struct<a:int,A:int>>"),))
+
+    with pytest.raises(SchemaError) as caught:
+        evolve(MODEL, twice, None)
+
+    assert (caught.value.code, caught.value.sentence) == (
+        "duplicate-column",
+        "the query of 'users' gives the column 's.A' twice",
+    )
+    assert evolve(replace(MODEL, strategy=View()), twice, None).written == ("s",)

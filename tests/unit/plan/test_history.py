@@ -198,7 +198,8 @@ def test_H106_a_history_that_is_gone_is_no_first_run():
     assert refusal(users(), Observed(), a_success(users()), reason) == (
         "models/users.sql:1: history-missing: the history of s.users is on record, but the table "
         "is gone\n"
-        "  hint: restore it, or start over: penstock snapshot run --select users --full-refresh"
+        "  hint: restore it, or start over without its versions: penstock snapshot run "
+        "--select users --full-refresh"
     )
 
 
@@ -230,7 +231,7 @@ def test_H100_other_settings_name_both_values_and_the_two_ways_out():
         "models/users.sql:1: history-settings-changed: s.users: change is 'check' in the table and "
         "'timestamp' in the model; updated_at is not set in the table and 'seen' in the model\n"
         "  hint: penstock snapshot migrate users takes them over; "
-        "penstock snapshot run --select users --full-refresh starts over"
+        "penstock snapshot run --select users --full-refresh drops its versions"
     )
 
 
@@ -241,7 +242,7 @@ def test_other_names_of_system_columns_have_one_way_out():
         f"models/users.sql:1: history-settings-changed: s.users: columns is [{', '.join(NAMES)}] "
         "in the table and [_ff_valid_from, _ff_valid_to, _ff_is_current, _ff_is_deleted, "
         "_ff_row_hash] in the model\n"
-        "  hint: penstock snapshot run --select users --full-refresh starts over"
+        "  hint: penstock snapshot run --select users --full-refresh drops its versions"
     )
 
 

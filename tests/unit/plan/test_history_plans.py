@@ -115,7 +115,7 @@ def test_a_strangers_table_in_the_place_of_a_history_is_moved_away_before_it_is_
 
     assert errors(made) == [("users", "history-missing")]
     assert made.blocked[0].error.hint == (
-        "move that table away, then restore it, or start over: "
+        "move that table away, then restore it, or start over without its versions: "
         "penstock snapshot run --select users --full-refresh"
     )
 
@@ -161,8 +161,8 @@ def test_changed_sql_and_foreign_rows_are_noted_as_staying():
     made = planned(changed, records=[DONE], users=history(version=1, foreign=(foreign,)))
 
     assert made.steps[0].notes == (
-        "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them",
-        "rows that others changed stay as they are; --full-refresh re-makes them",
+        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all",
+        "versions that others changed stay as they are; --full-refresh would drop them all",
     )
 
 

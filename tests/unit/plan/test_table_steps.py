@@ -6,6 +6,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_success
 from penstock.core.facts import Head, TableFacts
+from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.model import Append, Fingerprint, Layout, Merge, Table, WindowSettings
 from penstock.core.schema import Schema
 from penstock.plan.decided import Decided
@@ -52,6 +53,15 @@ def test_other_partitioning_is_noted_because_only_a_full_refresh_moves_rows():
         ),
         is_current=True,
     )
+
+
+def test_a_full_refresh_that_moves_the_rows_of_a_history_is_said_to_drop_its_versions():
+    history = replace(BASE, strategy=Snapshot(("id",), ColumnsDiffer(None)))
+
+    found = left_current(question(facts=replace(LAID, partition_by=())), history, ())
+
+    assert len(found.notes) == 1
+    assert found.notes[0].endswith("--full-refresh writes the table anew and drops its versions")
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,9 @@ def query(load):
             "select * from `penstock:source:raw.events` version as of 3",
         ),
         (
-            "select 'staging.users', `staging.users x` -- staging.users\nfrom raw.events",
+            "select 'staging.users', `staging.users x` as x -- staging.users\nfrom raw.events",
             (
-                "select 'staging.users', `staging.users x` -- staging.users\n"
+                "select 'staging.users', `staging.users x` as x -- staging.users\n"
                 "from `penstock:source:raw.events:bare:events`"
             ),
         ),

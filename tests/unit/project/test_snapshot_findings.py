@@ -460,3 +460,23 @@ def test_defaults_may_not_contradict_themselves(findings):
     assert findings({"penstock.yml": project}) == [
         "penstock.yml:5:5: error: conflicting-settings: unique_key is 'b' here and 'a' at line 3"
     ]
+
+
+def test_a_column_that_delta_refuses_is_found_at_its_line_in_every_stored_model(findings):
+    query = "select id,\n  price as `unit price` from t"
+    files = {
+        f"models/{name}.sql": f"{{{{ config({header}) }}}}\n{query}"
+        for name, header in {
+            "a": "materialized='table'",
+            "b": f"{CHECK}, check_cols='all'",
+            "c": "materialized='view'",
+            "d": "materialized='table', table_properties={'delta.columnMapping.mode': 'name'}",
+        }.items()
+    }
+
+    assert findings(files, hints=True) == [
+        f"models/{name}.sql:3: error: column-name: "
+        "Delta refuses the name of column 'unit price': it has a space\n"
+        "  hint: rename it, or set table_properties: {'delta.columnMapping.mode': 'name'}"
+        for name in "ab"
+    ]

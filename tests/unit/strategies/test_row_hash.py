@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.core.schema import Column
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.row_hash import hashes_alike, row_hash
 
 
 def hashed(*columns: str) -> str:
@@ -75,3 +75,21 @@ def test_names_are_quoted_and_their_length_is_told():
 def test_a_type_without_an_encoding_is_refused(kind):
     with pytest.raises(ValueError, match="has no row hash"):
         row_hash([Column("v", kind)])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("tinyint", "bigint", True),
+        ("int", "decimal(12,2)", True),
+        ("decimal(4,1)", "decimal(9,4)", True),
+        ("float", "double", True),
+        ("int", "double", False),
+        ("array<map<string,int>>", "array<map<string,double>>", False),
+        ("map<int,string>", "map<double,string>", False),
+        ("struct<a:int>", "struct<a:bigint,b:double>", True),
+        ("struct<a:int>", "struct<a:double>", False),
+    ],
+)
+def test_types_whose_equal_values_have_one_text_need_no_new_hash(one, other, alike):
+    assert hashes_alike(one, other) is alike

@@ -13,7 +13,7 @@ from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history.run_time import MARKS, keys_of_both
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.source import PROBLEM, marked
+from penstock.strategies.history.source import marked, problem
 from penstock.strategies.history.words import (
     AT,
     CLASS,
@@ -31,6 +31,7 @@ from penstock.strategies.history.words import (
     TIED,
     TIME,
     TOMB,
+    TWICE,
 )
 
 
@@ -40,7 +41,7 @@ def by_current(sides: Sides) -> str:
     kind = "FULL OUTER" if terms.closes_missing else "LEFT"
     joined = (
         f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s "
-        f"{kind} JOIN ({_current(sides)}) c ON {terms.on('s', 'c')}"
+        f"{kind} JOIN ({_current(sides)}) c ON {terms.on('s', 'c', stored=False)}"
     )
     named = f"SELECT *, {_class(sides)} AS {CLASS} FROM ({joined})"
     closed = f"CASE WHEN {CLASS} = 'deleted' THEN {terms.at} ELSE {TIME} END"
@@ -49,14 +50,15 @@ def by_current(sides: Sides) -> str:
         f"{TIME} AS {FROM}, CAST(NULL AS TIMESTAMP) AS {OPEN_TO}, {closed} AS {CLOSE_TO} "
         f"FROM ({named})"
     )
-    return f"SELECT *, {_operations()} AS {OPS} FROM ({placed})"
+    return f"SELECT *, {_operations(sides)} AS {OPS} FROM ({placed})"
 
 
 def _current(sides: Sides) -> str:
     time = sides.time_of(sides.table) or "CAST(NULL AS TIMESTAMP)"
     return (
         f"SELECT {listed(sides.terms.keys)}, {quoted(sides.terms.columns.valid_from)} AS {AT}, "
-        f"{sides.tomb} AS {TOMB}, {time} AS {STORED_TIME}, true AS {IN_TABLE} "
+        f"{sides.tomb} AS {TOMB}, {time} AS {STORED_TIME}, true AS {IN_TABLE}, "
+        f"count(*) OVER (PARTITION BY {listed(sides.terms.keys)}) > 1 AS {TWICE} "
         f"FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
     )
 
@@ -69,6 +71,7 @@ def _joined(sides: Sides) -> Iterator[str]:
     yield f"s.{ROWS}"
     yield f"c.{AT}, c.{STORED_TIME}"
     yield f"coalesce(c.{IN_TABLE}, false) AS {IN_TABLE}, coalesce(c.{TOMB}, false) AS {TOMB}"
+    yield f"coalesce(c.{TWICE}, false) AS {TWICE}"
 
 
 def _class(sides: Sides) -> str:
@@ -85,13 +88,14 @@ def _class(sides: Sides) -> str:
     )
 
 
-def _operations() -> str:
+def _operations(sides: Sides) -> str:
     def one(op: str, at: str) -> str:
         return f"struct('{op}' AS op, {at} AS at)"
 
     nothing = "CAST(NULL AS TIMESTAMP)"
     return (
-        f"CASE WHEN {PROBLEM} OR {EARLY} THEN array({one('problem', nothing)}) "
+        f"CASE WHEN {problem(sides)} OR {EARLY} OR {TWICE} "
+        f"THEN array({one('problem', nothing)}) "
         f"WHEN {CLASS} = 'pending' THEN array({one('pending', nothing)}) "
         f"WHEN {CLASS} = 'opened_changed' THEN array({one('open', nothing)}, {one('close', AT)}) "
         f"WHEN {CLASS} = 'deleted' THEN array({one('close', AT)}) ELSE array() END"

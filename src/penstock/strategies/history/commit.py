@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.model import OnSchemaChange
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
 from penstock.strategies.build import HASH_JOIN, Build
-from penstock.strategies.comparing import converted, merged_type
+from penstock.strategies.comparing import converted
 from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.rehash import rehashes, stored_hash
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.words import (
     AT,
@@ -33,6 +33,7 @@ from penstock.strategies.history.words import (
     TIME,
     TO,
     TOMBSTONES,
+    TWICE,
 )
 
 _UNDERNEATH = (
@@ -42,7 +43,7 @@ _UNDERNEATH = (
 _CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
 _FEW = 100_000
 """So many staged rows are sent to every executor, which spares moving the table's rows."""
-_MARKS = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY)
+_MARKS = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY, TWICE)
 
 
 def staged(sides: Sides, seen: str = SEEN) -> str:
@@ -85,7 +86,8 @@ def tombstones(sides: Sides) -> str:
     keys = f"SELECT * FROM {STAGED} WHERE {GONE}"
     columns = [f"t.{quoted(column.name)}" for column in sides.stored]
     if terms.made_hash:
-        columns.append(f"t.{quoted(terms.made_hash.column)}")
+        name = quoted(terms.made_hash.column)
+        columns.append(f"{stored_hash(sides)} AS {name}" if rehashes(sides) else f"t.{name}")
     valid_from = f"t.{quoted(terms.columns.valid_from)}"
     return (
         f"SELECT {', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
@@ -106,8 +108,9 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
         current = (
             f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
         )
-    hint = "/*+ BROADCAST(fed) */ " if counts.opens + counts.updates + counts.pruned <= _FEW else ""
-    fed = f"SELECT {hint}* FROM ({_fed(build, sides, counts)}) fed"
+    few = counts.opens + counts.updates + counts.pruned + counts.rehashed <= _FEW
+    hint = "/*+ BROADCAST(fed) */ " if few else ""
+    fed = f"SELECT {hint}* FROM ({_fed(sides, counts)}) fed"
     return Commit(
         f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
         f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
@@ -116,7 +119,7 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
         metrics=counts.metrics,
         expected={
             "numTargetRowsInserted": ("M3", counts.opens),
-            "numTargetRowsUpdated": ("M4", counts.updates),
+            "numTargetRowsUpdated": ("M4", counts.updates + counts.rehashes),
             "numTargetRowsDeleted": ("M4", counts.pruned),
             ROW_CHANGE: ("M5", counts.opens - counts.pruned),
         },
@@ -134,6 +137,9 @@ def _clauses(sides: Sides, counts: Counts) -> list[str]:
         clauses.append(
             f"WHEN MATCHED AND s.{OP} IN ('close', 'move') THEN UPDATE SET {_ends(sides)}"
         )
+    if counts.rehashes and terms.made_hash:
+        name = quoted(terms.made_hash.column)
+        clauses.append(f"WHEN MATCHED AND s.{OP} = 'rehash' THEN UPDATE SET t.{name} = s.{name}")
     if counts.opens:
         names, values = _row(sides, counts)
         clauses.append(
@@ -180,11 +186,11 @@ def marks_deleted(sides: Sides, counts: Counts) -> bool:
     return sides.has_deleted or counts.tombstones > 0
 
 
-def opened_rows(build: Build, sides: Sides, counts: Counts) -> str:
+def opened_rows(sides: Sides, counts: Counts) -> str:
     """Give the versions that the MERGE opens, as they are stored."""
     names, values = _row(sides, counts)
     pairs = ", ".join(f"{value} AS {name}" for name, value in zip(names, values, strict=True))
-    return f"SELECT {pairs} FROM ({_fed(build, sides, counts)}) s WHERE s.{OP} = 'open'"
+    return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{OP} = 'open'"
 
 
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
@@ -192,25 +198,19 @@ def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
     return (*sides.query.columns, *(sides.gone if counts.tombstones else ()))
 
 
-def _held(build: Build, known: Column, wanted: Column) -> str:
-    """Give a column's type after this commit: the wider of the table's and the query's."""
-    grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
-    return merged_type(known.type, wanted.type, grow=grows)
-
-
-def _fed(build: Build, sides: Sides, counts: Counts) -> str:
+def _fed(sides: Sides, counts: Counts) -> str:
     """Give the staged rows of every stage that ran, in one shape."""
-    parts = [
-        f"SELECT {', '.join(_shaped(build, sides, counts))} FROM {STAGED} WHERE {OP} <> 'pending'"
-    ]
+    only = f" AND {OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
+    columns = ", ".join(_shaped(sides, counts))
+    parts = [f"SELECT {columns} FROM {STAGED} WHERE {OP} <> 'pending'{only}"]
     if counts.pending:
-        parts.append(f"SELECT {', '.join(_shaped(build, sides, counts))} FROM {LATE_STAGED}")
+        parts.append(f"SELECT {', '.join(_shaped(sides, counts))} FROM {LATE_STAGED}")
     if counts.tombstones:
-        parts.append(f"SELECT {', '.join(_tombs(build, sides, counts))} FROM {TOMBSTONES}")
+        parts.append(f"SELECT {', '.join(_tombs(sides, counts))} FROM {TOMBSTONES}")
     return " UNION ALL ".join(parts)
 
 
-def _shaped(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
+def _shaped(sides: Sides, counts: Counts) -> Iterator[str]:
     columns = sides.terms.columns
     yield f"{OP}, {AT}, {FROM}, {TO}, {GONE}"
     for column in _business(sides, counts):
@@ -219,7 +219,7 @@ def _shaped(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
         if sides.query.find(column.name) is None:
             yield f"CAST(NULL AS {column.type}) AS {name}"
         elif known is not None and known.type != column.type:
-            yield f"{converted(name, column.type, _held(build, known, column))} AS {name}"
+            yield f"{converted(name, column.type, sides.held(column))} AS {name}"
         else:
             yield name
     if sides.terms.made_hash:
@@ -228,7 +228,7 @@ def _shaped(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
         yield f"false AS {quoted(columns.is_deleted)}"
 
 
-def _tombs(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
+def _tombs(sides: Sides, counts: Counts) -> Iterator[str]:
     columns = sides.terms.columns
     nothing = "CAST(NULL AS TIMESTAMP)"
     yield f"'open' AS {OP}, {nothing} AS {AT}, {sides.terms.at} AS {FROM}"
@@ -240,7 +240,7 @@ def _tombs(build: Build, sides: Sides, counts: Counts) -> Iterator[str]:
             yield f"CAST(NULL AS {column.type}) AS {name}"
         elif sides.query.find(column.name) is not None:
             wanted = sides.query.find(column.name) or column
-            yield f"{converted(name, known.type, _held(build, known, wanted))} AS {name}"
+            yield f"{converted(name, known.type, sides.held(wanted))} AS {name}"
         else:
             yield name
     if sides.terms.made_hash:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from penstock.core.statement import Row
+from penstock.strategies.history.rehash import rehashes
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.words import (
     AT,
@@ -20,10 +21,12 @@ from penstock.strategies.history.words import (
     PRUNED,
     TIED,
     TOMB,
+    TWICE,
 )
+from penstock.strategies.partition_texts import lost_counts
 
 LATE = "late_"
-_STAGED = ("tombstones", "closes", "moves", "pending")
+_STAGED = ("tombstones", "closes", "moves", "pending", "rehashed")
 _OF_SOURCE = (
     "opened_new",
     "opened_changed",
@@ -59,6 +62,7 @@ class Counts:
     closes: int = 0
     moves: int = 0
     pending: int = 0
+    rehashed: int = 0
 
     @classmethod
     def of(cls, seen: Row) -> Counts:
@@ -76,6 +80,11 @@ class Counts:
     def updates(self) -> int:
         """Versions that get another end."""
         return self.closes + self.moves
+
+    @property
+    def rehashes(self) -> int:
+        """Versions that stay and get another hash: only a commit that opens any widens columns."""
+        return self.rehashed if self.opens else 0
 
     @property
     def writes(self) -> bool:
@@ -108,11 +117,13 @@ def counted(sides: Sides) -> Mapping[str, str]:
     gone = f"array_contains({PRUNED}, {AT})" if sides.terms.retention else "false"
     closed = f"{CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
+    same = f"{IN_TABLE} AND coalesce({CLASS} = 'unchanged', true)"
     return {
         **_of_source(sides),
         "closed": f"count_if({closed})",
         "closes": f"count_if({closed} AND NOT coalesce({gone}, false))",
         "pruned": pruned,
+        "rehashed": f"count_if({same})" if rehashes(sides) else "count_if(false)",
     }
 
 
@@ -152,6 +163,8 @@ def _of_source(sides: Sides) -> dict[str, str]:
         "null_times": f"count_if({NULL_TIME})",
         "no_times": f"count_if({NO_TIME})",
         "early": f"count_if({EARLY})",
+        "twice": f"count_if({TWICE})",
+        **lost_counts(sides.texts),
         "empty": "count_if(false)",
     }
     if sides.terms.closes_missing and sides.table.columns and not sides.terms.allow_empty:

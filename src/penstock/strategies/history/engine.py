@@ -42,7 +42,7 @@ def history(build: Build, terms: Terms, properties: Mapping[str, str]) -> Work:
         return merge(build, sides, counts) if counts.writes else None
 
     def rows(seen: Row) -> str:
-        return opened_rows(build, sides, Counts.of(seen))
+        return opened_rows(sides, Counts.of(seen))
 
     return Work(tuple(_stages(build, sides)), decide, _told, rows=rows)
 
@@ -106,7 +106,7 @@ def _classify(build: Build, sides: Sides) -> Stage:
     return Stage(
         words.STAGED,
         staged(sides, words.SEEN),
-        rules=rules(sides.terms, build.model.name, words.STAGED),
+        rules=rules(sides, build.model.name, words.STAGED),
         passing=Passing(words.SEEN, rows, counts),
         confs=HASH_JOIN,
     )
@@ -117,7 +117,7 @@ def _late(build: Build, sides: Sides) -> Stage:
     return Stage(
         words.LATE_STAGED,
         staged(sides, words.LATE_SEEN),
-        rules=rules(sides.terms, build.model.name, words.LATE_STAGED, LATE),
+        rules=rules(sides, build.model.name, words.LATE_STAGED, LATE),
         passing=Passing(words.LATE_SEEN, placed_late(sides), counted_late(sides)),
         when="pending",
         confs=HASH_JOIN,

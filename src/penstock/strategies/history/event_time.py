@@ -18,7 +18,7 @@ from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history.retention import goes, horizon
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.source import PROBLEM, marked
+from penstock.strategies.history.source import marked, problem
 from penstock.strategies.history.words import (
     AT,
     CLASS,
@@ -41,6 +41,7 @@ from penstock.strategies.history.words import (
     TIME,
     TO,
     TOMB,
+    TWICE,
 )
 
 _NO_MARK = (NULL_KEY, NULL_TIME, NO_TIME, IGNORED, IN_SOURCE)
@@ -92,7 +93,7 @@ def _place(sides: Sides, source: str, versions: str) -> str:
     ended = f"SELECT *, {_end(sides)} AS {OPEN_TO} FROM ({near})"
     ranked = f"SELECT *, {_prune(sides)} AS {PRUNED} FROM ({ended})"
     named = f"SELECT *, {_class(sides)} AS {CLASS}, {_early(sides)} AS {EARLY} FROM ({ranked})"
-    return f"SELECT *, {OPEN_TO} AS {CLOSE_TO}, {_operations()} AS {OPS} FROM ({named})"
+    return f"SELECT *, {OPEN_TO} AS {CLOSE_TO}, {_operations(sides)} AS {OPS} FROM ({named})"
 
 
 def _of_source(sides: Sides) -> Iterator[str]:
@@ -138,7 +139,7 @@ def _start(sides: Sides) -> str:
         f"AND {TIME} = `__penstock_last`"
     )
     return (
-        f"CASE WHEN {IN_TABLE} THEN {AT} WHEN {IGNORED} OR {PROBLEM} THEN NULL "
+        f"CASE WHEN {IN_TABLE} THEN {AT} WHEN {IGNORED} OR {problem(sides)} THEN NULL "
         f"WHEN {back} THEN {sides.terms.at} WHEN `__penstock_known` THEN NULL ELSE {TIME} END"
     )
 
@@ -155,6 +156,9 @@ def _near(sides: Sides) -> Iterator[str]:
     yield f"last_value({under}, true) {earlier} AS `__penstock_under`"
     same = f"OVER ({part}, {FROM})"
     yield (f"({_PLACED} AND count_if({IN_TABLE} OR {_PLACED}) {same} > 1) AS {TIED}")
+    current = f"count_if({IN_TABLE} AND {TO} IS NULL) OVER ({part}) > 1"
+    twin = f"({IN_TABLE} AND count_if({IN_TABLE}) {same} > 1)"
+    yield f"({current} OR {twin}) AS {TWICE}"
     first = f"min(CASE WHEN {_PLACED} THEN {FROM} END) OVER ({part})"
     yield f"{first} AS `__penstock_first_placed`"
 
@@ -216,14 +220,15 @@ def _early(sides: Sides) -> str:
     return f"({_missing()} AND {AT} >= {sides.terms.at})"
 
 
-def _operations() -> str:
+def _operations(sides: Sides) -> str:
     nothing = "CAST(NULL AS TIMESTAMP)"
 
     def one(op: str, at: str) -> str:
         return f"array(struct('{op}' AS op, {at} AS at))"
 
     return (
-        f"CASE WHEN {PROBLEM} OR {TIED} OR {EARLY} THEN {one('problem', nothing)} "
+        f"CASE WHEN {problem(sides)} OR {TIED} OR {EARLY} OR {TWICE} "
+        f"THEN {one('problem', nothing)} "
         f"WHEN {IN_TABLE} AND {PRUNED} THEN {one('delete', AT)} "
         f"WHEN {CLASS} IN ('closed', 'deleted') THEN {one('close', AT)} "
         f"WHEN {CLASS} = 'shortened' THEN {one('move', AT)} "

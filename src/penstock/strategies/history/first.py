@@ -10,7 +10,7 @@ from penstock.core.statement import Commit
 from penstock.strategies.build import Build, create, listed
 from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.source import PROBLEM, marked
+from penstock.strategies.history.source import marked, problem
 from penstock.strategies.history.words import FROM, OP, STAGED, TO
 
 REFUSED = "history-guard"
@@ -23,7 +23,7 @@ def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Com
     afterwards.
     """
     refused = literal(f"penstock:{REFUSED}: the source has rows that may not be there")
-    guard = f"CASE WHEN {PROBLEM} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
+    guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
     nothing = "CAST(NULL AS TIMESTAMP)"
     rows = _rows(sides, sides.terms.at, nothing, "true")
     made = create(build, f"SELECT {rows} FROM ({marked(sides)}) WHERE {guard}", properties)

@@ -1,12 +1,51 @@
-"""Row hashes of another list of columns: how a migration turns the stored ones into them."""
+"""Row hashes as they are compared, and as they are made anew.
+
+A value is hashed in the type that its column in the table has once the step is done. A migration
+makes hashes of another list of columns; a step that widens a column so that equal values have
+another hash makes the hashes of the current versions anew, in its own commit.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
-from penstock.core.schema import Schema
+from penstock.core.schema import Column, Schema
 from penstock.strategies.build import listed
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.comparing import converted
+from penstock.strategies.history.sides import Sides
+from penstock.strategies.row_hash import hash_of_values, hashes_alike, row_hash
+
+
+def source_hash(sides: Sides) -> str:
+    """Give the hash of a row of the query: of its values as the table will hold them."""
+    return hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
+
+
+def stored_hash(sides: Sides) -> str:
+    """Give the hash of a stored version, made anew of its values as the table will hold them."""
+    pairs = ((column, sides.table.find(column.name)) for column in _hashed(sides))
+    return hash_of_values([_held(sides, column, known) for column, known in pairs if known])
+
+
+def rehashes(sides: Sides) -> bool:
+    """Whether stored hashes are no longer those of equal values: a column becomes another type."""
+    pairs = ((sides.table.find(column.name), column) for column in _hashed(sides))
+    return any(known and not hashes_alike(known.type, sides.held(c)) for known, c in pairs)
+
+
+def _hashed(sides: Sides) -> tuple[Column, ...]:
+    made = sides.terms.made_hash
+    names = {name.lower() for name in made.hashed or ()} if made else set()
+    return tuple(column for column in sides.query.columns if column.name.lower() in names)
+
+
+def _held(sides: Sides, column: Column, have: Column) -> tuple[Column, str]:
+    """Give a column with its type after the commit, and SQL for its value; parts can be named."""
+    value, want = quoted(have.name), sides.held(column)
+    held = value if have.type == want else f"({converted(value, have.type, want)})"
+    return replace(column, type=want), held
 
 
 def with_hash(change: HashDiffers, table: Schema, view: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Rule
 from penstock.strategies.build import listed
+from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.terms import Terms
 from penstock.strategies.history.words import (
     COPIES,
@@ -17,17 +18,21 @@ from penstock.strategies.history.words import (
     OP,
     TIED,
     TIME,
+    TWICE,
 )
+from penstock.strategies.partition_texts import lost_rules
 
 
-def rules(terms: Terms, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
+def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
     """Give the rules about the rows of a run; those that break one are kept in `view`.
 
     `prefix` stands before the names of the counts.
     """
+    terms = sides.terms
     kept = _Kept(terms, model, view, prefix)
     unique = (kept.tied(), kept.meeting()) if terms.event_time else (kept.duplicates(),)
-    return (*unique, *kept.nulls(), kept.no_time(), kept.empty(), kept.early())
+    known = (*unique, *kept.nulls(), kept.no_time(), kept.empty(), kept.early())
+    return (kept.twice(), *known, *kept.lost(sides.texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,24 @@ class _Kept:
             f"the source of {self.model!r} has no rows, and every key would be closed",
             "if that is meant: --allow-empty for this run, or the setting allow_empty",
         )
+
+    def twice(self) -> Rule:
+        broken = self._where(TWICE)
+        return Rule(
+            f"{self.prefix}twice",
+            "history-broken",
+            f"{{count}} keys in the table of {self.model!r} have two current versions, or two "
+            "that start together (e.g. {samples})",
+            f"penstock snapshot verify {self.model} shows them; remove the versions that somebody "
+            "else wrote, or restore the table",
+            f"SELECT DISTINCT {self._shown} {broken} ORDER BY 1 LIMIT 5",
+            f"SELECT count(DISTINCT struct({self._by_key})) AS n {broken}",
+        )
+
+    def lost(self, texts: tuple[str, ...]) -> tuple[Rule, ...]:
+        where = self._where("true")
+        found = lost_rules(texts, self.model, where, self._shown, self._by_key)
+        return tuple(replace(rule, count=f"{self.prefix}{rule.count}") for rule in found)
 
     def early(self) -> Rule:
         return Rule(

@@ -8,9 +8,10 @@ from penstock.core.history import HardDeletes, NewerThan
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
+from penstock.strategies.history.rehash import rehashes, stored_hash
 from penstock.strategies.history.retention import candidates, goes
 from penstock.strategies.history.sides import Sides, stored_name
-from penstock.strategies.history.source import PROBLEM, marked
+from penstock.strategies.history.source import marked, problem
 from penstock.strategies.history.words import (
     AT,
     CHANGED,
@@ -34,6 +35,7 @@ from penstock.strategies.history.words import (
     STORED_TIME,
     TIME,
     TOMB,
+    TWICE,
 )
 
 _OPENED = f"{CLASS} IN ('opened_new', 'opened_changed')"
@@ -48,9 +50,9 @@ def classified(sides: Sides) -> str:
     terms = sides.terms
     joined = f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s"
     if sides.table.columns:
-        whole = terms.closes_missing or terms.retention is not None
+        whole = terms.closes_missing or terms.retention is not None or rehashes(sides)
         kind = "FULL OUTER" if whole else "LEFT"
-        joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c')}"
+        joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c', stored=False)}"
     named = f"SELECT *, {_class(sides)} AS {CLASS} FROM ({joined})"
     early = f"({CLASS} IN ('opened_changed', 'deleted') AND {AT} >= {terms.at})"
     pruned = f"SELECT *, {early} AS {EARLY}, {_pruned(sides)} AS {PRUNED} FROM ({named})"
@@ -66,9 +68,10 @@ def _stored(sides: Sides) -> str:
     keys = ", ".join(
         f"coalesce(n.{quoted(key)}, o.{quoted(key)}) AS {quoted(key)}" for key in sides.terms.keys
     )
-    others = list(_names(sides))
+    others = [name for name in _names(sides) if name != TWICE]
+    twice = f"coalesce(n.{TWICE}, false) OR coalesce(o.{TWICE}, false) AS {TWICE}"
     return (
-        f"SELECT {keys}, {', '.join(others)}, {OLD} FROM ({current}) n "
+        f"SELECT {keys}, {', '.join(others)}, {twice}, {OLD} FROM ({current}) n "
         f"FULL OUTER JOIN ({candidates(sides)}) o ON {sides.terms.on('n', 'o')}"
     )
 
@@ -78,12 +81,14 @@ def _narrow(sides: Sides) -> Iterator[str]:
     yield f"{quoted(sides.terms.columns.valid_from)} AS {AT}"
     yield f"{sides.tomb} AS {TOMB}"
     yield f"true AS {IN_TABLE}"
+    yield f"count(*) OVER (PARTITION BY {listed(sides.terms.keys)}) > 1 AS {TWICE}"
     if sides.terms.scope:
         yield f"coalesce({sides.terms.scope}, false) AS {IN_SCOPE}"
     if isinstance(sides.terms.change, NewerThan):
         yield f"{sides.time_of(sides.table) or 'NULL'} AS {STORED_TIME}"
     if sides.hash_name:
-        yield f"{quoted(sides.hash_name)} AS {stored_name(0)}"
+        stored = stored_hash(sides) if rehashes(sides) else quoted(sides.hash_name)
+        yield f"{stored} AS {stored_name(0)}"
     for number, column in enumerate(sides.compared):
         if sides.table.find(column.name):
             yield f"{quoted(column.name)} AS {stored_name(number)}"
@@ -100,18 +105,22 @@ def _joined(sides: Sides) -> Iterator[str]:
     stored = bool(sides.table.columns)
     yield from keys_of_both(sides)
     if terms.made_hash:
-        yield f"s.{quoted(terms.made_hash.column)}"
+        name = quoted(terms.made_hash.column)
+        yield (
+            f"coalesce(s.{name}, c.{stored_name(0)}) AS {name}" if rehashes(sides) else f"s.{name}"
+        )
     yield f"s.{TIME}"
     yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in MARKS)
     yield f"coalesce(s.{COPIES}, 0) AS {COPIES}"
     yield f"coalesce(s.{PLACE}, 1) AS {PLACE}"
     if not stored:
         yield f"CAST(NULL AS TIMESTAMP) AS {AT}"
-        yield from (f"false AS {name}" for name in (IN_TABLE, TOMB, CHANGED, IN_SCOPE))
+        yield from (f"false AS {name}" for name in (IN_TABLE, TOMB, CHANGED, IN_SCOPE, TWICE))
         return
     yield f"c.{AT}"
     yield f"coalesce(c.{IN_TABLE}, false) AS {IN_TABLE}"
     yield f"coalesce(c.{TOMB}, false) AS {TOMB}"
+    yield f"coalesce(c.{TWICE}, false) AS {TWICE}"
     yield f"coalesce({_changed(sides)}, false) AS {CHANGED}"
     yield (f"coalesce(c.{IN_SCOPE}, false)" if terms.scope else "true") + f" AS {IN_SCOPE}"
     if terms.retention is not None:
@@ -184,12 +193,15 @@ def _operations(sides: Sides) -> str:
     close = f"array(struct('close' AS op, {AT} AS at))"
     if sides.terms.retention is not None:
         close = f"CASE WHEN array_contains({PRUNED}, {AT}) THEN array() ELSE {close} END"
+    again = ""
+    if rehashes(sides):
+        again = f"WHEN {IN_TABLE} THEN array(struct('rehash' AS op, {AT} AS at)) "
     made = (
         f"CASE WHEN {CLASS} = 'opened_new' THEN {one} "
         f"WHEN {CLASS} = 'opened_changed' THEN concat({one}, {close}) "
-        f"WHEN {CLASS} = 'deleted' THEN {close} ELSE array() END"
+        f"WHEN {CLASS} = 'deleted' THEN {close} {again}ELSE array() END"
     )
     if sides.terms.retention is not None:
         made = f"concat({made}, transform({PRUNED}, p -> struct('delete' AS op, p AS at)))"
-    problem = f"array(struct('problem' AS op, {nothing} AS at))"
-    return f"CASE WHEN {PROBLEM} OR {EARLY} THEN {problem} ELSE {made} END"
+    wrong = f"array(struct('problem' AS op, {nothing} AS at))"
+    return f"CASE WHEN {problem(sides)} OR {EARLY} OR {TWICE} THEN {wrong} ELSE {made} END"

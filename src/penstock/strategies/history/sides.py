@@ -6,21 +6,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan
+from penstock.core.model import OnSchemaChange
 from penstock.core.names import quoted
 from penstock.core.schema import Column, Schema
 from penstock.strategies.build import Build
-from penstock.strategies.comparing import same
+from penstock.strategies.comparing import converted, merged_type, same
 from penstock.strategies.history.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Query and table of one run. `table` is empty where there is none yet."""
+    """Query and table of one run. `table` is empty where there is none yet.
+
+    `grows` is whether fields that only the query has come into the table. `texts` are the query's
+    columns of text that partition the table.
+    """
 
     terms: Terms
     query: Schema
     table: Schema
     partitioned: bool
+    grows: bool = True
+    texts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, build: Build, terms: Terms) -> Sides:
@@ -28,7 +35,9 @@ class Sides:
         by_current = terms.columns.is_current.lower() in map(
             str.lower, build.model.layout.partition_by
         )
-        return cls(terms, build.query, build.table or Schema(), by_current)
+        grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
+        table = build.table or Schema()
+        return cls(terms, build.query, table, by_current, grows, build.partition_texts)
 
     @property
     def has_deleted(self) -> bool:
@@ -83,22 +92,22 @@ class Sides:
     @property
     def differs(self) -> str:
         """Whether a compared value of `s` differs from that of `c` (stored under `__c<n>`)."""
-        terms = [
-            same(
-                f"s.{quoted(column.name)}",
-                f"c.{stored_name(number)}",
-                column.type,
-                self._type(column),
-            )
-            if self.table.find(column.name)
-            else same(f"s.{quoted(column.name)}", "NULL", column.type, None)
-            for number, column in enumerate(self.compared)
-        ]
+        terms = [self._same(column, number) for number, column in enumerate(self.compared)]
         return f"NOT ({' AND '.join(terms)})" if terms else "false"
 
-    def _type(self, column: Column) -> str | None:
+    def _same(self, column: Column, number: int) -> str:
+        name, known = f"s.{quoted(column.name)}", self.table.find(column.name)
+        if known is None:
+            return same(name, "NULL", column.type, None)
+        if self.grows:
+            return same(name, f"c.{stored_name(number)}", column.type, known.type)
+        kept = converted(name, column.type, self.held(column))  # what is left out cannot differ
+        return same(kept, f"c.{stored_name(number)}", self.held(column), known.type)
+
+    def held(self, column: Column) -> str:
+        """Give the type of a query's column after the commit: the wider of table's and query's."""
         known = self.table.find(column.name)
-        return known.type if known else None
+        return merged_type(known.type, column.type, grow=self.grows) if known else column.type
 
     def time_of(self, side: Schema) -> str | None:
         """Give SQL for the time of a row, comparable; None where the side has no such column."""

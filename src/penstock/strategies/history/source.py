@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW
 from penstock.strategies.build import listed
+from penstock.strategies.history.rehash import source_hash
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.words import (
     COPIES,
@@ -17,10 +18,15 @@ from penstock.strategies.history.words import (
     ROWS,
     TIME,
 )
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.partition_texts import any_lost
 
-PROBLEM = f"({NULL_KEY} OR {NULL_TIME} OR {NO_TIME} OR {COPIES} > 1)"
-"""Whether a row of the source may not be there."""
+_PROBLEM = f"{NULL_KEY} OR {NULL_TIME} OR {NO_TIME} OR {COPIES} > 1"
+
+
+def problem(sides: Sides) -> str:
+    """Give the condition of a row of the source that may not be there."""
+    lost = f" OR {any_lost(sides.texts)}" if sides.texts else ""
+    return f"({_PROBLEM}{lost})"
 
 
 def marked(sides: Sides) -> str:
@@ -31,9 +37,7 @@ def marked(sides: Sides) -> str:
     terms = sides.terms
     columns = [listed(sides.query.names)]
     if terms.made_hash:
-        hashed = {name.lower() for name in terms.made_hash.hashed or ()}
-        found = [c for c in sides.query.columns if c.name.lower() in hashed]
-        columns.append(f"{row_hash(found)} AS {quoted(terms.made_hash.column)}")
+        columns.append(f"{source_hash(sides)} AS {quoted(terms.made_hash.column)}")
     time = sides.time_of(sides.query) or "NULL"
     columns += [
         f"{time} AS {TIME}",

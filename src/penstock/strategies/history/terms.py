@@ -63,9 +63,13 @@ class Terms:
             case _:
                 return None
 
-    def on(self, left: str, right: str) -> str:
-        """Give the condition that two rows have the same key."""
-        equals = "<=>" if self.match_null_keys else "="
+    def on(self, left: str, right: str, *, stored: bool = True) -> str:
+        """Give the condition that two rows have the same key.
+
+        Stored keys may be NULL under `null_keys: error`, too: the setting may have changed. A row
+        of the source may not, so one without a key need not meet a version.
+        """
+        equals = "<=>" if stored or self.match_null_keys else "="
         return " AND ".join(
             f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in self.keys
         )

@@ -117,7 +117,9 @@ _RANGE = [
 ]
 _OPTIONS = [
     click.argument("project", required=False, type=click.Path(file_okay=False)),
-    click.option("--full-refresh", is_flag=True, help="Build the tables anew, history included."),
+    click.option(
+        "--full-refresh", is_flag=True, help="Build the tables anew; a history loses its versions."
+    ),
     THREADS,
     FAIL_FAST,
     AS_OF,

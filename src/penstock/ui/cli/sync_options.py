@@ -87,7 +87,9 @@ _OPTIONS: list[Callable[[Command], Command]] = [
     ),
     THREADS,
     FAIL_FAST,
-    click.option("--full-refresh", is_flag=True, help="Build the tables anew, history included."),
+    click.option(
+        "--full-refresh", is_flag=True, help="Build the tables anew; a history loses its versions."
+    ),
     *CHECK_OPTIONS,
     *ALLOWANCES,
     WAIT,

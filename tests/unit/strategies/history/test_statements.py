@@ -25,7 +25,7 @@ DELETED = f"{SYSTEM}, _ps_is_deleted boolean"
 QUERY = "id int, value string"
 CHECK = Terms(("id",), ColumnsDiffer(None), T)
 MARKED = replace(CHECK, missing=HardDeletes.NEW_RECORD)
-ON = "ON t.`id` = s.`id` AND t.`_ps_valid_from` = s.`__penstock_at`"
+ON = "ON t.`id` <=> s.`id` AND t.`_ps_valid_from` = s.`__penstock_at`"
 CURRENT = " AND t.`_ps_is_current` = true AND t.`_ps_valid_to` IS NULL"
 DELETE = "WHEN MATCHED AND s.`__penstock_op` = 'delete' THEN DELETE"
 CLOSE = (
@@ -127,14 +127,15 @@ def test_the_commit_says_what_delta_must_count():
     assert (found.exclusive, found.once) == (True, True)
 
 
-def test_keys_match_as_the_settings_say():
+def test_a_stored_key_may_be_null_whatever_the_settings_say_of_the_source():
     both = replace(CHECK, keys=("id", "value"))
 
     assert clauses(Counts(closes=1), both).startswith(
-        "ON t.`id` = s.`id` AND t.`value` = s.`value` AND t.`_ps_valid_from` = s.`__penstock_at`"
+        "ON t.`id` <=> s.`id` AND t.`value` <=> s.`value` AND t.`_ps_valid_from` = "
     )
-    assert clauses(Counts(closes=1), replace(both, match_null_keys=True)).startswith(
-        "ON t.`id` <=> s.`id` AND t.`value` <=> s.`value` AND "
+    assert both.on("s", "c", stored=False) == "s.`id` = c.`id` AND s.`value` = c.`value`"
+    assert replace(both, match_null_keys=True).on("s", "c", stored=False) == (
+        "s.`id` <=> c.`id` AND s.`value` <=> c.`value`"
     )
 
 
@@ -146,7 +147,7 @@ def test_odd_names_are_quoted_everywhere():
 
     sql = clauses(Counts(opened_new=1, closes=1), terms, query=odd, table=f"{odd}, {system}")
 
-    assert sql.startswith("ON t.`a.b` = s.`a.b` AND t.`x``valid_from` = s.`__penstock_at` AND ")
+    assert sql.startswith("ON t.`a.b` <=> s.`a.b` AND t.`x``valid_from` = s.`__penstock_at` AND ")
     assert (
         "INSERT (`a.b`, `c``d`, `ä-ö`, `x``valid_from`, `x``valid_to`, `x``is_current`) "
         "VALUES (s.`a.b`, s.`c``d`, s.`ä-ö`, "
@@ -249,7 +250,38 @@ def test_tombstones_take_the_stored_values_of_keys_that_are_gone():
 
     assert tombstones(both) == (
         "SELECT t.`id`, t.`value`, t.`note` FROM `penstock_target` t LEFT SEMI JOIN "
-        "(SELECT * FROM penstock_staged WHERE `__penstock_gone`) g ON t.`id` = g.`id` "
+        "(SELECT * FROM penstock_staged WHERE `__penstock_gone`) g ON t.`id` <=> g.`id` "
         "AND t.`_ps_valid_from` = g.`__penstock_at` WHERE t.`_ps_valid_to` IS NULL"
     )
     assert tombstones(split).endswith("WHERE t.`_ps_is_current` = true")
+
+
+HASHED = replace(CHECK, change=HashDiffers("_ps_row_hash", ("value",)))
+NUMBERS = f"id int, value int, {SYSTEM}, _ps_row_hash string"
+
+
+def test_a_commit_that_widens_a_hashed_column_makes_the_hashes_of_what_stays_anew():
+    wider = {"query": "id int, value double", "table": NUMBERS}
+    some = Counts(opened_new=1, rehashed=3)
+
+    sql = clauses(some, HASHED, **wider)
+
+    assert (
+        "WHEN MATCHED AND s.`__penstock_op` = 'rehash' THEN "
+        "UPDATE SET t.`_ps_row_hash` = s.`_ps_row_hash`"
+    ) in sql
+    assert commit(some, HASHED, **wider).expected["numTargetRowsUpdated"] == ("M4", 3)
+
+
+def test_a_commit_that_opens_nothing_widens_nothing_and_leaves_the_hashes():
+    found = commit(
+        Counts(closed=1, closes=1, rehashed=3),
+        HASHED,
+        query="id int, value double",
+        table=NUMBERS,
+    )
+
+    assert "THEN UPDATE SET t.`_ps_row_hash`" not in found.sql
+    assert "<> 'pending' AND `__penstock_op` <> 'rehash'" in found.sql
+    assert found.expected["numTargetRowsUpdated"] == ("M4", 1)
+    assert not Counts(rehashed=3).writes

@@ -81,9 +81,12 @@ def test_days_are_counted_back_from_the_run_timestamp():
 )
 def test_candidates_are_ranked_by_key_and_interval_alone(retention, where):
     assert removable(retention) == (
-        "SELECT `id`, collect_list(struct(at, rank)) AS `__penstock_old` FROM (SELECT `id`, "
+        "SELECT `id`, collect_list(struct(at, rank)) AS `__penstock_old`, "
+        "bool_or(twin) AS `__penstock_twice` FROM (SELECT `id`, "
         "`_ps_valid_from` AS at, `_ps_valid_to` AS until, row_number() OVER (PARTITION BY `id` "
-        "ORDER BY `_ps_valid_from` DESC) AS rank FROM `penstock_target`) "
+        "ORDER BY `_ps_valid_from` DESC) AS rank, coalesce(lag(`_ps_valid_from`) OVER "
+        "(PARTITION BY `id` ORDER BY `_ps_valid_from` DESC) = `_ps_valid_from`, false) AS twin "
+        "FROM `penstock_target`) "
         f"WHERE {where} GROUP BY `id`"
     )
 
