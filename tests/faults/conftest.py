@@ -23,10 +23,19 @@ class Crash:
     def __init__(self, place: HistoryPlace) -> None:
         self.place = place
 
-    def start(self, model: str, fault: str, *words: str) -> subprocess.Popen[str]:
+    command = (str(PENSTOCK),)
+
+    def moved(self, root: Path) -> HistoryPlace:
+        """Move the project's folder; give the place where it is now."""
+        shutil.move(self.place.root, root)
+        return HistoryPlace(root, self.place.spark)
+
+    def start(
+        self, model: str, fault: str, *words: str, within: tuple[str, ...] = ()
+    ) -> subprocess.Popen[str]:
         """Start `penstock run --select MODEL`, or another command, in a process of its own."""
         return subprocess.Popen(
-            [str(PENSTOCK), *(words or ("run",)), "--select", model],
+            [*within, *self.command, *(words or ("run",)), "--select", model],
             cwd=self.place.root,
             env=os.environ | {"PENSTOCK_FAULT": fault},
             stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.app.checking.undo import taken_back
-from penstock.app.leases import holder_of
+from penstock.app.leases import fence, holder_of
 from penstock.app.outcomes import outcome_of, with_partitions
 from penstock.app.patience import patiently, waiting
 from penstock.app.stages import Decided, staged
@@ -22,6 +22,7 @@ from penstock.core.errors import (
     LeaseHeldError,
     LeaseLostError,
     PenstockError,
+    SparkDiedError,
     StateError,
     TableError,
 )
@@ -209,10 +210,12 @@ class Committer:
             self._require_lease(intent)
             if statement.exclusive:
                 self._hold_version(intent)
+            self._shop.fault("at-statement")
         try:
             session.commit(statement, intent)
         except Exception as error:
-            self._shop.fault("after-statement")
+            if isinstance(error, SparkDiedError):  # nobody said how the statement ended
+                fence(self._shop, intent)
             if self._commit_of(intent) is None:
                 with self.failing(intent):
                     self._require_lease(intent)

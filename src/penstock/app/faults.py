@@ -2,6 +2,7 @@
 
 `PENSTOCK_FAULT=after-commit:2` kills at the second passing of the point `after-commit`;
 `PENSTOCK_FAULT=stop:before-commit:1` stops the process there (SIGSTOP) until it is continued.
+Beside `POINTS` there is `at-statement`: the lease was looked at for the last time.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Which run may write a target now."""
+"""Which run may write a target now, and seeing to it that a step never does again."""
 
 from __future__ import annotations
 
 from penstock.app.shop import Shop
 from penstock.core.names import TableName
 from penstock.core.records import Lease, StepRecord
+from penstock.core.step import Intent
 
 
 def holder_of(shop: Shop, table: TableName, run: str) -> Lease | None:
@@ -25,3 +26,10 @@ def lives(shop: Shop, lease: Lease, record: StepRecord) -> bool:
 def _may_write(shop: Shop, lease: Lease) -> bool:
     """Whether a lease still counts: it has not lapsed, and its process is not known to be gone."""
     return lease.expires > shop.clock.now() and not shop.is_gone(lease)
+
+
+def fence(shop: Shop, intent: Intent) -> None:
+    """See to it that no statement of the step commits any more."""
+    if intent.uri and intent.epoch:
+        token = shop.fence_token(intent)
+        shop.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)

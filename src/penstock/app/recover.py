@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.checking.staging import sweep
-from penstock.app.leases import lives
+from penstock.app.leases import fence, lives
 from penstock.app.outcomes import outcome_of, with_partitions
 from penstock.app.owners import unrecorded_commits
 from penstock.app.rebuild import steps_in_log
@@ -150,13 +150,6 @@ def _give_up(shop: Shop, intent: Intent) -> Recovered:
     shop.writing.journal.fail(intent.step, _CRASHED, recovered=True)
     shop.writing.journal.forget_quarantine(intent.step)
     return Recovered(intent.step, intent.model, None)
-
-
-def fence(shop: Shop, intent: Intent) -> None:
-    """See to it that no statement of the step commits any more."""
-    if intent.uri and intent.epoch:
-        token = shop.fence_token(intent)
-        shop.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)
 
 
 def _record(shop: Shop, intent: Intent, commit: Commit) -> Recovered:

@@ -26,8 +26,9 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
         return postponed(question, model, reason)
     waits = waits_for(earlier, model)
     is_asked = _is_asked(question, model, reason)
-    looks = not model.is_view or is_looked_at_alone(question.project, model)
-    follows = question.scope.cascade and bool(waits) and looks
+    # A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
+    matters = not model.is_view or _drifted(reason) or is_looked_at_alone(question.project, model)
+    follows = question.scope.cascade and bool(waits) and matters
     if not is_asked and not follows and not _is_left_undone(question, model, reason):
         if model.name in question.selected and not _drifted(reason):
             return left_current(question, model, waits)

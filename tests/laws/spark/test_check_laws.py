@@ -46,7 +46,9 @@ ROWS = st.lists(
 
 @pytest.fixture(scope="module")
 def session(spark):
-    return SparkStepSession(spark.newSession(), None, lambda: ("0", "store"), lambda _: None)
+    return SparkStepSession(
+        spark.newSession(), None, lambda: ("0", "store", "shop"), lambda _: None
+    )
 
 
 def key(value):

@@ -79,7 +79,9 @@ class Looker:
 
 @pytest.fixture
 def looker(spark):
-    session = SparkStepSession(spark.newSession(), None, lambda: ("0", "store"), lambda _: None)
+    session = SparkStepSession(
+        spark.newSession(), None, lambda: ("0", "store", "shop"), lambda _: None
+    )
     return Looker(session)
 
 

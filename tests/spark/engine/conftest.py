@@ -33,7 +33,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.folder.mkdir()
         self.session = SparkStepSession(
-            self.spark.newSession(), WHERE, lambda: ("0", "store"), self.faults.append
+            self.spark.newSession(), WHERE, lambda: ("0", "store", "shop"), self.faults.append
         )
 
     def at(self, name: str) -> str:

@@ -148,7 +148,7 @@ class Lot:
 
     def session(self) -> SparkStepSession:
         spark = self.spark.newSession()
-        return SparkStepSession(spark, WHERE, lambda: ("0", "store"), lambda _: None)
+        return SparkStepSession(spark, WHERE, lambda: ("0", "store", "shop"), lambda _: None)
 
     def sql(self, text: str) -> list[tuple[object, ...]]:
         """Run SQL as somebody else would; `{t}` stands for the table."""
