@@ -34,8 +34,15 @@ class Crash:
         self, model: str, fault: str, *words: str, within: tuple[str, ...] = ()
     ) -> subprocess.Popen[str]:
         """Start `penstock run --select MODEL`, or another command, in a process of its own."""
+        asked = (*(words or ("run",)), "--select", model)
+        return self.started(*asked, fault=fault, within=within)
+
+    def started(
+        self, *words: str, fault: str, within: tuple[str, ...] = ()
+    ) -> subprocess.Popen[str]:
+        """Start a command in a process of its own, `within` another one if that is asked for."""
         return subprocess.Popen(
-            [*within, *self.command, *(words or ("run",)), "--select", model],
+            [*within, *self.command, *words],
             cwd=self.place.root,
             env=os.environ | {"PENSTOCK_FAULT": fault},
             stdout=subprocess.PIPE,

@@ -16,6 +16,7 @@ from fakes.history_story import T2
 from fakes.place import statuses
 from penstock.app.recover import recover
 from penstock.core.records import Status
+from penstock.plan.values import State
 
 pytestmark = pytest.mark.spark
 
@@ -54,6 +55,12 @@ def woken(process):
     os.kill(process.pid, signal.SIGCONT)
     told, _ = process.communicate(timeout=120)
     return told
+
+
+def killed(process):
+    process.kill()
+    process.wait()
+    process.stdout.close()
 
 
 def last_step(place, model):
@@ -142,6 +149,33 @@ def test_T14_a_history_run_that_wakes_late_closes_no_version_twice(crashed_histo
     assert place.snap(T2, model).plan.is_empty
 
 
+@pytest.mark.matrix
+def test_T14_a_restore_that_lands_late_is_found_recorded_and_what_it_took_back_comes_again(crash):
+    place = crash.place
+    assert place.run("log").succeeded
+    shop = place.shop()
+    step = shop.reading.records.steps_of("log")[-1].intent.step
+    shop.close()
+    process = crash.started("rollback", "log", "--to", step, "--yes", fault="stop:at-statement:1")
+    until(lambda: state_of(process.pid) == "T", process=process)
+    time.sleep(LEASE_SECONDS)
+    place.insert("events", "(4, '2024-01-04', 4)")
+
+    assert place.run("log").succeeded
+    before = appended(place, "log")
+    told = woken(process)
+    after = appended(place, "log")
+    states = place.states()["log"]
+    report = place.run("log")
+
+    assert (before, after) == ([(1, 1), (2, 2), (3, 3), (4, 4)], [(1, 1), (2, 2)])
+    assert (process.returncode, "Traceback" in told) == (1, False), told
+    assert states == [State.UNRECORDED]
+    assert "and the state did not know it; recorded" in report.recovered[0]
+    assert appended(place, "log") == before
+    assert place.run("log").plan.is_empty
+
+
 AFTER_SLEEP = [(1, 1), (2, 20), (3, 3), (4, 4)]
 
 
@@ -156,8 +190,8 @@ def slow_append(crash, seconds):
     place.model("slow", slow, materialized="append", time_column="ts")
 
 
-def appended(place):
-    return [(row[0], row[2]) for row in place.rows("slow")]
+def appended(place, model="slow"):
+    return [(row[0], row[2]) for row in place.rows(model)]
 
 
 def in_mid_statement(crash, *words):
@@ -188,8 +222,7 @@ def test_T14_T15_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_r
     for pid in (jvm, process.pid):
         os.kill(pid, signal.SIGSTOP)
     if parent == "killed":
-        process.kill()
-        process.wait()
+        killed(process)
     else:
         time.sleep(LEASE_SECONDS)
 
@@ -237,8 +270,7 @@ def test_T15_a_holder_in_another_pid_namespace_is_not_taken_for_dead(crash):
     time.sleep(1)
 
     refused = crash.place.run("log")
-    process.kill()
-    process.wait()
+    killed(process)
 
     assert refused["log"].error.code == "lease-held"
 
