@@ -78,6 +78,7 @@ def read_only(server):
     finally:
         server.run("postgres", "ALTER SYSTEM RESET ALL")
         server.run("postgres", "SELECT pg_reload_conf()")
+        time.sleep(0.5)  # its processes hear of it one by one
 
 
 @contextmanager

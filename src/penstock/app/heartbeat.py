@@ -8,20 +8,25 @@ from contextlib import contextmanager, suppress
 
 from penstock.core.ports import Journal
 
+_SOON_SECONDS = 1.0
+
 
 @contextmanager
 def beating(journal: Journal, run: str, every_seconds: float) -> Iterator[None]:
     """Renew the run's leases in the background until the block ends.
 
-    Nothing that the store throws ends it: a beat that failed is followed by the next one, and the
-    lease is longer than a beat.
+    Nothing that the store throws ends it: a beat that failed is tried again at once, so that a
+    store that was away learns of the run before anybody takes its leases for lapsed.
     """
     done = threading.Event()
 
     def beat() -> None:
-        while not done.wait(every_seconds):
+        pause = every_seconds
+        while not done.wait(pause):
+            pause = min(every_seconds, _SOON_SECONDS)
             with suppress(Exception):  # whatever a store throws, the run lives on
                 journal.renew(run)
+                pause = every_seconds
 
     thread = threading.Thread(target=beat, name="penstock-heartbeat", daemon=True)
     thread.start()
