@@ -28,6 +28,7 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
+from penstock.core.model import Writing
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.strategies.history.counts import IdentityError
@@ -77,6 +78,7 @@ class Committer:
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
+        self._notes: tuple[str, ...] = ()
         self._holder = shop.holder(context.run)
 
     @contextmanager
@@ -147,7 +149,21 @@ class Committer:
         outcome = replace(outcome, metrics={**outcome.metrics, **work.told(decided.seen)})
         if statement is not None:
             self._hold_promises(begun, statement)
+            self._notes = self._strangers(begun, outcome)
         return outcome
+
+    def _strangers(self, intent: Intent, outcome: Outcome) -> tuple[str, ...]:
+        """Say who else wrote the table since the step looked; an append conflicts with nobody."""
+        if outcome.version is None or intent.writing is not Writing.ADDED:
+            return ()
+        after = -1 if intent.base_version is None else intent.base_version
+        store = self._shop.reading.archive.store_id()
+        return tuple(
+            f"unrecorded-commit: version {each.version} ({each.operation}) of {intent.table} is of "
+            "somebody else and came between; penstock status"
+            for each in self._shop.log.commits(intent.uri, after, partial=True)
+            if each.version < outcome.version and each.changes_data and each.store != store
+        )
 
     def fail(
         self, begun: Intent, late: int | None, checked: Checked, failure: StepFailure
@@ -321,7 +337,7 @@ class Committer:
                 raise
             raise not_recorded(intent, outcome) from error
         self._shop.fault("after-finish")
-        return Ended(intent, outcome, checked=checked)
+        return Ended(intent, outcome, checked=checked, notes=self._notes)
 
 
 def _skipped(intent: Intent) -> TableError:

@@ -82,6 +82,8 @@ def recover(shop: Shop, give_up: Collection[str] = ()) -> Recovery:
             raise
         except PenstockError as error:
             stuck[intent.model] = error
+        except OSError as error:
+            stuck[intent.model] = _unreadable(intent, error)
     found.extend(_adopt(shop))
     sweep(shop)
     return Recovery(tuple(found), stuck)
@@ -195,6 +197,15 @@ def _table_id(shop: Shop, intent: Intent, commit: Commit) -> str:
         return commit.table_id
     facts = shop.log.facts(intent.uri)
     return facts.table_id if facts else ""
+
+
+def _unreadable(intent: Intent, error: OSError) -> TableError:
+    return TableError(
+        "target-unreadable",
+        f"{intent.table} cannot be read, so nobody can tell what became of step {intent.step}: "
+        f"{error}",
+        hint="restore what is missing or damaged; nothing was written",
+    )
 
 
 def _undecidable(intent: Intent) -> TableError:

@@ -358,7 +358,7 @@ class Runner:
             inputs=intent.inputs,
             metrics=outcome.metrics,
             schema_changes=ended.schema_changes,
-            notes=_warned(ended),
+            notes=(*_warned(ended), *(ended.notes if ended.checked is None else ())),
             step=intent.step,
         )
         return with_checks(result, ended)

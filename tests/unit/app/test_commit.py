@@ -44,6 +44,30 @@ def test_T4_a_target_that_another_run_writes_is_refused_naming_the_holder(worksh
     )
 
 
+def test_a_target_that_another_run_writes_is_refused_before_spark_starts(workshop):
+    workshop.begin(ELSEWHERE, "top")
+
+    workshop.run()
+
+    assert [word for name, word, _ in workshop.lake.ran if name == "top"] == []
+
+
+def test_an_append_says_who_else_wrote_the_table_between_its_look_and_its_commit():
+    workshop = Workshop(EVENTS, LOG)
+    workshop.run()
+    workshop.lake.land("/landing/events", n="2")
+    workshop.lake.trouble("log", "commit", lambda: workshop.lake.land(workshop.uri("log")))
+
+    report = workshop.run()
+
+    assert statuses(report) == {"log": "success"}
+    (note,) = report["log"].notes
+    assert note == (
+        "unrecorded-commit: version 1 (WRITE) of s.log is of somebody else and came between; "
+        "penstock status"
+    )
+
+
 def test_T4_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(workshop, monkeypatch):
     step = workshop.begin(ELSEWHERE, "top")
 
