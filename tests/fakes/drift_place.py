@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakes.clock import FixedClock
+from fakes.commits import commits
 from fakes.fixture_f import EVENTS, EVENTS_PATH, FIXTURE_F
 from penstock.app.auditing import audit
 from penstock.app.diffing import diff
@@ -97,9 +98,8 @@ class DriftPlace:
         return [tuple(None if v is None else str(v) for v in row) for row in found]
 
     def version(self, path: str) -> int:
-        """Give the newest version of a table, -1 without one."""
-        log = self.root / "warehouse" / path / "_delta_log"
-        return max((int(file.stem) for file in log.glob("*.json")), default=-1)
+        """Give the version that a table would have without fences, -1 without a table."""
+        return len(commits(self.root / "warehouse" / path)) - 1
 
     def shop(self) -> Shop:
         """Load and wire the project anew, as the next command would."""

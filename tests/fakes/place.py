@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fakes.commits import commits
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
 from penstock.app.run import run
@@ -110,9 +111,8 @@ class Place:
         return {one.model: [each.state for each in one.states] for one in found.models}
 
     def version(self, name: str) -> int:
-        """Give the newest Delta version of a model's table, -1 without one."""
-        log = self.root / "warehouse" / "m" / name / "_delta_log"
-        return max((int(file.stem) for file in log.glob("*.json")), default=-1)
+        """Give the version that a model's table would have without fences, -1 without a table."""
+        return len(commits(self.root / "warehouse" / "m" / name)) - 1
 
 
 def statuses(report: RunReport) -> dict[str, str]:

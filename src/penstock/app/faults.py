@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Mapping
 
 from penstock.core.ports import Fault
 
+_A_MOMENT = 0.2
 POINTS = (
     "after-begin",
     "during-staging",
@@ -46,5 +48,6 @@ def fault_from(environ: Mapping[str, str]) -> Fault:
             left[0] -= 1
             if left[0] == 0:
                 os.kill(os.getpid(), sent)
+                time.sleep(_A_MOMENT)  # a thread may go on for an instant before all are stopped
 
     return fault
