@@ -100,9 +100,8 @@ def last_failure(place: CheckPlace) -> str:
 
 def operations(place: CheckPlace) -> list[str]:
     """Give the operations of the table's commits, oldest first, without fences."""
-    columns = "operation, userMetadata"
-    history = place.sql(f"SELECT {columns} FROM (DESCRIBE HISTORY {place.table(STATS)})")
-    return [str(row[0]) for row in reversed(history) if '"fence"' not in (row[1] or "")]
+    history = place.sql(f"DESCRIBE HISTORY {place.table(STATS)}")
+    return [str(row[4]) for row in reversed(history) if '"fence"' not in (row[-2] or "")]
 
 
 @pytest.mark.parametrize("mode", UNDISTURBED)
