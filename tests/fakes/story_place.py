@@ -50,7 +50,7 @@ class Story:
     def __init__(self, root: Path, tables: Tables, clock: FixedClock) -> None:
         self.root, self.tables, self.clock = root, tables, clock
         self.late: dict[str, int] = {}
-        self._edited = True
+        self._plus, self._edited = 0, True
 
     # --- what happens ---------------------------------------------------------------------------
 
@@ -61,8 +61,8 @@ class Story:
     def edit(self, plus: int) -> None:
         """Let the SQL of the daily sums count other values."""
         file = self.root / "models/m/daily.sql"
-        file.write_text(STORY_FILES["models/m/daily.sql"].replace("sum(v)", f"sum(v + {plus} * 0)"))
-        self._edited = True
+        file.write_text(STORY_FILES["models/m/daily.sql"].replace("sum(v)", f"sum(v + {plus})"))
+        self._plus, self._edited = plus, True
 
     def reload(self) -> None:
         """Let the next command read the files anew."""
@@ -146,7 +146,7 @@ class Story:
     def _complaint(self, name: str) -> str:
         held, given = self.tables.rows(name), self.tables.rows(READS[name])
         late = self.late.get(name, 0) if name in OF_SOURCE else 0
-        return complaint(name, held, given, self.clock.now().date(), late)
+        return complaint(name, held, given, self.clock.now().date(), late, self._plus)
 
     # --- how it is done -------------------------------------------------------------------------
 

@@ -26,8 +26,13 @@ OF_SOURCE = ("log", "last")
 """Windows over the source: late rows are told and not taken, so the count of those is allowed."""
 
 
-def wanted(model: str, rows: Sequence[Row], today: dt.date) -> Counter[tuple[object, ...]]:
-    """Give the rows that a model makes of all rows of its input."""
+def wanted(
+    model: str, rows: Sequence[Row], today: dt.date, plus: int = 0
+) -> Counter[tuple[object, ...]]:
+    """Give the rows that a model makes of all rows of its input.
+
+    `plus` is what the SQL of the daily sums adds to every value.
+    """
     if model in APPENDS:
         return counted(rows)
     if model in MERGES:
@@ -35,8 +40,9 @@ def wanted(model: str, rows: Sequence[Row], today: dt.date) -> Counter[tuple[obj
     if model == "sums":
         return Counter(_sums(rows))
     days = [FIRST + dt.timedelta(n) for n in range((today - FIRST).days + 1)]
-    per_day = _daily if model == "daily" else _three
-    return Counter(found for day in days for found in per_day(rows, day))
+    if model == "daily":
+        return Counter(found for day in days for found in _daily(rows, day, plus))
+    return Counter(found for day in days for found in _three(rows, day))
 
 
 def counted(rows: Sequence[Row]) -> Counter[tuple[object, ...]]:
@@ -59,8 +65,8 @@ def _sums(rows: Sequence[Row]) -> list[tuple[object, ...]]:
     return [(key, len(values), sum(values)) for key, values in by_id.items()]
 
 
-def _daily(rows: Sequence[Row], day: dt.date) -> list[tuple[object, ...]]:
-    values = [int(str(row["v"])) for row in rows if str(row["day"]) == day.isoformat()]
+def _daily(rows: Sequence[Row], day: dt.date, plus: int) -> list[tuple[object, ...]]:
+    values = [int(str(row["v"])) + plus for row in rows if str(row["day"]) == day.isoformat()]
     return [(day.isoformat(), len(values), sum(values))] if values else []
 
 
@@ -71,13 +77,13 @@ def _three(rows: Sequence[Row], day: dt.date) -> list[tuple[object, ...]]:
 
 
 def complaint(
-    model: str, held: Sequence[Row], given: Sequence[Row], today: dt.date, late: int
+    model: str, held: Sequence[Row], given: Sequence[Row], today: dt.date, late: int, plus: int
 ) -> str:
     """Say what is wrong with the rows of a model that is called current, "" if nothing is.
 
     `late` is how many rows its runs told of that no window takes.
     """
-    right, found = wanted(model, given, today), counted(held)
+    right, found = wanted(model, given, today, plus), counted(held)
     if found == right:
         return ""
     if model == "log" and not found - right and (right - found).total() == late:
