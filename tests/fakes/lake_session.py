@@ -111,7 +111,7 @@ class FakeSession:
         written = statement.feed.view if statement.feed else "penstock_query"
         schema = self.views.get(written, (None, None))[0]
         table = self.lake.tables.get(intent.uri)
-        if statement.once and table is not None:
+        if statement.once and intent.step_seq and table is not None:
             if intent.step_seq <= table.transactions.get(intent.transaction, 0):
                 return
             table.transactions[intent.transaction] = intent.step_seq

@@ -1,11 +1,17 @@
 """Data and records agree: cases T7, T10 to T13 and J6 to J8 of the acceptance lists."""
 
+import datetime as dt
+import shutil
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from fakes.place import Place, statuses
 from penstock.app.rebuild import rebuild
 from penstock.app.request import StatusRequest
 from penstock.app.status import status
+from penstock.state.restore import restore
 
 EVENTS = "{{ source('raw', 'events') }}"
 
@@ -45,6 +51,76 @@ def build_three(place: Place) -> None:
         "totals", "select sum(amount) as total from {{ ref('users') }}", materialized="table"
     )
     assert statuses(place.run()) == {"log": "success", "users": "success", "totals": "success"}
+
+
+def a_copied_file(place: Place):
+    """Keep the state as somebody who copies its file does; give what puts it back."""
+    file, kept = place.root / ".penstock" / "state.db", place.root / "kept.db"
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(kept)) as target:
+        source.backup(target)
+
+    def put_back() -> None:
+        for part in file.parent.glob("state.db*"):
+            part.unlink()
+        shutil.copyfile(kept, file)
+
+    return put_back
+
+
+def an_export(place: Place):
+    """Keep the state as `state export` writes it; give what imports it."""
+    shop = place.shop()
+    document = shop.reading.archive.export()
+    shop.close()
+
+    def put_back() -> None:
+        shop = place.shop()
+        shop.writing.archive.load(document)
+        shop.close()
+
+    return put_back
+
+
+def a_good_copy(place: Place):
+    """Keep the copy that every run leaves; give what restores it."""
+    good = place.root / ".penstock" / "state.db.good"
+    kept = good.read_bytes()
+
+    def put_back() -> None:
+        good.write_bytes(kept)
+        restore(f"sqlite:///{good.with_name('state.db')}", dt.datetime.now(dt.UTC))
+
+    return put_back
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        a_copied_file,
+        pytest.param(an_export, marks=pytest.mark.matrix),
+        pytest.param(a_good_copy, marks=pytest.mark.matrix),
+    ],
+)
+def test_T16_an_old_state_that_is_put_back_loses_and_doubles_no_row(events, keep) -> None:
+    build_three(events)
+    put_back = keep(events)
+    for day in (3, 4):
+        events.insert("events", f"({day}, '2024-01-0{day}', {day})")
+        assert events.run().succeeded
+    put_back()
+    events.insert("events", "(5, '2024-01-05', 5)")
+
+    before = states(events)
+    report = events.run()
+
+    assert before == {"log": "unrecorded", "totals": "unrecorded", "users": "unrecorded"}
+    assert len(report.recovered) == 6
+    assert statuses(report) == {"log": "success", "users": "success", "totals": "success"}
+    assert [(row[0], row[2]) for row in events.rows("log")] == [(n, n) for n in range(1, 6)]
+    assert events.rows("users") == [(n, n) for n in range(1, 6)]
+    assert events.rows("totals", "1") == [(15,)]
+    assert states(events) == {"log": "current", "totals": "current", "users": "current"}
+    assert events.run().plan.is_empty
 
 
 def test_T7_a_lost_store_is_rebuilt_from_the_logs(events) -> None:

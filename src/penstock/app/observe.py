@@ -159,7 +159,13 @@ def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: H
     if is_replaced(record, seen):
         commits = shop.log.commits(uri, -1, partial=True)
         ever_ours = any(commit.store == shop.reading.archive.store_id() for commit in commits)
-        return replace(seen, ever_ours=ever_ours, owner=others(shop, last_writer(commits)))
+        since = [commit for commit in commits if commit.version > record.settled_version]
+        return replace(
+            seen,
+            ever_ours=ever_ours,
+            owner=others(shop, last_writer(commits)),
+            unrecorded=unrecorded_commits(shop, since),
+        )
     commits, gap = _commits_above(shop, uri, record.settled_version, head)
     store = shop.reading.archive.store_id()
     foreign = tuple(c for c in commits if c.changes_data and c.store != store)

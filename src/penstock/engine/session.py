@@ -114,7 +114,7 @@ class SparkStepSession(SparkCheckSession):
         version, store, project = self._signature()
         token = write_token(intent, version, store, project, metrics=statement.metrics)
         settings = {_TOKEN: token}
-        if statement.once:
+        if statement.once and intent.step_seq:  # what was never begun has no number
             settings[_TXN_APP] = intent.transaction
             settings[_TXN_VERSION] = str(intent.step_seq)
         # Spark tells nothing of what was observed while a table was made from a query.

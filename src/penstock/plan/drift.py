@@ -143,11 +143,11 @@ def _target(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
     if seen.head is None:
         yield State.MISSING, "the table is gone"
         return
+    if seen.unrecorded:  # a step of ours that is forgotten may have replaced the table
+        yield State.UNRECORDED, unrecorded_detail(seen.unrecorded[0])
     if is_replaced(record, seen):
         yield _replaced(seen)
         return
-    if seen.unrecorded:
-        yield State.UNRECORDED, unrecorded_detail(seen.unrecorded[0])
     if seen.foreign:
         first = seen.foreign[0]
         by = f" by {first.user}" if first.user else ""

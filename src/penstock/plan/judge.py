@@ -134,12 +134,12 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     target = evidence.target
     ours = bool(evidence.recorded) and evidence.recorded == target.table_id
     replaced = evidence.runs and (target.ever_ours or target.owner is not None)
-    if target.there and not ours and not replaced:
-        whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
-        return Verdict(model.name, known, segments, whole=whole, owner=target.owner)
     if target.unrecorded:
         told = (unrecorded_detail(target.unrecorded[0]),)
         return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=told)
+    if target.there and not ours and not replaced:
+        whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
+        return Verdict(model.name, known, segments, whole=whole, owner=target.owner)
     effective = intersection(known, merged(segment.range for segment in segments))
     tried = merged((run.low, run.high) for run in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)

@@ -86,9 +86,7 @@ class Preparing:
         self.inputs[name.name] = made
         uri = self.shop.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
-        # No step, so it has no number: with one, Delta would take each later write for a replay.
-        statement = Commit(sql, once=False)
-        session.commit(statement, self._intent(uri=uri, at=self.clock.moment))
+        session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.moment))
 
     def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
         shop, model = self.shop, self.model
@@ -96,8 +94,7 @@ class Preparing:
         made = with_rows(session, table, typed_table(session, table, types))
         uri = shop.project.uri_of(model.table)
         intent = self._intent(uri=uri, at=run.as_of - _BEFORE)
-        statement = target_sql(shop.project, model, made, table.where)
-        session.commit(replace(statement, once=False), intent)
+        session.commit(target_sql(shop.project, model, made, table.where), intent)
         commit = shop.log.commits(uri, -1)[-1]
         outcome = outcome_of(commit, commit.table_id, intent)
         outcome = with_partitions(shop, intent, outcome)
