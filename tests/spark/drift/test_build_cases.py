@@ -22,10 +22,12 @@ def records(place, model):
         ).fetchall()
 
 
-def test_DP4_a_create_then_a_commit_for_each_segment_that_has_rows(synced):
-    found = reversed(table_of(synced, DAILY_TABLE).history())
+def test_DP4_a_create_then_a_commit_for_each_segment_an_empty_one_where_none_has_rows(synced):
+    found = list(reversed(table_of(synced, DAILY_TABLE).history()))
 
-    assert [entry["operation"] for entry in found] == ["CREATE TABLE", "WRITE", "WRITE"]
+    assert [entry["operation"] for entry in found] == ["CREATE TABLE", "WRITE", "WRITE", "WRITE"]
+    written = [entry["operationMetrics"].get("numOutputRows") for entry in found[1:]]
+    assert written == ["1", "0", "3"]
 
 
 def test_DP4_a_partition_is_on_record_with_its_rows_and_commits(synced):
@@ -40,12 +42,12 @@ def test_DP4_a_partition_is_on_record_with_its_rows_and_commits(synced):
         ("2024-11-26", 1, "SUCCESS", 0, 1, 1),
         ("2024-11-27", 1, "SUCCESS", 0, 1, 1),
         ("2024-11-28", 1, "SUCCESS", 1, 1, 1),
-        ("2024-11-29", 2, "SUCCESS", 0, None, 1),
-        ("2024-11-30", 2, "SUCCESS", 0, None, 1),
-        ("2024-12-01", 2, "SUCCESS", 0, None, 1),
-        ("2024-12-02", 3, "SUCCESS", 1, 2, 2),
-        ("2024-12-03", 3, "SUCCESS", 1, 2, 2),
-        ("2024-12-09", 3, "SUCCESS", 1, 2, 2),
+        ("2024-11-29", 2, "SUCCESS", 0, None, 2),
+        ("2024-11-30", 2, "SUCCESS", 0, None, 2),
+        ("2024-12-01", 2, "SUCCESS", 0, None, 2),
+        ("2024-12-02", 3, "SUCCESS", 1, 3, 3),
+        ("2024-12-03", 3, "SUCCESS", 1, 3, 3),
+        ("2024-12-09", 3, "SUCCESS", 1, 3, 3),
     ]
 
 

@@ -373,7 +373,7 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
     assert [(r.status, r.reason) for r in waited[0].results] == [
         ("unchanged", "another run built it")
     ]
-    assert synced.version(DAILY_TABLE) == 3
+    assert synced.version(DAILY_TABLE) == 4
 
 
 @pytest.mark.matrix
