@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -158,3 +159,34 @@ def test_a_killed_rollback_is_settled_by_the_next_one(edited, point) -> None:
 
     assert edited.rows(DAILY_TABLE)[1:] == BEFORE
     assert settled(edited) == []
+
+
+@pytest.mark.matrix
+def test_T14_a_sync_that_wakes_with_its_statement_in_its_hands_replaces_nothing(edited) -> None:
+    words = [str(PENSTOCK), "sync", *DAILY, *AT]
+    sleeper = subprocess.Popen(
+        words,
+        cwd=edited.root,
+        env=os.environ | {"PENSTOCK_FAULT": "stop:at-statement:1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    stat, until = Path(f"/proc/{sleeper.pid}/stat"), time.monotonic() + 120
+    while stat.read_text().rpartition(") ")[2][0] != "T":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    time.sleep(4.5)  # past its lease
+
+    rerun = subprocess.run(
+        words, cwd=edited.root, capture_output=True, text=True, timeout=180, check=True
+    )
+    version = edited.version(DAILY_TABLE)
+    sleeper.send_signal(signal.SIGCONT)
+    told, _ = sleeper.communicate(timeout=120)
+
+    assert "had not committed; marked failed (crashed)" in rerun.stdout
+    assert (sleeper.returncode, "lease-lost" in told, "Traceback" in told) == (1, True, False)
+    assert edited.rows(DAILY_TABLE)[1:] == AFTER
+    assert edited.version(DAILY_TABLE) == version
+    assert edited.states()["daily_user_stats"] == []
