@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NoReturn
 
 import click
 
@@ -108,12 +109,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     with _terminating() as signals:
         code = _run(given)
-    if code == INTERRUPTED and signals:
-        code = TERMINATED
-    if arguments is None and code in (INTERRUPTED, TERMINATED) and _is_busy():
-        sys.stdout.flush()
-        os._exit(code)  # asked twice: the step stays on record as running, and is settled later
+        if code == INTERRUPTED and signals:
+            code = TERMINATED
+        if arguments is None and code in (INTERRUPTED, TERMINATED):
+            _leave(code)
     return code
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once with this code.
+
+    While the interpreter takes itself down a signal has its default again, so that a second Ctrl-C
+    would end the process by the signal and not with our code; and a step whose user asked twice may
+    still run on its thread: it stays on record as running, and is settled later.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 @contextmanager
@@ -133,12 +147,6 @@ def _terminating() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _is_busy() -> bool:
-    """Whether a step still runs on its thread."""
-    mine = threading.current_thread()
-    return any(each is not mine and not each.daemon for each in threading.enumerate())
 
 
 def _run(given: list[str]) -> int:
