@@ -11,10 +11,10 @@ from typing import Any
 
 from place import Place, start_spark
 
+from penstock.app.commands.sync import sync
 from penstock.app.reports import RunReport
 from penstock.app.request import Range, SyncRequest
-from penstock.app.syncing import sync
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 
 FIRST = dt.date(2024, 1, 1)
 ROWS_A_DAY = 20

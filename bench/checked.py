@@ -14,9 +14,9 @@ from pathlib import Path
 
 from place import Place, start_spark
 
+from penstock.app.commands.sync import sync
 from penstock.app.request import Range, SyncRequest
-from penstock.app.syncing import sync
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 from penstock.core.check_results import CheckStatus
 
 DAY = "2024-03-01"

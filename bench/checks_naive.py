@@ -9,10 +9,10 @@ import sys
 
 from checked import DAY, OBSERVABLE, SCANNED, Checked, compared, told
 
-from penstock.app.check import check
 from penstock.app.checking.reports import CheckRequest
+from penstock.app.commands.check import check
 from penstock.app.request import Range
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 
 QUERIES = (
     "select count(*) from {t}",

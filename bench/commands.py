@@ -18,10 +18,10 @@ from pathlib import Path
 import generate
 from timing import median_of
 
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 from penstock.core.graph import ordered
+from penstock.core.inputs import DeltaPin, InputPin, Pin
 from penstock.core.model import window_settings
-from penstock.core.pin import DeltaPin, InputPin, Pin
 from penstock.core.ports import RebuiltStep
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status

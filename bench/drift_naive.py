@@ -14,11 +14,11 @@ from pathlib import Path
 
 from sqlalchemy import Engine, create_engine, select
 
-from penstock.app.wire import Where, open_project
+from penstock.app.services.wire import Where, open_project
 from penstock.core.mapping import spans
 from penstock.core.model import Body, InputMapping, Model
 from penstock.core.project import Project
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog
 from penstock.state.tables import fingerprints, models, partition_state, step_inputs
 
 DAY_LENGTH = 86_400_000_000

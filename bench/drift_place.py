@@ -14,11 +14,11 @@ from typing import Any
 from drift_log import Log
 from sqlalchemy import Connection, Engine, insert, make_url, update
 
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 from penstock.core.facts import Seen, Touched
+from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import Grain, Grid, write_ranges
-from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.project import Project
 from penstock.core.records import Status, StepRecord
 from penstock.core.step import Intent, StepKind

@@ -8,13 +8,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.app.commands.run import run
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest
-from penstock.app.run import run
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 from penstock.core.project import SparkSettings
 from penstock.engine.launch import LaunchSettings, launch
-from penstock.engine.process import running
+from penstock.engine.spark_engine import running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from place import Place, start_spark
 
-from penstock.app.unit_testing.request import UnitTestRequest
-from penstock.app.unit_testing.run_tests import run_tests
-from penstock.app.wire import Where, open_shop
+from penstock.app.commands.test import run_tests
+from penstock.app.services.wire import Where, open_shop
+from penstock.app.unit_testing.reports import UnitTestRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.app.check_entry import check
     from penstock.app.checking.reports import CheckReport
+    from penstock.app.commands.verify import VerifyReport, Violation
     from penstock.app.drift_entry import audit, backfill, diff, history, rollback, sync
-    from penstock.app.drift_reports import (
+    from penstock.app.entry import load, run, snapshot_run, snapshot_verify, status
+    from penstock.app.reports import (
         AuditReport,
         DiffReport,
         HistoryReport,
+        ModelResult,
+        RunReport,
         StatusReport,
     )
-    from penstock.app.entry import load, run, snapshot_run, snapshot_verify, status
-    from penstock.app.reports import ModelResult, RunReport
-    from penstock.app.verifying import VerifyReport, Violation
     from penstock.core.check_results import CheckResult, InvariantReport
     from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
 
@@ -32,10 +33,10 @@ _HOMES = {
     "history": "penstock.app.drift_entry",
     "rollback": "penstock.app.drift_entry",
     "sync": "penstock.app.drift_entry",
-    "AuditReport": "penstock.app.drift_reports",
-    "DiffReport": "penstock.app.drift_reports",
-    "HistoryReport": "penstock.app.drift_reports",
-    "StatusReport": "penstock.app.drift_reports",
+    "AuditReport": "penstock.app.reports",
+    "DiffReport": "penstock.app.reports",
+    "HistoryReport": "penstock.app.reports",
+    "StatusReport": "penstock.app.reports",
     "load": "penstock.app.entry",
     "run": "penstock.app.entry",
     "snapshot_run": "penstock.app.entry",
@@ -43,8 +44,8 @@ _HOMES = {
     "status": "penstock.app.entry",
     "ModelResult": "penstock.app.reports",
     "RunReport": "penstock.app.reports",
-    "VerifyReport": "penstock.app.verifying",
-    "Violation": "penstock.app.verifying",
+    "VerifyReport": "penstock.app.commands.verify",
+    "Violation": "penstock.app.commands.verify",
     "CheckResult": "penstock.core.check_results",
     "InvariantReport": "penstock.core.check_results",
     "CheckFailedError": "penstock.core.errors",

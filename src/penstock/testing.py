@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.unit_testing.reports import UnitResult, UnitTestReport
-from penstock.app.unit_testing.request import UnitTestRequest
-from penstock.app.unit_testing.run_tests import run_tests
-from penstock.app.wire import Where, open_shop
+from penstock.app.commands.test import run_tests
+from penstock.app.services.wire import Where, open_shop
+from penstock.app.unit_testing.reports import UnitResult, UnitTestReport, UnitTestRequest
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession

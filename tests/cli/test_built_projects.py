@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable
 
 from fakes.shops import an_intent, built
-from penstock.app.wire import Where, open_shop
-from penstock.core.pin import DeltaPin
+from penstock.app.services.wire import Where, open_shop
+from penstock.core.inputs import DeltaPin
 from penstock.core.token import write_token
 
 FIELD = {"name": "id", "type": "integer", "nullable": True, "metadata": {}}

@@ -103,7 +103,7 @@ def test_a_command_that_makes_no_sense_exits_2(words, said, shop, call):
 
 def test_a_bug_keeps_its_traceback(shop, call, monkeypatch):
     shop()
-    monkeypatch.setattr("penstock.app.listing.list_models", lambda *_: 1 / 0)
+    monkeypatch.setattr("penstock.app.commands.show.list_models", lambda *_: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         call("list")
@@ -114,7 +114,7 @@ def test_ctrl_c_exits_130(shop, call, monkeypatch):
         raise KeyboardInterrupt
 
     shop()
-    monkeypatch.setattr("penstock.app.listing.list_models", interrupted)
+    monkeypatch.setattr("penstock.app.commands.show.list_models", interrupted)
 
     assert call("list").code == 130
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from penstock.app.planning import make_plan
+from penstock.app.planning.planning import make_plan
 from penstock.app.request import RunRequest, SnapshotRequest
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_shop
 
 FILES = {
     "models/snapshots/users_clean_snapshot.sql": """\

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from contracts.store_cases import intent
 from fakes.lake import FakeLake, FakeLog
+from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.names import InputKind, InputName
-from penstock.core.relation import DeltaRead, Relation
 from penstock.core.step import Intent
 from penstock.core.window import Window
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.folders import DiskFolders
+from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.staged_files import DiskFolders
 
 SLOW = "SELECT sum(a.id * b.id % 7) AS n FROM range(10000000) a CROSS JOIN range(10000000) b"
 BAD = "SELECT 1 AS n\nFROM nowhere"

@@ -9,7 +9,7 @@ from pathlib import Path
 from fakes.builders import a_source
 from fakes.lake import FakeLake, columns
 from penstock.core.model import Source
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog
 
 
 class LakeWorld:

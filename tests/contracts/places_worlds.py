@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fakes.lake import FakeLake, columns
 from fakes.places import FakeFile, FakePlaces
-from penstock.engine.delta_places import DeltaPlaces
+from penstock.engine.log.places import DeltaPlaces
 
 SPOKEN = ("deletionVectors", "columnMapping")
 SCHEMA = {"d": "date", "ts": "timestamp", "n": "int"}

@@ -15,10 +15,10 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.findings import Severity
+from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid, read_ranges, write_ranges
-from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder, Run
 from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind

@@ -8,7 +8,7 @@ import pytest
 from contracts.log_worlds import FolderWorld, LakeWorld
 from penstock.core.errors import TableError
 from penstock.core.token import signed_by
-from penstock.engine.fences import DeltaFences
+from penstock.engine.log.fences import DeltaFences
 
 SIGNED = '{"penstock":"0.1.0","store":"store-1","kind":"fence","fences":"step-1"}'
 
@@ -74,7 +74,7 @@ def test_somebody_who_commits_at_the_same_moment_is_passed_by(tmp_path, monkeypa
 
 
 def test_a_version_that_is_there_is_never_written_over(tmp_path):
-    from penstock.engine.fences import _put
+    from penstock.engine.log.fences import _put
 
     path = tmp_path / "1.json"
     path.write_text("first")

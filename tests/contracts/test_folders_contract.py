@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fakes.folders import FakeFolders
-from penstock.engine import folders
-from penstock.engine.folders import DiskFolders
+from penstock.engine import staged_files
+from penstock.engine.staged_files import DiskFolders
 
 
 class FakeWorld:
@@ -53,7 +53,7 @@ class StoreWorld(DiskWorld):
         self.root = f"s3://{self.folder}"
         disk = LocalFileSystem()
         monkeypatch.setattr(
-            folders, "filesystem", lambda uri: (disk, uri.removeprefix("s3://").rstrip("/"))
+            staged_files, "filesystem", lambda uri: (disk, uri.removeprefix("s3://").rstrip("/"))
         )
 
 

@@ -20,8 +20,8 @@ from contracts.store_cases import (
 )
 from fakes.clock import NOON
 from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
+from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
-from penstock.core.pin import DeltaPin
 from penstock.core.records import Begun, Execution, ModelRecord, Status, StepRecord
 from penstock.core.step import StepKind
 

@@ -7,8 +7,8 @@ import pytest
 
 from contracts.store_cases import BROKEN, ELSEWHERE, HERE, OTHER, intent, succeed, wrote
 from fakes.clock import NOON
-from penstock.app.commit import Ended
-from penstock.app.remember import remembered
+from penstock.app.execution.commit import Ended
+from penstock.app.execution.remember import remembered
 from penstock.core.names import TableName
 from penstock.core.ports import RebuiltStep
 from penstock.core.step import StepKind

@@ -7,9 +7,9 @@ import pytest
 from contracts.store_cases import HERE, OTHER, days, failed_gate, intent, succeed, with_mark, wrote
 from fakes.builders import a_model, a_project
 from fakes.shops import a_shop
-from penstock.app.planning import make_plan
+from penstock.app.commands.status import status
+from penstock.app.planning.planning import make_plan
 from penstock.app.request import RunRequest, StatusRequest
-from penstock.app.status import status
 from penstock.core.errors import PlanOutdatedError, StateError
 from penstock.core.records import Holder
 from penstock.plan.values import State

@@ -17,9 +17,9 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import NOON
+from penstock.core.inputs import DeltaPin, InputPin, ViewPin
 from penstock.core.model import Fingerprint
 from penstock.core.partition import Grain, Grid
-from penstock.core.pin import DeltaPin, InputPin, ViewPin
 from penstock.core.ports import RebuiltStep
 from penstock.core.records import (
     LeastPin,

@@ -15,8 +15,8 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import NOON
+from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint
-from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.records import PartitionRun, Status, WatermarkChange
 from penstock.core.step import StepKind
 

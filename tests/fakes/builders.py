@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 
 from penstock.core.findings import Location
+from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint, Model, Source, Strategy, Table
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.pin import Pin
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, mention
 from penstock.core.records import ModelRecord, Status

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.ground import Ground, Rows
+from penstock.app.checking.inputs import Ground, Rows
 from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
@@ -17,7 +17,7 @@ from penstock.core.schema import Schema
 from penstock.core.statement import Row
 from penstock.project.checks.conditions import condition_of
 from penstock.project.checks.understood import ConditionKind
-from penstock.strategies.checks.groups import key_sql
+from penstock.strategies.checks.partitions import key_sql
 from penstock.strategies.checks.phase import ROWS, named
 from penstock.strategies.checks.typed import measured
 

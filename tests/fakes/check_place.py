@@ -16,11 +16,11 @@ from deltalake import write_deltalake
 
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
-from penstock.app.check import check
 from penstock.app.checking.reports import CheckReport, CheckRequest
+from penstock.app.commands.check import check
 from penstock.app.reports import RunReport
 from penstock.app.request import Range, SnapshotRequest
-from penstock.app.shop import Shop
+from penstock.app.services.services import Shop
 from penstock.core.check_results import CheckRecord, CheckResult, Flag, Quarantine
 from penstock.core.partition import Grain, Grid
 from penstock.core.ports import Store

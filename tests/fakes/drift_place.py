@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fakes.clock import FixedClock
 from fakes.commits import commits
 from fakes.fixture_f import EVENTS, EVENTS_PATH, FIXTURE_F
-from penstock.app.auditing import audit
-from penstock.app.diffing import diff
-from penstock.app.drift_reports import AuditReport, DiffReport, HistoryReport, StatusReport
-from penstock.app.executions import history
-from penstock.app.reports import RunReport
+from penstock.app.commands.audit import audit
+from penstock.app.commands.diff import diff
+from penstock.app.commands.history import history
+from penstock.app.commands.rollback import RollbackReport, rollback
+from penstock.app.commands.run import run
+from penstock.app.commands.status import status
+from penstock.app.commands.sync import Ask, preview_sync, sync
+from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
 from penstock.app.request import Range, RollbackRequest, RunRequest, StatusRequest, SyncRequest
-from penstock.app.rolling_back import RollbackReport, rollback
-from penstock.app.run import run
-from penstock.app.shop import Shop
-from penstock.app.status import status
-from penstock.app.syncing import Ask, preview_sync, sync
-from penstock.app.wire import wired
+from penstock.app.services.services import Shop
+from penstock.app.services.wire import wired
 from penstock.project.load import load_project
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from fakes.log import FakeLog
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit as LogCommit
-from penstock.core.relation import Relation
+from penstock.core.inputs import Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit, Row
 from penstock.core.step import Intent

@@ -2,12 +2,12 @@
 
 import datetime as dt
 
-from penstock.app import faults
+from penstock.app.services import wire
 
 __all__ = ["HISTORIES", "OF_CHECKS", "POINTS", "UNDISTURBED", "VERSIONS"]
 
 OF_CHECKS = ("after-evaluating", "after-checks")
-POINTS = tuple(point for point in faults.POINTS if point not in OF_CHECKS)
+POINTS = tuple(point for point in wire.POINTS if point not in OF_CHECKS)
 """The points that a step without checks passes."""
 
 

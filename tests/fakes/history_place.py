@@ -11,14 +11,14 @@ from fakes.history_story import source, word
 from fakes.history_table import literal, utc
 from fakes.oracle_types import Metrics
 from fakes.place import Place
-from penstock.app.rehearse import rehearse
+from penstock.app.commands.rehearse import rehearse
+from penstock.app.commands.run import run
 from penstock.app.request import RunRequest, SnapshotRequest
-from penstock.app.run import run
-from penstock.app.wire import Where, open_project, wired
+from penstock.app.services.wire import Where, open_project, wired
 
 if TYPE_CHECKING:
     from penstock.app.reports import ModelResult, RunReport
-    from penstock.app.shop import Shop
+    from penstock.app.services.services import Shop
     from penstock.core.ports import Clock
 
 TS = {"strategy": "timestamp", "unique_key": "id", "updated_at": "updated_at"}

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
-from penstock.app.stages import staged
+from penstock.app.preparing.statements import staged
 from penstock.core.history import Snapshot
+from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Layout, OnSchemaChange
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.relation import DeltaRead, Relation
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.step import Intent, StepKind
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
-from penstock.plan.evolution import evolve
+from penstock.plan.schema.evolution import evolve
 from penstock.strategies.alter import allow_widening
 from penstock.strategies.build import Build
 from penstock.strategies.history.engine import history

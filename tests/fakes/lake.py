@@ -21,9 +21,8 @@ from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
 from penstock.core.findings import Location
+from penstock.core.inputs import FilesPin, Relation
 from penstock.core.model import Source
-from penstock.core.pin import FilesPin
-from penstock.core.relation import Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Row
 from penstock.core.token import signed_by

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
-from penstock.core.relation import DeltaRead, QueryRead, Relation
+from penstock.core.inputs import DeltaRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import OBSERVED_ROWS, ROW_CHANGE, Commit, Feed, Kept, Row, Stage
 from penstock.core.step import Intent

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from fakes.builders import a_project, a_source
 from fakes.versioned_models import RUN_TIMESTAMP, a_commit, ground
 from penstock.core.facts import Commit, Head, Touched
+from penstock.core.inputs import DeltaPin, Pin
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import Span
-from penstock.core.pin import DeltaPin, Pin
 from penstock.core.project import Project
 from penstock.core.ranges import numbers
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.judge import Evidence, Verdict, judge
+from penstock.plan.partition_drift import Evidence, Verdict, judge
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import body_of

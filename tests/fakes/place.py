@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakes.commits import commits
+from penstock.app.commands.run import run
+from penstock.app.commands.status import status
+from penstock.app.commands.sync import sync
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
-from penstock.app.run import run
-from penstock.app.shop import Shop
-from penstock.app.status import status
-from penstock.app.syncing import sync
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.services import Shop
+from penstock.app.services.wire import Where, open_shop
 from penstock.plan.values import State
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import DataError, QueryError
 from penstock.core.findings import Location
-from penstock.core.relation import DeltaRead, QueryRead, Relation
+from penstock.core.inputs import DeltaRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Stage
 from penstock.core.step import Intent

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from fakes.history_story import T1, T2, T3, T4
 from fakes.place import Place
+from penstock.app.commands.run import run
 from penstock.app.reports import ModelResult
 from penstock.app.request import RunRequest, SnapshotRequest
-from penstock.app.run import run
 from penstock.strategies.history.counts import Counts
 
 T5 = dt.datetime(2024, 9, 1, tzinfo=dt.UTC)

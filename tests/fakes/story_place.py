@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from fakes.clock import FixedClock
 from fakes.story_project import STORY_FILES
 from fakes.story_rows import OF_SOURCE, READS, Row, complaint
-from penstock.app.planning import make_plan
+from penstock.app.commands.run import run
+from penstock.app.commands.status import status
+from penstock.app.commands.sync import plan_sync, sync
+from penstock.app.planning.planning import make_plan
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
-from penstock.app.run import run
-from penstock.app.shop import Shop
-from penstock.app.status import status
-from penstock.app.syncing import plan_sync, sync
+from penstock.app.services.services import Shop
 
 NOON = dt.datetime(2024, 3, 3, 12, tzinfo=dt.UTC)
 HABITS = ("always", "sometimes", "never")

@@ -11,9 +11,8 @@ from fakes.folders import FakeFolders
 from fakes.row_lake import RowLake, RowLog
 from fakes.story_project import EVENTS
 from fakes.story_rows import Row
-from penstock.app.faults import inert
-from penstock.app.shop import Shop
-from penstock.app.wire import wired
+from penstock.app.services.services import Shop
+from penstock.app.services.wire import inert, wired
 from penstock.core.project import LeaseSettings, Project
 from penstock.core.token import write_fence
 from penstock.project.load import load_project

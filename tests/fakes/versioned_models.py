@@ -7,6 +7,7 @@ import datetime as dt
 from fakes.builders import a_model, a_project, a_source, reads
 from penstock.core.facts import Touched
 from penstock.core.findings import Location
+from penstock.core.inputs import DeltaPin, Pin
 from penstock.core.mapping import (
     Ceiled,
     Computed,
@@ -19,14 +20,13 @@ from penstock.core.mapping import (
 from penstock.core.model import Body, Fingerprint, InputMapping, Model, Partition, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span
-from penstock.core.pin import DeltaPin, Pin
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
 from penstock.core.schema import Schema
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.judge import Evidence, Ground, Piece, Verdict
+from penstock.plan.partition_drift import Evidence, Ground, Piece, Verdict
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import State
 

@@ -16,17 +16,16 @@ from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
 from fakes.shops import an_intent
-from penstock.app.check import check
 from penstock.app.checking.reports import CheckReport, CheckRequest
-from penstock.app.events import Listener, silent
-from penstock.app.faults import inert
-from penstock.app.planning import Planned, make_plan
-from penstock.app.reports import RunReport
+from penstock.app.commands.check import check
+from penstock.app.commands.run import run
+from penstock.app.planning.planning import Planned, make_plan
+from penstock.app.reports import Listener, RunReport, silent
 from penstock.app.request import RunRequest
-from penstock.app.run import run
-from penstock.app.shop import Shop
+from penstock.app.services.services import Shop
+from penstock.app.services.wire import inert
+from penstock.core.inputs import InputPin
 from penstock.core.model import Model, Source
-from penstock.core.pin import InputPin
 from penstock.core.records import Holder, Lease, ModelRecord
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import write_fence, write_token

@@ -13,7 +13,7 @@ import pytest
 from fakes.check_place import MOMENT, P1, P2, STATS, CheckPlace
 from fakes.clock import FixedClock
 from fakes.kill_story import KILLED, first_delivery, second_delivery
-from penstock.app.faults import POINTS
+from penstock.app.services.wire import POINTS
 from penstock.core.checks import OnFailure
 
 PENSTOCK = Path(sys.executable).with_name("penstock")

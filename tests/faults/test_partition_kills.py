@@ -16,7 +16,7 @@ from fakes.clock import FixedClock
 from fakes.drift_place import DAILY_TABLE, MOMENT, MONTHLY_TABLE, WEEKLY_TABLE, DriftPlace
 from fakes.fixture_f import EDIT_E
 from fakes.kill_project import SMALL
-from penstock.app.recover import recover
+from penstock.app.execution.recover import recover
 
 PENSTOCK = Path(sys.executable).with_name("penstock")
 AT = ("--as-of", MOMENT.isoformat(), "--yes", "--threads", "1")

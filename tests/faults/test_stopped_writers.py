@@ -14,7 +14,7 @@ import pytest
 from fakes.faulted import HISTORIES, UNDISTURBED
 from fakes.history_story import T2
 from fakes.place import statuses
-from penstock.app.recover import recover
+from penstock.app.execution.recover import recover
 from penstock.core.records import Status
 from penstock.plan.values import State
 

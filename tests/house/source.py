@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "penstock"
-TEMPLATES = SRC / "app" / "templates"
+TEMPLATES = SRC / "app" / "commands" / "templates"
 
 
 @cache

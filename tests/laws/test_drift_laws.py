@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fakes.naive_drift import Above, Code, Row, Rule, Stood, chosen, states_of_one
 from fakes.versioned_models import DAY, HUNDREDS, MONTH, WEEK, a_body, a_commit, a_daily, a_version
+from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import (
     ByGrain,
     Calendar,
@@ -24,11 +25,10 @@ from penstock.core.mapping import (
 from penstock.core.model import Fingerprint, InputMapping
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
-from penstock.core.pin import DeltaPin
 from penstock.core.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.judge import Evidence, Ground, judge
+from penstock.plan.partition_drift import Evidence, Ground, judge
 from penstock.plan.resolve import Segment, resolve
 
 FROM, DAYS = dt.date(2024, 1, 20), 30

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.bounds import floored, last_day, moved
 from penstock.core.calendar import DAY, day_number
 from penstock.core.mapping import Everything, spans
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import mention
-from penstock.core.units import floored, last_day, moved
 from penstock.project.inference import InputShape, infer
 
 DAILY = InputName(InputKind.MODEL, "daily")

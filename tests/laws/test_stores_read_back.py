@@ -15,10 +15,10 @@ from fakes.check_deeds import CHECKED, REPORT, keyed
 from fakes.clock import NOON, FixedClock
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
+from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.model import Fingerprint, Writing
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid, write_ranges
-from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.ports import RebuiltStep
 from penstock.core.ranges import numbers, of_numbers
 from penstock.core.records import Status, WatermarkChange

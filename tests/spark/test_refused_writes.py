@@ -9,9 +9,9 @@ import pytest
 
 from fakes.place import Place
 from fakes.place import statuses as of_each
+from penstock.app.commands.run import run
+from penstock.app.commands.seed import seed
 from penstock.app.request import RunRequest, SnapshotRequest
-from penstock.app.run import run
-from penstock.app.seeding import seed
 
 CITIES = "select id, city, ts from {{ source('raw', 'cities') }}"
 CHECK = {"materialized": "snapshot", "strategy": "check", "unique_key": "id", "check_cols": "all"}

@@ -1,7 +1,7 @@
 """Seeds on real tables, and models that read them."""
 
 from fakes import seed_place
-from penstock.app.seeding import seed
+from penstock.app.commands.seed import seed
 
 
 def load(place):

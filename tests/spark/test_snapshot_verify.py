@@ -7,9 +7,9 @@ import pytest
 from fakes.history_place import CK, COLUMNS, EV, TS, HistoryPlace
 from fakes.history_story import T1, T2, T3, T4
 from penstock import snapshot_verify
-from penstock.app import wire
-from penstock.app.migrating import migrate
-from penstock.app.verifying import verify
+from penstock.app.commands.migrate import migrate
+from penstock.app.commands.verify import verify
+from penstock.app.services import wire
 from penstock.core.errors import TableError, UsageError
 from penstock.ui.cli.main import main
 

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from fakes.place import Place, statuses
-from penstock.app.rebuild import rebuild
+from penstock.app.commands.status import status
+from penstock.app.execution.recover import rebuild
 from penstock.app.request import StatusRequest
-from penstock.app.status import status
 from penstock.state.restore import restore
 
 EVENTS = "{{ source('raw', 'events') }}"

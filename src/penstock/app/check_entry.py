@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from penstock.app.checking.flags import refuse_conflicts
 from penstock.app.checking.reports import CheckReport, CheckRequest
 from penstock.app.request import asked_range
-from penstock.app.shop import parse_moment
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.services import parse_moment
+from penstock.app.services.wire import Where, open_shop
 from penstock.core.checks import Phase
 from penstock.core.errors import UsageError
 
@@ -46,7 +46,7 @@ def check(  # the flags of the command
     checks of one model said. A Spark that is handed in, or runs in this
     process, is used and never stopped.
     """
-    from penstock.app.check import check as evaluate
+    from penstock.app.commands.check import check as evaluate
 
     request = CheckRequest(
         select=tuple(select),

@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.drift_reports import AuditReport, DiffReport, HistoryReport
-from penstock.app.reports import RunReport
+from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport
 from penstock.app.request import Range, RollbackRequest, SyncRequest, failure_mode
-from penstock.app.shop import parse_moment
-from penstock.app.wire import Where, open_shop
+from penstock.app.services.services import parse_moment
+from penstock.app.services.wire import Where, open_shop
 from penstock.core.checks import OnFailure
 
 if TYPE_CHECKING:
-    from penstock.app.rolling_back import RollbackReport
+    from penstock.app.commands.rollback import RollbackReport
     from penstock.engine.spark_engine import SparkSession
 
 
@@ -114,8 +113,8 @@ def backfill(  # the flags of the command
 
 
 def _synced(where: Where, request: SyncRequest, spark: SparkSession | None) -> RunReport:
-    from penstock.app.syncing import preview_sync
-    from penstock.app.syncing import sync as execute
+    from penstock.app.commands.sync import preview_sync
+    from penstock.app.commands.sync import sync as execute
 
     shop = open_shop(where, spark)
     try:
@@ -133,7 +132,7 @@ def diff(
     variables: Mapping[str, str] | None = None,
 ) -> DiffReport:
     """Compare the SQL and schema that built partitions with those of the files."""
-    from penstock.app.diffing import diff as compare
+    from penstock.app.commands.diff import diff as compare
 
     shop = open_shop(Where(Path(project), target, variables or {}))
     try:
@@ -153,7 +152,7 @@ def history(  # the flags of the command
     variables: Mapping[str, str] | None = None,
 ) -> HistoryReport:
     """Give the executions of a model's partitions, newest first."""
-    from penstock.app.executions import history as executions
+    from penstock.app.commands.history import history as executions
 
     shop = open_shop(Where(Path(project), target, variables or {}))
     try:
@@ -173,7 +172,7 @@ def audit(  # the flags of the command
     variables: Mapping[str, str] | None = None,
 ) -> AuditReport:
     """Say of every version and revision what it built and whether its SQL still is the same."""
-    from penstock.app.auditing import audit as rows
+    from penstock.app.commands.audit import audit as rows
 
     shop = open_shop(Where(Path(project), target, variables or {}))
     try:
@@ -195,7 +194,7 @@ def rollback(  # the flags of the command
     spark: SparkSession | None = None,
 ) -> RollbackReport:
     """Bring a table and its records back to before a step, as `penstock rollback --yes`."""
-    from penstock.app.rolling_back import rollback as go_back
+    from penstock.app.commands.rollback import rollback as go_back
 
     request = RollbackRequest(model, to, include_foreign, dry_run)
     shop = open_shop(Where(Path(project), target, variables or {}), spark)

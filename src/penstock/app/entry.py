@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.drift_reports import StatusReport
-from penstock.app.reports import RunReport
+from penstock.app.reports import RunReport, StatusReport
 from penstock.app.request import (
     Range,
     RunRequest,
@@ -21,13 +20,13 @@ from penstock.app.request import (
     check_snapshot_flags,
     failure_mode,
 )
-from penstock.app.shop import Shop, parse_moment
-from penstock.app.wire import Where, open_project, open_shop
+from penstock.app.services.services import Shop, parse_moment
+from penstock.app.services.wire import Where, open_project, open_shop
 from penstock.core.checks import OnFailure
 from penstock.core.project import Project
 
 if TYPE_CHECKING:
-    from penstock.app.verifying import VerifyReport
+    from penstock.app.commands.verify import VerifyReport
     from penstock.engine.spark_engine import SparkSession
 
 
@@ -98,7 +97,7 @@ def status(  # the flags of the command
     variables: Mapping[str, str] | None = None,
 ) -> StatusReport:
     """Say of every partition of the selected models whether it is current; start no JVM."""
-    from penstock.app.status import status as look
+    from penstock.app.commands.status import status as look
 
     request = StatusRequest(
         tuple(select), tuple(exclude), tuple(states), Range(from_, to, days), _moment(as_of)
@@ -164,7 +163,7 @@ def snapshot_verify(
     spark: SparkSession | None = None,
 ) -> VerifyReport:
     """Check the laws of one history table, as `penstock snapshot verify`; nothing is written."""
-    from penstock.app.verifying import verify
+    from penstock.app.commands.verify import verify
 
     shop = open_shop(Where(Path(project), target, variables or {}), spark)
     try:
@@ -179,18 +178,18 @@ def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
 
 
 def _run(shop: Shop, request: RunRequest) -> RunReport:
-    from penstock.app.run import run as execute
+    from penstock.app.commands.run import run as execute
 
     return execute(shop, request)
 
 
 def _rehearse(shop: Shop, request: RunRequest) -> RunReport:
-    from penstock.app.rehearse import rehearse
+    from penstock.app.commands.rehearse import rehearse
 
     return rehearse(shop, request)
 
 
 def _dry(shop: Shop, request: RunRequest) -> RunReport:
-    from penstock.app.preview import preview
+    from penstock.app.commands.plan import preview
 
     return preview(shop, request).report

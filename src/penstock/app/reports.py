@@ -3,17 +3,225 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.app.drift_reports import SyncPreview
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError
+from penstock.core.inputs import InputPin
 from penstock.core.names import TableName
-from penstock.core.pin import InputPin
+from penstock.core.records import Execution
 from penstock.core.step import RowCounts
 from penstock.core.window import InputWindow, Watermark
 from penstock.plan.values import Blocked, Estimate, Plan, Reason, State, Step
+
+Keys = tuple[tuple[str, str], ...]
+"""Ranges of partitions by their keys, both ends included; `(("*", "*"),)` for a whole table."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateCount:
+    """Partitions of one model in one state, for one reason.
+
+    `pending` means that only its upstreams' next run will tell. `drifted` is false for pending
+    ones and for new input of a windowed model, whose window takes it. `version` is None where no
+    version is for them, `revision` None without one. `because` are inputs by name, or a detail.
+    """
+
+    state: State
+    count: int
+    ranges: Keys
+    also: tuple[str, ...] = ()
+    pending: bool = False
+    drifted: bool = True
+    version: int | None = None
+    revision: int | None = None
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """The state of one model; `states` leaves out what is current.
+
+    `partitions` counts those that have a segment, `cosmetic` those whose SQL text alone differs.
+    `lines` are further things to say: foreign rows, files that changed, a gap in the log.
+    """
+
+    model: str
+    table: TableName
+    strategy: str
+    grain: str
+    partitions: int
+    states: tuple[StateCount, ...] = ()
+    cosmetic: int = 0
+    executed_at: dt.datetime | None = None
+    lines: tuple[str, ...] = ()
+
+    @property
+    def drifted(self) -> int:
+        """How many partitions drifted by themselves."""
+        return sum(each.count for each in self.states if each.drifted)
+
+    @property
+    def pending(self) -> int:
+        """How many wait for one that drifted."""
+        return sum(each.count for each in self.states if each.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """All models that were looked at, in topological order."""
+
+    run_timestamp: dt.datetime
+    models: tuple[ModelStatus, ...] = ()
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions were judged."""
+        return sum(model.partitions for model in self.models)
+
+    @property
+    def drifted(self) -> int:
+        """How many of them drifted by themselves."""
+        return sum(model.drifted for model in self.models)
+
+    @property
+    def pending(self) -> int:
+        """How many wait for one that drifted."""
+        return sum(model.pending for model in self.models)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDiff:
+    """One distinct pair of SQL texts, recorded and resolved, and the partitions it is for.
+
+    `schema` are lines such as `+ events BIGINT` or `~ a INT -> BIGINT (widening)`. `cosmetic` is
+    whether the texts mean the same.
+    """
+
+    version: str
+    partitions: Keys
+    count: int
+    before: str
+    after: str
+    cosmetic: bool = False
+    schema: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDiff:
+    """What differs between what built a model's partitions and its files."""
+
+    model: str
+    diffs: tuple[SqlDiff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DiffReport:
+    """Models with differences, in topological order."""
+
+    run_timestamp: dt.datetime
+    models: tuple[ModelDiff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One execution of one partition; `reverted` is a success that a later one took back.
+
+    `sql` is the full text where it was asked for. `skipped_checks` is a step that `--skip-checks`
+    left unchecked.
+    """
+
+    execution: Execution
+    reverted: bool = False
+    sql: str = ""
+    skipped_checks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReport:
+    """A model's executions, newest first; `partition` is "" for all."""
+
+    model: str
+    partition: str
+    rows: tuple[HistoryRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One version or revision in the files or on record.
+
+    `status` is current, modified, cosmetic, never_executed or deleted. `source` is the file, or
+    the SQL itself where it stands inline. `diffs` are filled where they were asked for.
+    """
+
+    model: str
+    version: int
+    revision: int
+    source: str
+    status: str
+    partitions: int
+    first: dt.datetime | None = None
+    last: dt.datetime | None = None
+    diffs: tuple[SqlDiff, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Give `v3` or `v3.r1`."""
+        return f"v{self.version}.r{self.revision}" if self.revision else f"v{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """Rows by model, version and revision."""
+
+    rows: tuple[AuditRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cascaded:
+    """A model whose partitions are run because those above them are; `after` are these models."""
+
+    model: str
+    count: int
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPreview:
+    """What `sync --dry-run` says beside the plan.
+
+    `drifted` holds what drifted by itself and is part of the plan, `left` what a cascade would add
+    and nobody asked for, `remaining` the partitions that --max-partitions left out. `lines` are
+    warnings and what only a full refresh would change.
+    """
+
+    drifted: tuple[ModelStatus, ...] = ()
+    cascaded: tuple[Cascaded, ...] = ()
+    left: tuple[Cascaded, ...] = ()
+    diffs: tuple[ModelDiff, ...] = ()
+    remaining: int = 0
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """What a person is asked before partitions of one model are overwritten (spec/drift.md 9.1).
+
+    `last_success` is of the newest of them, `foreign` the partitions that others changed since,
+    `breaking` the changes of the schema that rewrite the table. `full_refresh` is whether the
+    whole table is made anew.
+    """
+
+    model: str
+    count: int
+    partitions: Keys
+    last_success: dt.datetime | None = None
+    foreign: Keys = ()
+    foreign_count: int = 0
+    breaking: tuple[str, ...] = ()
+    full_refresh: bool = False
+
 
 __all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "RunReport", "State", "Step"]
 
@@ -101,3 +309,41 @@ class RunReport(Mapping[str, ModelResult]):
     def __len__(self) -> int:
         """Count the models."""
         return len(self.results)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The plan is made and its steps begin."""
+
+    run: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A step is being worked on."""
+
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """A step is done, skipped or failed."""
+
+    result: ModelResult
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence worth reading that belongs to no step."""
+
+    text: str
+
+
+Event = RunStarted | StepStarted | StepEnded | Said
+Listener = Callable[[Event], None]
+
+
+def silent(event: Event) -> None:
+    """Show nothing."""

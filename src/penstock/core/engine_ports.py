@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.core.findings import Location
-from penstock.core.relation import Relation
+from penstock.core.inputs import Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit as CommitStatement
 from penstock.core.statement import Feed, Kept, Row, Stage

@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.inputs import DeltaPin, FilesPin
 from penstock.core.partition import Span
-from penstock.core.pin import DeltaPin, FilesPin
 from penstock.core.schema import Schema
 
 

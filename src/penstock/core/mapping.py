@@ -19,13 +19,14 @@ from penstock.core.bounds import (
     Lower,
     Moved,
     Upper,
+    ceiled,
     evaluation,
+    floored,
     read_bound,
     write_bound,
 )
 from penstock.core.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.ranges import Ranges, numbers, of_numbers
-from penstock.core.units import ceiled, floored
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from penstock.core.check_results import (
     Checked,
 )
 from penstock.core.facts import AddedFile, Commit, Head, Listing, Seen, TableFacts, Touched
+from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partition import Span
-from penstock.core.pin import Pin
 from penstock.core.records import (
     Begun,
     Execution,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
 from penstock.core.partition import Grid
-from penstock.core.pin import Pin
 from penstock.core.step import Intent, Outcome, StepFailure
 from penstock.core.window import Watermark
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
+from penstock.core.inputs import InputPin
 from penstock.core.model import Fingerprint, Writing
 from penstock.core.names import TableName
 from penstock.core.partition import Grid, read_ranges
-from penstock.core.pin import InputPin
 from penstock.core.ranges import Ranges
 from penstock.core.window import InputWindow, Watermark
 

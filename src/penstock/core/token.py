@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.model import Fingerprint, Writing
 from penstock.core.names import TableName
 from penstock.core.partition import Grid, read_grid, write_grid
-from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.step import Intent, StepKind
 from penstock.core.typed import read_typed
 from penstock.core.window import Bound, InputWindow, Watermark, Window

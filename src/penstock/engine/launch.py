@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import EnvironmentMissingError
 from penstock.core.project import SparkSettings
-from penstock.engine.archive import archive_path
-from penstock.engine.jars import ensure_jars
-from penstock.engine.java import require_java
+from penstock.engine.java import archive_path, ensure_jars, require_java
 from penstock.engine.jvm import JVM
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
+from penstock.core.inputs import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 from penstock.core.names import quoted
-from penstock.core.relation import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
 
 if TYPE_CHECKING:

@@ -6,25 +6,156 @@ two threads in one session mix their tokens (docs/decisions/0003-one-session-per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from penstock.core.errors import InterruptedRunError
 from penstock.core.findings import Location
+from penstock.core.inputs import Relation
+from penstock.core.names import quoted
 from penstock.core.ports import Fault
-from penstock.core.relation import Relation
 from penstock.core.schema import Schema
-from penstock.core.statement import Commit, Overwrite, Passing, Row, Stage
+from penstock.core.statement import (
+    OBSERVED_ROWS,
+    Commit,
+    Feed,
+    Kept,
+    Overwrite,
+    Passing,
+    Row,
+    Stage,
+)
 from penstock.core.step import Intent
 from penstock.core.token import write_token
-from penstock.engine.check_session import SparkCheckSession, agreed
-from penstock.engine.observing import ObservedWrite
+from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.reading import read, schema_of
 from penstock.engine.spark_errors import explaining
+from penstock.engine.staged_files import CONFS, count_rows, write_files, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_PATIENCE_SECONDS = 5.0
+_LOOKS_EVERY_SECONDS = 0.005
+
+
+class ObservedWrite:
+    """Aggregates over the rows of one frame, computed as one write takes them."""
+
+    def __init__(self, frame: DataFrame, counts: Mapping[str, str]) -> None:
+        """Look at a frame; `frame` of it is the one to be written."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+        columns = [F.expr(sql).alias(name) for name, sql in counts.items()]
+        self._observation = Observation(f"penstock-{uuid4()}")
+        self.frame = frame.observe(self._observation, *columns)
+
+    def seen(self) -> Row | None:
+        """Give what was seen; None if it is not told in time, or was told to be nothing.
+
+        Spark tells it shortly after the write, from another thread. Of a write that Delta skipped
+        it tells nothing, of one that failed what was seen until then.
+        """
+        future = self._observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001  # `get` waits for ever
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while not future.isCompleted():
+            if time.monotonic() > until:
+                return None
+            time.sleep(_LOOKS_EVERY_SECONDS)
+        told = future.value().get()
+        is_seen = told.isSuccess() and told.get().length() > 0  # "nothing" is a row without columns
+        return self._observation.get if is_seen else None
+
+
+# Nothing is ever deleted from such a table, and many readers refuse deletion vectors.
+_WIDELY_READ = "'delta.enableDeletionVectors' = 'false'"
+_NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")  # Delta has such names only with column mapping
+
+
+class SparkCheckSession:
+    """What a `StepSession` of real Spark does for checks, but for what belongs to a commit."""
+
+    def __init__(self, spark: SparkSession, where: Location | None, fault: Fault) -> None:
+        """Take over a fresh session."""
+        self._spark = spark
+        self._where = where
+        self._fault = fault
+        self._in_files: set[str] = set()
+
+    def rows(self, sql: str) -> tuple[Row, ...]:
+        """See `StepSession.rows`."""
+        with explaining(self._where):
+            return tuple(row.asDict() for row in self._spark.sql(sql).collect())
+
+    def describe(self, sql: str) -> Schema:
+        """See `StepSession.describe`."""
+        with explaining(self._where):
+            return schema_of(self._spark.sql(sql))
+
+    def keep(self, feed: Feed, folder: str) -> Kept:
+        """See `StepSession.keep`. A commit of this session that has the feed reads the files."""
+        with explaining(self._where), self._set({**CONFS, **feed.confs}):
+            frame, observed = self._watched(feed)
+            kept = write_files(frame, folder)
+            self._fault("during-staging")
+            kept.createOrReplaceTempView(feed.view)
+            self._in_files.add(feed.view)
+            rows = count_rows(folder)
+        return Kept(rows, agreed(observed, rows))
+
+    def write_table(self, sql: str, uri: str) -> int:
+        """See `StepSession.write_table`. A table that is there already is an error."""
+        with explaining(self._where):
+            names = self._spark.sql(sql).columns
+            mapped = any(map(_NEEDS_MAPPING.search, names))
+            how = _WIDELY_READ + ", 'delta.columnMapping.mode' = 'name'" * mapped
+            made = f"CREATE TABLE delta.{quoted(uri)} USING delta TBLPROPERTIES ({how})"
+            self._spark.sql(f"{made} AS {sql}")
+        return DeltaLog().commits(uri, -1)[-1].metrics.get("numOutputRows", 0)
+
+    def clone(self, uri: str, version: int, to: str) -> str:
+        """See `StepSession.clone`."""
+        made, whole = f"delta.{quoted(to)}", f"delta.{quoted(uri)}"
+        with explaining(self._where):
+            self._spark.sql(f"CREATE TABLE {made} SHALLOW CLONE {whole} VERSION AS OF {version}")
+        return made
+
+    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
+        """See `StepSession.added`."""
+        write_log(uri, version, folder)
+        with explaining(self._where):
+            frame = self._spark.read.format("delta").load(folder)
+            frame.createOrReplaceTempView(view)
+            return schema_of(frame)
+
+    def _watched(self, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
+        frame = self._spark.sql(feed.sql)
+        observed = ObservedWrite(frame, feed.counts) if feed.counts else None
+        return (observed.frame if observed else frame), observed
+
+    @contextmanager
+    def _set(self, settings: Mapping[str, str]) -> Iterator[None]:
+        """Let settings hold for a while; they are none that the session has otherwise."""
+        for key, value in settings.items():
+            self._spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key in settings:
+                self._spark.conf.unset(key)
+
+
+def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
+    """Give what was seen if it was seen of so many rows, each of them once."""
+    seen = observed.seen() if observed else None
+    return seen if seen and seen.get(OBSERVED_ROWS) == rows else None
+
 
 _TOKEN = "spark.databricks.delta.commitInfo.userMetadata"  # noqa: S105  # the name of a setting
 _TXN_APP = "spark.databricks.delta.write.txnAppId"

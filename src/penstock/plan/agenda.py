@@ -10,11 +10,10 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, difference, intersection, union
 from penstock.plan.cascade import mapped_to, parents_of, reads_itself
-from penstock.plan.decided import Decided, Earlier
-from penstock.plan.judge import Verdict, states_of
 from penstock.plan.obstacles import obstacle
+from penstock.plan.partition_drift import Verdict, states_of
 from penstock.plan.partition_steps import Wanted, partition_steps
-from penstock.plan.question import LEFT, Question, Scope
+from penstock.plan.question import LEFT, Decided, Earlier, Question, Scope
 from penstock.plan.refusals import (
     foreign_table,
     incompatible_type,
@@ -24,7 +23,7 @@ from penstock.plan.refusals import (
     unrecorded_commit,
 )
 from penstock.plan.resolve import Segment
-from penstock.plan.table_schema import Migration, migration, target_schema
+from penstock.plan.schema.table_columns import Migration, migration, target_schema
 from penstock.plan.values import Options, State
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.facts import Touched
+from penstock.core.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.core.mapping import Computed
-from penstock.core.model import InputMapping
+from penstock.core.model import Fingerprint, InputMapping
 from penstock.core.partition import FIRST, LAST, Grid, Span
-from penstock.core.pin import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.core.ranges import Ranges
 from penstock.core.records import PartitionRun
-from penstock.plan.values import Owner, Versions
+from penstock.plan.values import Meaning, Owner, State, Versions
 
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
 
@@ -182,3 +182,30 @@ def joined(spans: Sequence[Span]) -> tuple[Span, ...]:
 def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
     """Give partitions as positions."""
     return joined([(grid.lower(low), grid.upper(high)) for low, high in ranges])
+
+
+def differences(
+    made: Fingerprint, now: Fingerprint, meaning: Meaning
+) -> Iterator[tuple[State, str]]:
+    """Give what differs between the code that made rows and today's; CURRENT for the text alone.
+
+    A difference of versions hides the others, because an upgrade changes both by its nature.
+    """
+    if made.version != now.version:
+        yield State.VERSION_UPGRADED, f"{made.label} -> {now.label}"
+        return
+    if not means_same(made, now, meaning):
+        yield State.SQL_CHANGED, ""
+    elif made.settings != now.settings:
+        yield State.SQL_CHANGED, "its settings changed"
+    elif made.sql != now.sql:
+        yield State.CURRENT, ""
+    if made.schema and now.schema and made.schema != now.schema:
+        yield State.SCHEMA_CHANGED, ""
+
+
+def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
+    """Whether two statements are one in canonical form; another parser's form is made anew."""
+    if made.canonical == now.canonical:
+        return True
+    return made.parser != now.parser and meaning(made) == now.canonical

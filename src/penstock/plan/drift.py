@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from penstock.core.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.model import Model, View, window_settings
 from penstock.core.names import InputKind
-from penstock.core.pin import DeltaPin, Pin, ViewPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
 from penstock.plan.cascade import is_looked_at_alone
-from penstock.plan.code_changes import differences
+from penstock.plan.changes import differences
 from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.values import Now, Observed, Reason, State, told_error
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, Snapshot
+from penstock.core.inputs import NoPin
 from penstock.core.model import Model
 from penstock.core.names import InputKind
-from penstock.core.pin import NoPin
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.values import Now, Observed, Options, Reason, State

@@ -5,11 +5,10 @@ from __future__ import annotations
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.plan.cascade import upstream_models
-from penstock.plan.code_changes import means_same
-from penstock.plan.decided import Decided, Earlier
+from penstock.plan.changes import means_same
 from penstock.plan.drift import sources_below
 from penstock.plan.history import history_refusal, not_delta
-from penstock.plan.question import Question
+from penstock.plan.question import Decided, Earlier, Question
 from penstock.plan.refusals import (
     foreign_table,
     source_mutated,

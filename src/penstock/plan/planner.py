@@ -9,11 +9,9 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.plan.agenda import decide_partitions
 from penstock.plan.cascade import upstream_models
-from penstock.plan.decided import Decided, Earlier
 from penstock.plan.partition_steps import limited, linked
-from penstock.plan.question import Question, Records, Scope
-from penstock.plan.table_run import decide_run
-from penstock.plan.table_sync import decide_sync
+from penstock.plan.question import Decided, Earlier, Question, Records, Scope
+from penstock.plan.table_steps import decide_run, decide_sync
 from penstock.plan.values import Blocked, Now, Options, Plan
 
 NO_PARTITIONS = Scope()

@@ -11,9 +11,9 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit, Head, TableFacts
 from penstock.core.history import Retention
+from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
 from penstock.core.partition import Grid
-from penstock.core.pin import Pin
 from penstock.core.ranges import Ranges, count
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.core.bounds import (
+    MONTHS,
+    SIZES,
     At,
     Bound,
     Ceiled,
@@ -15,10 +17,13 @@ from penstock.core.bounds import (
     Lower,
     Moved,
     Upper,
+    ceiled,
+    floored,
+    last_day,
+    moved,
 )
 from penstock.core.calendar import DAY
 from penstock.core.partition import Grain, Grid
-from penstock.core.units import MONTHS, SIZES, ceiled, floored, last_day, moved
 
 _BEGINS = {
     "year": ("quarter", "month"),

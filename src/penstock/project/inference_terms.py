@@ -13,10 +13,9 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from penstock.core.bounds import At, Bound, Lower, Upper
+from penstock.core.bounds import MONTHS, SIZES, At, Bound, Lower, Upper
 from penstock.core.calendar import DAY, instant
 from penstock.core.partition import Grain, Grid
-from penstock.core.units import MONTHS, SIZES
 from penstock.project.inference_bounds import ceil, end_of_month, floor, move, move_unit
 
 PARAMETERS: Mapping[str, Bound] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.core.bounds import MONTHS, SIZES
 from penstock.core.calendar import DAY, HOUR, day_number
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.mapping import (
@@ -29,7 +30,6 @@ from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span, overlapping
 from penstock.core.ranges import Ranges, difference, merged
-from penstock.core.units import MONTHS, SIZES
 from penstock.project.inference_bounds import fixed_positions
 
 _MOST = 2_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from penstock.core.words import some
+from penstock.core.findings import some
 
 _SHOWN = 8
 

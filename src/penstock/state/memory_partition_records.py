@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.pin import Pin
 from penstock.core.records import (
     LeastPin,
     PartitionGroup,

@@ -20,7 +20,7 @@ from sqlalchemy import (
     select,
 )
 
-from penstock.core.pin import Pin
+from penstock.core.inputs import Pin
 from penstock.core.records import ModelRecord, Status
 from penstock.core.token import pin_of, read_intent
 from penstock.core.typed import read_typed

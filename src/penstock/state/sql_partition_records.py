@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, null, select, union_all
 
+from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
 from penstock.core.partition import read_grid
-from penstock.core.pin import Pin
 from penstock.core.records import (
     LeastPin,
     PartitionGroup,

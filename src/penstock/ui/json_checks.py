@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.app.checking.documents import check_document
-from penstock.app.checking.reports import AcceptReport, CheckReport
+from penstock.app.checking.reports import AcceptReport, CheckReport, check_document
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import PenstockError
 from penstock.ui.json_document import Json, instant

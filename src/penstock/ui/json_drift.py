@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.drift_reports import (
+from penstock.app.reports import (
     Cascaded,
     DiffReport,
     ModelDiff,

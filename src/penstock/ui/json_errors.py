@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.validating import ValidationReport
+from penstock.app.commands.validate import ValidationReport
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
 from penstock.ui.json_document import Json

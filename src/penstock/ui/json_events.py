@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
+from penstock.app.reports import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.ui.json_document import Json, instant
 from penstock.ui.json_run import result_document
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.app.drift_reports import AuditReport, AuditRow, HistoryReport, HistoryRow
+from penstock.app.reports import AuditReport, AuditRow, HistoryReport, HistoryRow
 from penstock.ui.json_document import Json, instant
 from penstock.ui.json_drift import diff_document
 
 if TYPE_CHECKING:
-    from penstock.app.rolling_back import RollbackReport
+    from penstock.app.commands.rollback import RollbackReport
 
 
 def history_document(report: HistoryReport) -> Json:

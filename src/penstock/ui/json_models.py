@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.app.graphing import Graph
-from penstock.app.listing import ModelInfo
-from penstock.app.showing import CheckInfo, ModelDetail
+from penstock.app.commands.graph import Graph
+from penstock.app.commands.show import CheckInfo, ModelDetail, ModelInfo
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.json_document import Json, instant
 

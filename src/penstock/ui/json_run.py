@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.app.checking.documents import invariants_document
-from penstock.app.checking.planned import PlannedChecks
-from penstock.app.diffs import SqlChange
-from penstock.app.preview import Preview
+from penstock.app.checking.chosen import PlannedChecks
+from penstock.app.checking.reports import invariants_document
+from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.reports import Estimate, ModelResult, RunReport, Step
 from penstock.core.window import Bound, InputWindow, Watermark
 from penstock.ui.json_document import Json, instant

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from penstock.app.rebuild import RebuildReport
-from penstock.app.recover import Recovery
-from penstock.app.watermarks import WatermarkReport
+from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.engine_ports import QueryResult
 from penstock.core.records import WatermarkChange
 from penstock.ui.json_document import Json, instant
 from penstock.ui.json_errors import error_document
 
 if TYPE_CHECKING:
-    from penstock.app.doctor import DoctorReport
+    from penstock.app.commands.doctor import DoctorReport
 
 
 def watermarks_document(report: WatermarkReport) -> Json:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.app.migrating import MigrateReport
-from penstock.app.verifying import VerifyReport
+from penstock.app.commands.migrate import MigrateReport
+from penstock.app.commands.verify import VerifyReport
 from penstock.ui.json_document import Json
 
 

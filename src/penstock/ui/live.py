@@ -14,9 +14,16 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.app.drift_reports import Keys
-from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
-from penstock.app.reports import ModelResult, Plan
+from penstock.app.reports import (
+    Event,
+    Keys,
+    ModelResult,
+    Plan,
+    RunStarted,
+    Said,
+    StepEnded,
+    StepStarted,
+)
 from penstock.core.masking import mask
 from penstock.ui.text_errors import first_line
 from penstock.ui.text_invariants import step_lines

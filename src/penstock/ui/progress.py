@@ -6,8 +6,7 @@ import datetime as dt
 import threading
 from collections.abc import Callable
 
-from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
-from penstock.app.reports import ModelResult
+from penstock.app.reports import Event, ModelResult, RunStarted, Said, StepEnded, StepStarted
 from penstock.core.masking import mask
 from penstock.ui.json_document import printed_line
 from penstock.ui.json_events import event_document

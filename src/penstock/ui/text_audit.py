@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.drift_reports import AuditReport, AuditRow
+from penstock.app.reports import AuditReport, AuditRow
 from penstock.core.masking import mask
 from penstock.ui.text_diff import sql_diff_text
 from penstock.ui.text_partitions import partitions_text

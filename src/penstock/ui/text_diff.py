@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from penstock.app.drift_reports import SqlDiff
+from penstock.app.reports import SqlDiff
 from penstock.core.masking import mask
 
 RULE = "─" * 39

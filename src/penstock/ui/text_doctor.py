@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.core.masking import mask
 
 if TYPE_CHECKING:
-    from penstock.app.doctor import DoctorReport
+    from penstock.app.commands.doctor import DoctorReport
 
 _MARKS = {"ok": "✓", "warning": "⚠", "error": "✗"}
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from penstock.app.reports import ModelResult
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.errors import CheckFailedError
+from penstock.core.findings import some
 from penstock.core.masking import mask
-from penstock.core.words import some
 from penstock.ui.text_partitions import WHOLE, ranges_text
 
 _NAMED = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.app.graphing import Graph, GraphNode
+from penstock.app.commands.graph import Graph, GraphNode
 from penstock.core.graph import reach
 
 

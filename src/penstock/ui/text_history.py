@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.app.drift_reports import HistoryReport, HistoryRow
+from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.core.masking import mask
 from penstock.ui.text_diff import RULE
 from penstock.ui.text_table import table

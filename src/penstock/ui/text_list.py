@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.app.listing import ModelInfo
+from penstock.app.commands.show import ModelInfo
 from penstock.ui.text_table import table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.drift_reports import DiffReport, SqlDiff
+from penstock.app.reports import DiffReport, SqlDiff
 from penstock.ui.text_diff import sql_diff_text
 from penstock.ui.text_partitions import SHOWN as RANGES
 from penstock.ui.text_partitions import partitions_text, ranges_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.app.drift_reports import Keys, StateCount
+from penstock.app.reports import Keys, StateCount
 from penstock.ui.text_table import count
 
 SHOWN = 5

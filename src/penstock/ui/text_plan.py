@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 
-from penstock.app.diffs import SqlChange
-from penstock.app.preview import Preview
+from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
 from penstock.ui.text_diff import COSMETIC, diff_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Sequence
 
-from penstock.app.drift_reports import Overwrite
+from penstock.app.reports import Overwrite
 from penstock.core.masking import mask
 from penstock.ui.text_partitions import partitions_text, ranges_text
 from penstock.ui.text_table import first_of

@@ -10,7 +10,7 @@ from penstock.ui.text_partitions import partitions_text, ranges_text
 from penstock.ui.text_prompt import ABORTED
 
 if TYPE_CHECKING:
-    from penstock.app.rolling_back import RollbackReport
+    from penstock.app.commands.rollback import RollbackReport
 
 
 def rollback_text(report: RollbackReport) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.app.showing import ModelDetail
+from penstock.app.commands.show import ModelDetail
 from penstock.core.masking import mask, mask_value
 from penstock.core.records import Execution
 from penstock.ui.text_table import one_line, table

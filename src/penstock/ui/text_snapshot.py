@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.rehearse import NO_CHANGE, WOULD_COMMIT
+from penstock.app.commands.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.reports import ModelResult, RunReport
 from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.app.rebuild import RebuildReport
-from penstock.app.recover import Recovery
+from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.records import Lease
 from penstock.ui.text_table import count
 from penstock.ui.text_values import moment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
-from penstock.app.reports import State
+from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.masking import mask
 from penstock.ui.text_diff import COSMETIC
 from penstock.ui.text_partitions import SHOWN as RANGES

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.app.drift_reports import Cascaded, ModelDiff, ModelStatus, SyncPreview
-from penstock.app.reports import RunReport, Step
+from penstock.app.reports import Cascaded, ModelDiff, ModelStatus, RunReport, Step, SyncPreview
 from penstock.core.masking import mask
 from penstock.ui.text_diff import sql_diff_text
 from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.validating import ValidationReport
+from penstock.app.commands.validate import ValidationReport
 from penstock.ui.text_errors import findings_text
 from penstock.ui.text_table import count
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.migrating import MigrateReport
-from penstock.app.verifying import VerifyReport, Violation
+from penstock.app.commands.migrate import MigrateReport
+from penstock.app.commands.verify import VerifyReport, Violation
 from penstock.ui.text_table import count, one_line
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.app.watermarks import WatermarkReport
+from penstock.app.commands.watermark import WatermarkReport
 from penstock.core.masking import mask
 from penstock.core.records import WatermarkChange
 from penstock.ui.text_table import table

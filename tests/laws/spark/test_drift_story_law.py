@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from fakes.clock import FixedClock
 from fakes.drift_place import DAILY_TABLE, MOMENT, MONTHLY_TABLE, WEEKLY_TABLE, DriftPlace
 from fakes.fixture_f import DAILY, DAILY_V1, DAILY_V3, EVENTS_PATH, FIXTURE_F, WEEKLY_V1
+from penstock.app.commands.sync import sync
 from penstock.app.request import SyncRequest
-from penstock.app.syncing import sync
 
 deep = settings.default.max_examples > 100
 NAMED = "COUNT(DISTINCT COALESCE(user_id, 'anon'))"

@@ -10,7 +10,7 @@ import pytest
 from fakes.check_ground import a_ground, rows_of
 from fakes.check_place import CheckPlace
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.ground import Ground
+from penstock.app.checking.inputs import Ground
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, NotNull, ValueRange
 from penstock.core.schema import Schema

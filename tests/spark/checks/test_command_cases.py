@@ -9,8 +9,8 @@ import pytest
 
 from fakes.check_place import MOMENT, P1, P2, P4, STATS, CheckPlace
 from fakes.clock import FixedClock
-from penstock.app import wire
-from penstock.engine.check_session import SparkCheckSession
+from penstock.app.services import wire
+from penstock.engine.session import SparkCheckSession
 from penstock.ui.cli.main import main
 
 EMPTY = {"name": "has_rows", "sql": "SELECT * FROM raw.events WHERE date(created_at) = @start_date"}

@@ -14,9 +14,7 @@ from fakes.check_place import MOMENT, P1, STATS, STATS_SQL, STATS_YAML, CheckPla
 from fakes.clock import FixedClock
 from fakes.spark_jobs import jobs_of
 from penstock.core.check_results import Sample
-from penstock.engine.check_session import SparkCheckSession
-from penstock.engine.observing import ObservedWrite
-from penstock.engine.session import SparkStepSession
+from penstock.engine.session import ObservedWrite, SparkCheckSession, SparkStepSession
 
 TWELVE = [
     {"type": "row_count", "min": 1},

@@ -8,9 +8,9 @@ import pytest
 from fakes import stranger
 from fakes.drift_place import DAILY_TABLE, DriftPlace
 from fakes.fixture_f import EDIT_E
-from penstock.app.drift_reports import Cascaded
+from penstock.app.commands.sync import sync
+from penstock.app.reports import Cascaded
 from penstock.app.request import Range, SyncRequest
-from penstock.app.syncing import sync
 
 ALL_CURRENT = {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}
 

@@ -12,7 +12,7 @@ from fakes import stranger
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
 from fakes.small_model import FILE, MOMENT, SELECT, SMALL, TABLE, add_version, small_place
-from penstock.app.rebuild import rebuild
+from penstock.app.execution.recover import rebuild
 
 BUILT = [
     ("2024-11-30", "1", "1", "1"),

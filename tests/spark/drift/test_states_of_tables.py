@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 
 from fakes import stranger
 from fakes.fixture_f import EVENTS_PATH
-from penstock.app.rebuild import rebuild
+from penstock.app.execution.recover import rebuild
 
 DAILY = "warehouse/analytics/daily_user_stats"
 ALL_CURRENT = {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}

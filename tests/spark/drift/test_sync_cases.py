@@ -16,11 +16,10 @@ from fakes.drift_place import (
     DriftPlace,
 )
 from fakes.fixture_f import DAILY, DAILY_V3, EDIT_E, SOURCES
-from penstock.app.confirming import overwrites
-from penstock.app.drift_reports import Overwrite
-from penstock.app.preview import preview
+from penstock.app.commands.plan import preview
+from penstock.app.commands.sync import overwrites, plan_sync, preview_sync, sync
+from penstock.app.reports import Overwrite
 from penstock.app.request import Range, RunRequest, SyncRequest
-from penstock.app.syncing import plan_sync, preview_sync, sync
 from penstock.core.errors import PenstockError
 from penstock.core.token import signed_by
 

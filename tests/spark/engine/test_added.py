@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.core.errors import TableError
-from penstock.engine import added_files
+from penstock.engine import staged_files
 
 TEN = "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id + 2000000, 'new' FROM range(10)"
 COMPILED = {  # worth it for a million rows
@@ -39,7 +39,7 @@ PROPERTIES = {
 )
 def test_tables_of_every_protocol_give_their_added_rows(bench, kind, has_checksum, monkeypatch):
     if not has_checksum:
-        monkeypatch.setattr(added_files, "checksum", lambda uri, version: {})
+        monkeypatch.setattr(staged_files, "checksum", lambda uri, version: {})
     bench.commit(
         "CREATE TABLE {t} (id BIGINT NOT NULL, name STRING COMMENT 'c') USING delta "
         f"PARTITIONED BY (name) TBLPROPERTIES ({PROPERTIES[kind]})"

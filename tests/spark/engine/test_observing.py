@@ -4,7 +4,7 @@ import pytest
 
 from penstock.core.errors import DataError, QueryError
 from penstock.core.statement import Feed, Overwrite
-from penstock.engine import observing
+from penstock.engine import session
 
 COUNTS = {"_ps_n": "count(*)", "low": "min(id)", "day": "CAST(max(d) AS STRING)"}
 FIVE = Feed("fed", "SELECT id, DATE '2024-01-01' AS d FROM range(5)", COUNTS)
@@ -92,7 +92,7 @@ def test_a_commit_that_failed_is_not_waited_for(table):
 
 
 def test_nobody_waits_for_ever_for_a_write_that_never_reads_its_feed(table, monkeypatch):
-    monkeypatch.setattr(observing, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(session, "_PATIENCE_SECONDS", 0.1)
     table.commit("INSERT INTO {t} VALUES (1, NULL)", FIVE)
 
     assert table.session.observed(5) is None

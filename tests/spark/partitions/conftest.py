@@ -20,9 +20,9 @@ from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
 from penstock.core.step import Intent, StepKind
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
-from penstock.plan.table_schema import Migration, migration, target_schema
+from penstock.plan.schema.table_columns import Migration, migration, target_schema
 from penstock.strategies.alter import allow_widening
 from penstock.strategies.partition import PartitionTable, Slice, check_columns
 from penstock.strategies.partition import replace as replaced

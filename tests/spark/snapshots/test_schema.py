@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.snapshot_cases import CK, COLUMNS, HIDDEN, TS, Cases, Extract, Told
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog
 
 CASES = Cases()
 WITH_CITY = f"{COLUMNS}, city STRING"

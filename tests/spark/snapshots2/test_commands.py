@@ -12,7 +12,7 @@ import pytest
 from fakes.history_place import CK, COLUMNS, TS, HistoryPlace
 from fakes.history_story import T1, T2
 from fakes.place import statuses
-from penstock.app import wire
+from penstock.app.services import wire
 from penstock.ui.cli.main import main
 
 NO_JAVA = {"PATH": "/nowhere", "HOME": os.environ.get("HOME", "/")}

@@ -7,7 +7,7 @@ import pytest
 
 from fakes.history_place import CK, COLUMNS, TS, HistoryPlace, counts, request
 from fakes.history_story import T1, T2, T3, T4
-from penstock.app.run import run
+from penstock.app.commands.run import run
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from fakes.history_place import CK, COLUMNS, TS, HistoryPlace, counts
 from fakes.history_story import T1, T2, T3, T4
 from fakes.place import statuses
-from penstock.app.clock import SystemClock
-from penstock.app.querying import query
+from penstock.app.commands.query import query
+from penstock.app.services.wire import SystemClock
 from penstock.core.errors import UsageError
 
 FIRST = ("1 a 01-05", "2 b 01-06")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from fakes.place import Place
-from penstock.app.unit_testing.reports import UnitTestReport
-from penstock.app.unit_testing.request import UnitTestRequest
-from penstock.app.unit_testing.run_tests import run_tests
+from penstock.app.commands.test import run_tests
+from penstock.app.unit_testing.reports import UnitTestReport, UnitTestRequest
 from penstock.ui.text_unit_tests import unit_tests_text
 
 USERS = """\

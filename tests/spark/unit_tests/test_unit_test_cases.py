@@ -1,6 +1,6 @@
 """Unit tests of models on real tables: cases C61 to C68 of spec/checks.md §11."""
 
-from penstock.app import wire
+from penstock.app.services import wire
 from penstock.ui.cli.main import main
 
 NEWER = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import penstock.app.starting
+import penstock.app.commands.init
 from penstock.core.history import NewerThan, Snapshot
 from penstock.project.load import load_project
 
@@ -36,7 +36,7 @@ EWR,2013,5,1,1,60
 
 @pytest.fixture
 def deliver():
-    path = Path(penstock.app.starting.__file__).parent / "templates" / "demo" / "deliver.py"
+    path = Path(penstock.app.commands.init.__file__).parent / "templates" / "demo" / "deliver.py"
     spec = importlib.util.spec_from_file_location("deliver", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -92,7 +92,7 @@ def test_the_second_batch_brings_new_planes_and_corrected_seats(deliver, data, t
 
 
 def test_a_version_of_a_plane_starts_on_the_day_of_its_delivery(tmp_path):
-    penstock.app.starting.init(tmp_path, "demo")
+    penstock.app.commands.init.init(tmp_path, "demo")
 
     model = load_project(tmp_path, environ={}).models["planes_history"]
 

@@ -7,9 +7,9 @@ import pytest
 
 from fakes.builders import a_model, a_project
 from fakes.shops import a_shop, built
-from penstock.app import doctor
-from penstock.app.doctor import Check, DoctorReport, Health, examine
-from penstock.app.starting import init
+from penstock.app.commands import doctor
+from penstock.app.commands.doctor import Check, DoctorReport, Health, examine
+from penstock.app.commands.init import init
 from penstock.engine.java import Java
 
 JAVA = Java("/java/bin/java", 17)

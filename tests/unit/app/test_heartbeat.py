@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from penstock.app.heartbeat import beating
+from penstock.app.services.workers import beating
 from penstock.core.errors import StateError
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
-from penstock.app.observe import observe
+from penstock.app.observation.observe import observe
+from penstock.core.inputs import DeltaPin, InputPin, NoPin
 from penstock.core.model import Fingerprint, View
-from penstock.core.pin import DeltaPin, InputPin, NoPin
 from penstock.plan.values import Observed, State
 
 EVENTS = a_source("events")

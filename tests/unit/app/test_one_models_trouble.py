@@ -6,8 +6,8 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
+from penstock.app.commands.status import status
 from penstock.app.request import SnapshotRequest, StatusRequest
-from penstock.app.status import status
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.model import Append, Fingerprint, WindowSettings
 from penstock.ui.json_drift import status_document

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from penstock.app.partition_parameters import of_partitions, of_range, of_windows
+from penstock.app.preparing.statements import of_partitions, of_range, of_windows
 from penstock.core.model import Partition
 from penstock.core.partition import Grain, Grid
 from penstock.core.typed import TypedValue

@@ -6,8 +6,7 @@ from fakes.builders import NOON, a_model, a_project
 from fakes.check_ground import a_check
 from fakes.log import FakeLog
 from fakes.shops import a_shop, built
-from penstock.app.diffs import SqlChange
-from penstock.app.preview import preview
+from penstock.app.commands.plan import SqlChange, preview
 from penstock.app.request import RunRequest
 from penstock.core.checks import Checks, OnFailure, RowCount
 from penstock.core.facts import Commit

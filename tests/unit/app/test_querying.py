@@ -6,12 +6,12 @@ from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.shops import a_shop
-from penstock.app.querying import query
+from penstock.app.commands.query import query
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Commit
+from penstock.core.inputs import DeltaRead, QueryRead
 from penstock.core.model import View
-from penstock.core.relation import DeltaRead, QueryRead
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
-from penstock.app.rebuild import RebuildReport, rebuild
+from penstock.app.execution.recover import RebuildReport, rebuild
 from penstock.core.model import Append, Merge, View, WindowSettings
 from penstock.core.records import ModelRecord
 from penstock.plan.values import State

@@ -7,9 +7,9 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
-from penstock.app.recover import recover, settle_as
+from penstock.app.commands.status import status
+from penstock.app.execution.recover import recover, settle_as
 from penstock.app.request import StatusRequest
-from penstock.app.status import status
 from penstock.core.errors import UsageError
 from penstock.core.model import Append, Merge
 from penstock.core.records import Status

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import Workshop
-from penstock.app.rehearse import rehearse
+from penstock.app.commands.rehearse import rehearse
 from penstock.app.request import RunRequest, SnapshotRequest
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.schema import Column

@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.execution.results import resume_command
 from penstock.app.request import RunRequest
-from penstock.app.resume import resume_command
 
 PLAN = a_plan(a_step("a"), a_step("b"), a_step("c"))
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)

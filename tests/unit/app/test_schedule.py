@@ -5,7 +5,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.app.schedule import Node, Schedule, Work
+from penstock.app.execution.schedule import Node, Schedule, Work
 from penstock.core.graph import reach
 
 NAMES = "abcdefgh"

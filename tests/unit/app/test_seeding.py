@@ -8,7 +8,7 @@ from fakes.builders import a_project
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.shops import a_shop
-from penstock.app.seeding import seed
+from penstock.app.commands.seed import seed
 from penstock.core.errors import QueryError, SelectorError, TableError
 from penstock.core.facts import Commit
 from penstock.core.findings import Location

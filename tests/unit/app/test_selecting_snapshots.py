@@ -4,8 +4,8 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_source
 from fakes.workshop import Workshop
+from penstock.app.planning.selection import divided
 from penstock.app.request import RunRequest, SnapshotRequest
-from penstock.app.selecting import divided
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
 from penstock.core.history import ColumnsDiffer, Snapshot

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.app.starting import init, templates
+from penstock.app.commands.init import init, templates
 from penstock.core.errors import UsageError
 from penstock.project.load import load_project
 

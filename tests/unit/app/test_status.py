@@ -6,12 +6,12 @@ from dataclasses import replace
 from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.shops import a_shop, built
+from penstock.app.commands.status import status
 from penstock.app.reports import State
 from penstock.app.request import StatusRequest
-from penstock.app.status import status
 from penstock.core.facts import Commit, TableFacts
+from penstock.core.inputs import DeltaPin
 from penstock.core.model import Append, Fingerprint, WindowSettings
-from penstock.core.pin import DeltaPin
 from penstock.core.schema import Schema
 
 OURS = Commit(0, NOON, "CREATE TABLE AS SELECT", changes_data=True, step="step-users")

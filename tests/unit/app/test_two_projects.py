@@ -9,9 +9,9 @@ from fakes.builders import NOON, a_model, a_source
 from fakes.clock import FixedClock
 from fakes.shops import an_intent
 from fakes.workshop import Workshop
-from penstock.app.rebuild import RebuildReport, rebuild
+from penstock.app.commands.status import status
+from penstock.app.execution.recover import RebuildReport, rebuild
 from penstock.app.request import SnapshotRequest, StatusRequest
-from penstock.app.status import status
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.model import Append, Fingerprint, Merge, WindowSettings
 from penstock.core.names import TableName

@@ -5,7 +5,7 @@ import pytest
 from fakes.builders import a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.shops import ME, a_shop, an_intent, built
-from penstock.app.watermarks import (
+from penstock.app.commands.watermark import (
     WantedMark,
     marks_to_reset,
     reset_watermarks,

@@ -8,7 +8,7 @@ import pytest
 
 from fakes.builders import a_model
 from fakes.workshop import Workshop
-from penstock.app.workers import StillRunningError, on_record, on_worker
+from penstock.app.services.workers import StillRunningError, on_record, on_worker
 from penstock.core.records import Run, Status
 
 

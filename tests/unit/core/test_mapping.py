@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.bounds import Bound, read_bound, write_bound
+from penstock.core.bounds import Bound, ceiled, floored, last_day, moved, read_bound, write_bound
 from penstock.core.calendar import DAY, HOUR, instant
 from penstock.core.mapping import (
     At,
@@ -30,7 +30,6 @@ from penstock.core.mapping import (
 )
 from penstock.core.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.ranges import Ranges
-from penstock.core.units import ceiled, floored, last_day, moved
 
 HOURS, DAYS, WEEKS, MONTHS, YEARS = (
     Grid(Grain(g)) for g in ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.store_cases import intent
+from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.names import TableName
-from penstock.core.pin import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import (
     LIMIT_BYTES,

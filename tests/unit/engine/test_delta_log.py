@@ -8,7 +8,7 @@ from fakes.builders import a_source
 from penstock.core.errors import TableError
 from penstock.core.facts import Head
 from penstock.core.schema import Column
-from penstock.engine.delta_log import DeltaLog, schema_from_json
+from penstock.engine.log.delta_log import DeltaLog, schema_from_json
 
 LOG = DeltaLog()
 

@@ -9,9 +9,9 @@ from fakes.places import FakeFile
 from penstock.core.errors import TableError
 from penstock.core.partition import FIRST, LAST
 from penstock.core.step import PartitionRows
-from penstock.engine import delta_places
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.delta_places import DeltaPlaces
+from penstock.engine.log import places
+from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.places import DeltaPlaces
 
 DAY = 86_400_000_000
 ONE = 20_059 * DAY  # 2024-12-02
@@ -216,7 +216,7 @@ def test_a_table_that_is_no_local_folder_tells_its_commits_and_no_places(tmp_pat
     append(tmp_path, ["2024-12-02"])
     append(tmp_path, ["2024-12-03"])
     DeltaTable(str(tmp_path)).optimize.compact()
-    monkeypatch.setattr(delta_places, "is_local", lambda _: False)
+    monkeypatch.setattr(places, "is_local", lambda _: False)
 
     assert spans(tmp_path, 0) == {1: {"d": None}}
     assert PLACES.written(str(tmp_path), 1, "d", "date") is None
@@ -225,7 +225,7 @@ def test_a_table_that_is_no_local_folder_tells_its_commits_and_no_places(tmp_pat
 
 def test_objects_that_are_gone_are_counted(tmp_path, monkeypatch):
     append(tmp_path, ["2024-12-02", "2024-12-03"])
-    monkeypatch.setattr("penstock.engine.live_files.is_local", lambda _: False)
+    monkeypatch.setattr("penstock.engine.log.files.is_local", lambda _: False)
     monkeypatch.setattr(
         "deltalake.DeltaTable.file_uris",
         lambda table: [f"{table.table_uri}a", f"{table.table_uri}_delta_log"],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.engine.jvm_log import Sign, signs_in, warnings_of
+from penstock.engine.jvm import Sign, signs_in, warnings_of
 
 FULL = """\
 2026-01-01 10:00:00.000 WARN Utils: nothing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.engine.log_folder import checkpointed, newest, versions
+from penstock.engine.log.folder import checkpointed, newest, versions
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from penstock.engine import process
+from penstock.engine import spark_engine
 
 
 class Session:
@@ -35,13 +35,13 @@ class World:
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    monkeypatch.setattr(process, "running", world.running)
-    monkeypatch.setattr(process, "launch", world.launch)
+    monkeypatch.setattr(spark_engine, "running", world.running)
+    monkeypatch.setattr(spark_engine, "launch", world.launch)
     return world
 
 
 def test_a_spark_is_started_once_and_ended_by_its_last_user(world):
-    spark = process.ProcessSpark()
+    spark = spark_engine.ProcessSpark()
 
     first, second = spark.take(None, {}), spark.take(None, {})
     spark.give_back()
@@ -54,7 +54,7 @@ def test_a_spark_is_started_once_and_ended_by_its_last_user(world):
 
 
 def test_a_jvm_that_is_just_ending_gets_no_warning_of_pyspark(world, recwarn):
-    spark = process.ProcessSpark()
+    spark = spark_engine.ProcessSpark()
     session = spark.take(None, {})
     told = "Unable to cleanly shutdown Spark JVM process. It is possible that it has crashed."
     session.stop = lambda: warnings.warn(told, RuntimeWarning, stacklevel=1)
@@ -65,7 +65,7 @@ def test_a_jvm_that_is_just_ending_gets_no_warning_of_pyspark(world, recwarn):
 
 
 def test_the_next_user_starts_another(world):
-    spark = process.ProcessSpark()
+    spark = spark_engine.ProcessSpark()
     spark.take(None, {})
     spark.give_back()
 
@@ -77,7 +77,7 @@ def test_the_next_user_starts_another(world):
 
 def test_a_spark_that_runs_already_is_used_and_never_ended(world):
     theirs = world.now = Session()
-    spark = process.ProcessSpark()
+    spark = spark_engine.ProcessSpark()
 
     assert spark.take(None, {}) is theirs
     spark.give_back()
@@ -88,7 +88,7 @@ def test_a_spark_that_runs_already_is_used_and_never_ended(world):
 
 def test_a_spark_that_its_owner_ended_is_replaced_by_ours(world):
     theirs = world.now = Session()
-    spark = process.ProcessSpark()
+    spark = spark_engine.ProcessSpark()
     spark.take(None, {})
     theirs.stop()
 
@@ -103,5 +103,5 @@ def test_a_spark_that_its_owner_ended_is_replaced_by_ours(world):
 def test_looking_for_a_spark_loads_nothing(monkeypatch):
     monkeypatch.delitem(sys.modules, "pyspark", raising=False)
 
-    assert process.running() is None
+    assert spark_engine.running() is None
     assert "pyspark" not in sys.modules

@@ -22,14 +22,14 @@ from fakes.versioned_models import (
 from penstock.core.calendar import DAY as A_DAY
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, TableFacts
+from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import Computed, Lower, Moved, Same
 from penstock.core.model import Fingerprint, Layout, Model, Version
-from penstock.core.pin import DeltaPin
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
 from penstock.plan.agenda import refusal, wanted_of
-from penstock.plan.judge import Verdict, unreadable
+from penstock.plan.partition_drift import Verdict, unreadable
 from penstock.plan.partition_steps import Wanted
 from penstock.plan.planner import plan
 from penstock.plan.question import Question, Scope

@@ -12,9 +12,9 @@ from fakes.versioned_models import (
     span,
 )
 from penstock.core.facts import Touched
+from penstock.core.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.core.mapping import Computed, Everything, Lower, Same, Upper
 from penstock.core.partition import Grid
-from penstock.core.pin import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.changes import (
     EVERYTHING,
     Changes,

@@ -18,8 +18,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Layout
 from penstock.core.schema import Column, Schema
 from penstock.plan.agenda import decide_partitions
-from penstock.plan.decided import Decided
-from penstock.plan.question import Question, Scope
+from penstock.plan.question import Decided, Question, Scope
 from penstock.plan.values import Now, Options
 
 DAILY = a_daily("daily", a_body("v1", "2024-12-02", EVENTS), layout=Layout(("date",)))

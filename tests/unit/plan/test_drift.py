@@ -7,8 +7,8 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Commit, Head
+from penstock.core.inputs import DeltaPin
 from penstock.core.model import Append, Fingerprint, Merge, View, WindowSettings
-from penstock.core.pin import DeltaPin
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepFailure
 from penstock.plan.drift import drift

@@ -8,7 +8,7 @@ from penstock.core.errors import SchemaError
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.model import Layout, OnSchemaChange, Table, View
 from penstock.core.schema import Column, Schema
-from penstock.plan.evolution import Evolution, evolve
+from penstock.plan.schema.evolution import Evolution, evolve
 
 MODEL = a_model("users")
 HISTORY = a_model("users", strategy=Snapshot(("id",), ColumnsDiffer(None)))

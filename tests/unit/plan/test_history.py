@@ -17,9 +17,9 @@ from penstock.core.history import (
     Snapshot,
     SystemColumns,
 )
+from penstock.core.inputs import DeltaPin, FilesPin, NoPin
 from penstock.core.model import View
 from penstock.core.names import InputKind, InputName
-from penstock.core.pin import DeltaPin, FilesPin, NoPin
 from penstock.core.query import RUN_TIMESTAMP, Query
 from penstock.core.records import ModelRecord, Status
 from penstock.core.schema import Schema

@@ -7,8 +7,8 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.facts import Commit, Head, TableFacts
 from penstock.core.history import ColumnsDiffer, NewerThan, Retention, Snapshot
+from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
-from penstock.core.pin import DeltaPin
 from penstock.core.records import ModelRecord, Status
 from penstock.core.schema import Schema
 from penstock.core.step import StepFailure

@@ -10,7 +10,7 @@ from penstock.core.history import (
     SystemColumns,
 )
 from penstock.core.model import Table
-from penstock.plan.history_schema import check_history
+from penstock.plan.schema.history_columns import check_history
 
 NEWER = NewerThan("at")
 ALL = ColumnsDiffer(None)

@@ -30,13 +30,7 @@ from penstock.core.mapping import Everything
 from penstock.core.model import Fingerprint, Model
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, TargetNow
-from penstock.plan.judge import (
-    Evidence,
-    Ground,
-    Verdict,
-    all_current,
-    judge,
-)
+from penstock.plan.partition_drift import Evidence, Ground, Verdict, all_current, judge
 from penstock.plan.values import State
 
 NOTHING = Changes({}, {})

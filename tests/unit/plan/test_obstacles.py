@@ -8,9 +8,8 @@ from penstock.core.findings import Location
 from penstock.core.model import Seed
 from penstock.core.names import TableName
 from penstock.plan.cascade import WHOLE
-from penstock.plan.decided import Decided
 from penstock.plan.obstacles import obstacle
-from penstock.plan.question import Question
+from penstock.plan.question import Decided, Question
 from penstock.plan.values import Now, Options
 
 BASE, MART = a_model("base"), a_model("mart", "base")

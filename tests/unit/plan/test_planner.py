@@ -3,8 +3,8 @@ from dataclasses import replace
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Commit, Head
+from penstock.core.inputs import DeltaPin, FilesPin, ViewPin
 from penstock.core.model import Append, Fingerprint, View, WindowSettings
-from penstock.core.pin import DeltaPin, FilesPin, ViewPin
 from penstock.core.records import Status
 from penstock.core.step import StepFailure
 from penstock.plan.planner import plan

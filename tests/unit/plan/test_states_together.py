@@ -14,17 +14,11 @@ from fakes.versioned_models import (
     reading,
     the_table,
 )
+from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import Same
-from penstock.core.pin import DeltaPin
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.judge import (
-    Evidence,
-    Ground,
-    Verdict,
-    judge,
-    states_of,
-)
+from penstock.plan.partition_drift import Evidence, Ground, Verdict, judge, states_of
 from penstock.plan.values import State
 
 BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")

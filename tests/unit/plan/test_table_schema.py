@@ -11,7 +11,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Body, Layout, Model, OnSchemaChange, Version
 from penstock.core.schema import Column, Schema
-from penstock.plan.table_schema import (
+from penstock.plan.schema.table_columns import (
     Migration,
     migration,
     target_schema,

@@ -9,8 +9,7 @@ from penstock.core.facts import Head, TableFacts
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.model import Append, Fingerprint, Layout, Merge, Table, WindowSettings
 from penstock.core.schema import Schema
-from penstock.plan.decided import Decided
-from penstock.plan.question import Question
+from penstock.plan.question import Decided, Question
 from penstock.plan.table_steps import left_current, postponed, table_step
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 

@@ -7,13 +7,12 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.facts import Commit, Head
 from penstock.core.history import ColumnsDiffer, Snapshot
+from penstock.core.inputs import DeltaPin
 from penstock.core.model import Append, Fingerprint, Merge, Table, View, WindowSettings
-from penstock.core.pin import DeltaPin
 from penstock.core.records import Status
 from penstock.plan.cascade import WHOLE
-from penstock.plan.decided import Decided
-from penstock.plan.question import Question, Scope
-from penstock.plan.table_sync import decide_sync
+from penstock.plan.question import Decided, Question, Scope
+from penstock.plan.table_steps import decide_sync
 from penstock.plan.values import Now, Observed, Options, Reason, State
 
 NEW, OLD = DeltaPin("id-events", 3), DeltaPin("id-events", 2)

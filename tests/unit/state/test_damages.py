@@ -16,17 +16,16 @@ from fakes.damages import DAMAGES, spoil_document
 from fakes.flaky import FlakyStore
 from fakes.versioned_models import a_body, a_daily
 from fakes.workshop import ELSEWHERE, Workshop
-from penstock.app.auditing import audit
-from penstock.app.checking.history import check_history
-from penstock.app.diffing import diff
-from penstock.app.executions import history
-from penstock.app.preview import preview
-from penstock.app.recover import recover
+from penstock.app.commands.audit import audit
+from penstock.app.commands.diff import diff
+from penstock.app.commands.history import check_history, history
+from penstock.app.commands.plan import preview
+from penstock.app.commands.show import show
+from penstock.app.commands.status import status
+from penstock.app.commands.sync import plan_sync
+from penstock.app.commands.watermark import show_watermarks
+from penstock.app.execution.recover import recover
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
-from penstock.app.showing import show
-from penstock.app.status import status
-from penstock.app.syncing import plan_sync
-from penstock.app.watermarks import show_watermarks
 from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError

@@ -23,8 +23,8 @@ from contracts.store_cases import (
     wrote,
 )
 from penstock.core.check_results import RowsBefore
+from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
-from penstock.core.pin import DeltaPin
 from penstock.core.records import ModelRecord, Status
 from penstock.state import migrate
 from penstock.state.open import open_store

@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 
-from penstock.app.drift_reports import AuditReport, AuditRow, SqlDiff
+from penstock.app.reports import AuditReport, AuditRow, SqlDiff
 from penstock.ui.json_document import printed
 from penstock.ui.json_history import audit_document
 from penstock.ui.text_audit import audit_text

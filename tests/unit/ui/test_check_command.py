@@ -3,8 +3,7 @@
 import contextlib
 import datetime as dt
 import json
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,10 +38,11 @@ def use_case(monkeypatch):
 
     def replaced(module, answer, *names):
         asked = []
-        stand_in = ModuleType(f"penstock.app.{module}")
         for name in names:
-            setattr(stand_in, name, lambda *words, **_: asked.append(words[1:]) or answer)
-        monkeypatch.setitem(sys.modules, f"penstock.app.{module}", stand_in)
+            monkeypatch.setattr(
+                f"penstock.app.{module}.{name}",
+                lambda *words, **_: asked.append(words[1:]) or answer,
+            )
         return asked
 
     return replaced
@@ -53,7 +53,7 @@ def check(use_case, capfd):
     """Call `penstock check`, which finds this; give request, code, output and errors."""
 
     def called(report, *words):
-        asked = use_case("check", report, "check")
+        asked = use_case("commands.check", report, "check")
         code = main(["check", *words])
         return (asked[0][0], code, *capfd.readouterr())
 
@@ -154,7 +154,7 @@ def test_a_quiet_check_says_nothing_of_what_is_well(check):
 
 
 def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
-    asked = use_case("checking.accept", AcceptReport(), "accept", "drop_quarantine")
+    asked = use_case("checking.closing", AcceptReport(), "accept", "drop_quarantine")
 
     codes = [
         main(["check", "--accept", "0192", "--reason", " a holiday "]),
@@ -167,7 +167,7 @@ def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
 
 def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
     record = CheckRecord("a", "step-1", "run-1", BOUNDS, ("*",), 7, NOON)
-    asked = use_case("checking.history", (record,), "check_history")
+    asked = use_case("commands.history", (record,), "check_history")
 
     code = main(["history", "a", "--checks", "--check", "revenue_bounds", "--limit", "3"])
 
@@ -182,11 +182,11 @@ def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
 @pytest.mark.parametrize(
     ("module", "name", "words", "kind"),
     [
-        ("run", "run", ["run"], RunRequest),
-        ("run", "run", ["snapshot", "run"], RunRequest),
-        ("syncing", "sync", ["sync", "--yes"], SyncRequest),
+        ("commands.run", "run", ["run"], RunRequest),
+        ("commands.run", "run", ["snapshot", "run"], RunRequest),
+        ("commands.sync", "sync", ["sync", "--yes"], SyncRequest),
         (
-            "syncing",
+            "commands.sync",
             "sync",
             ["backfill", "a", "--from", "2024", "--to", "2024", "--yes"],
             SyncRequest,
@@ -206,7 +206,7 @@ def test_C54_every_command_that_runs_steps_can_skip_checks(  # one row per comma
 
 
 def test_without_these_flags_the_project_decides(use_case):
-    asked = use_case("run", NOTHING, "run")
+    asked = use_case("commands.run", NOTHING, "run")
 
     assert main(["snapshot", "run"]) == 0
     request = asked[0][0]

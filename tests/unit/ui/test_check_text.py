@@ -8,7 +8,7 @@ from fakes.builders import NOON, a_source
 from fakes.check_story import BOUNDS, FAILED, HAS_ROWS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_check_result
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
-from penstock.app.checking.sources import freshness_checks
+from penstock.app.commands.check import freshness_checks
 from penstock.core.check_results import CheckRecord, Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
 from penstock.core.model import Freshness

@@ -3,7 +3,7 @@
 import json
 
 from fakes.builders import NOON
-from penstock.app.drift_reports import DiffReport, ModelDiff, SqlDiff
+from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.ui.json_document import printed
 from penstock.ui.json_drift import differences_document
 from penstock.ui.text_diff import changed_lines

@@ -1,6 +1,6 @@
 """The text of `doctor`."""
 
-from penstock.app.doctor import Check, DoctorReport, Health
+from penstock.app.commands.doctor import Check, DoctorReport, Health
 from penstock.ui.text_doctor import doctor_text
 
 

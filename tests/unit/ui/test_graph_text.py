@@ -3,7 +3,7 @@
 import json
 import re
 
-from penstock.app.graphing import Graph, GraphNode
+from penstock.app.commands.graph import Graph, GraphNode
 from penstock.ui.json_document import printed
 from penstock.ui.json_models import graph_document
 from penstock.ui.text_graph import dot_text, mermaid_text, tree_text

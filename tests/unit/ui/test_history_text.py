@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 
-from penstock.app.drift_reports import HistoryReport, HistoryRow
+from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.core.model import Fingerprint
 from penstock.core.records import Execution, Status
 from penstock.core.step import StepFailure

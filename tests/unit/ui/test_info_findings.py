@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.validating import ValidationReport
+from penstock.app.commands.validate import ValidationReport
 from penstock.core.findings import Finding, Location, Severity
 from penstock.ui.text_validate import validation_text
 

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from fakes.reports import a_plan, a_result, a_step
-from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
+from penstock.app.reports import RunStarted, Said, StepEnded, StepStarted
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
 from penstock.ui.live import LiveTable, Row, drawn

@@ -1,8 +1,7 @@
 """The text of `plan`."""
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.diffs import SqlChange
-from penstock.app.preview import Preview
+from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.reports import Blocked, Estimate, State
 from penstock.core.errors import TableError
 from penstock.core.findings import Location

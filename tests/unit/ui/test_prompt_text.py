@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from penstock.app.drift_reports import Overwrite
+from penstock.app.reports import Overwrite
 from penstock.core.errors import UsageError
 from penstock.ui.cli.asking import asker
 from penstock.ui.text_prompt import prompt_text

@@ -5,14 +5,12 @@ import json
 
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.diffs import SqlChange
-from penstock.app.events import RunStarted, StepStarted
-from penstock.app.preview import Preview
-from penstock.app.reports import Estimate, State
+from penstock.app.commands.plan import Preview, SqlChange
+from penstock.app.reports import Estimate, RunStarted, State, StepStarted
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
+from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.partition import Grain, Grid
-from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.step import RowCounts
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window

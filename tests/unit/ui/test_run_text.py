@@ -1,9 +1,15 @@
 """The text of `run` and `sync`: a line per event, then the summary."""
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.drift_reports import Cascaded, SyncPreview
-from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
-from penstock.app.reports import State
+from penstock.app.reports import (
+    Cascaded,
+    RunStarted,
+    Said,
+    State,
+    StepEnded,
+    StepStarted,
+    SyncPreview,
+)
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.partition import Grain, Grid

@@ -2,11 +2,10 @@
 
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result
-from penstock.app.listing import ModelInfo
-from penstock.app.rebuild import RebuildReport
-from penstock.app.recover import Recovered, Recovery
-from penstock.app.validating import ValidationReport
-from penstock.app.watermarks import WatermarkReport
+from penstock.app.commands.show import ModelInfo
+from penstock.app.commands.validate import ValidationReport
+from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import ProjectError, StateError, TableError
 from penstock.core.findings import Finding, Location, Severity

@@ -4,8 +4,7 @@ import datetime as dt
 
 import pytest
 
-from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
-from penstock.app.reports import State
+from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.names import TableName
 from penstock.ui.json_drift import status_document
 from penstock.ui.text_status import status_text

@@ -11,19 +11,19 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.drift_reports import (
+from penstock.app.commands.rollback import RollbackReport
+from penstock.app.reports import (
     AuditReport,
     AuditRow,
     DiffReport,
     HistoryReport,
     ModelStatus,
     Overwrite,
+    State,
     StateCount,
     StatusReport,
 )
-from penstock.app.reports import State
 from penstock.app.request import Range, RollbackRequest, RunRequest, StatusRequest, SyncRequest
-from penstock.app.rolling_back import RollbackReport
 from penstock.core.names import TableName
 from penstock.ui.cli.main import main
 from penstock.ui.cli.options import Scope
@@ -58,9 +58,7 @@ def use_case(monkeypatch):
             asked.append((*words, *more.values()))
             return answer(*words) if callable(answer) else answer
 
-        stand_in = ModuleType(f"penstock.app.{module}")
-        setattr(stand_in, name, called)
-        monkeypatch.setitem(sys.modules, f"penstock.app.{module}", stand_in)
+        monkeypatch.setattr(f"penstock.app.{module}.{name}", called)
         return asked
 
     return replaced
@@ -77,7 +75,7 @@ def call(capfd):
 
 
 def test_sync_asks_for_what_its_flags_say(use_case, call):
-    asked = use_case("syncing", "sync", NOTHING)
+    asked = use_case("commands.sync", "sync", NOTHING)
     words = (
         "sync --query daily --exclude tag:x --state sql_changed,failed --state missing"
         " --from 2024-12-01 --to 2024-12-15 --cascade --yes --max-partitions 10 --batch-size 5"
@@ -108,7 +106,7 @@ def test_sync_asks_for_what_its_flags_say(use_case, call):
 
 
 def test_sync_of_everything_and_of_the_last_days(use_case, call):
-    asked = use_case("syncing", "sync", NOTHING)
+    asked = use_case("commands.sync", "sync", NOTHING)
 
     call("sync", "--all", "--yes")
     call("sync", "--days", "30", "--yes")
@@ -118,7 +116,7 @@ def test_sync_of_everything_and_of_the_last_days(use_case, call):
 
 
 def test_backfill_names_a_model_and_a_range(use_case, call):
-    asked = use_case("syncing", "preview_sync", NOTHING)
+    asked = use_case("commands.sync", "preview_sync", NOTHING)
 
     call("backfill", "daily", "--from", "2024-12-02", "--to", "2024-12-04", "--dry-run")
 
@@ -158,10 +156,18 @@ def test_DD18_flags_that_do_not_go_together_exit_2(words, said, call):
 
 
 def test_run_and_plan_take_dates(use_case, call):
-    ran = use_case("run", "run", NOTHING)
+    ran = use_case("commands.run", "run", NOTHING)
 
     call("run", "--date", "2024-12-09", "--batch-size", "3", "--allow-breaking")
-    call("run", "shop", "--from", "2024-12-01", "--to", "2024-12-02", "--allow-source-mutation")
+    call(
+        "commands.run",
+        "shop",
+        "--from",
+        "2024-12-01",
+        "--to",
+        "2024-12-02",
+        "--allow-source-mutation",
+    )
 
     assert [request for _, request, *_ in ran] == [
         RunRequest(
@@ -188,7 +194,7 @@ def test_a_sync_that_is_not_confirmed_exits_1(use_case, call, monkeypatch):
         def isatty(self):
             return True
 
-    use_case("syncing", "sync", refusing)
+    use_case("commands.sync", "sync", refusing)
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
 
     code, out, err = call("sync")
@@ -207,7 +213,7 @@ def test_a_failed_sync_exits_1_and_resumes_at_the_same_place(use_case, call):
     failed = a_report(
         a_plan(a_step("daily")), a_result("daily", "failed"), resume="penstock sync --yes"
     )
-    use_case("syncing", "sync", failed)
+    use_case("commands.sync", "sync", failed)
 
     code, out, _ = call("sync", "--yes", "--project-dir", "shop")
 
@@ -216,7 +222,7 @@ def test_a_failed_sync_exits_1_and_resumes_at_the_same_place(use_case, call):
 
 
 def test_status_asks_for_what_its_flags_say(use_case, call):
-    asked = use_case("status", "status", StatusReport(NOON))
+    asked = use_case("commands.status", "status", StatusReport(NOON))
 
     words = "status -s daily --exclude x --state failed,missing --days 7 --as-of 2024-12-16"
 
@@ -233,15 +239,15 @@ def test_status_asks_for_what_its_flags_say(use_case, call):
     [((DRIFTED,), [], 0), ((DRIFTED,), ["--fail-on-drift"], 1), ((), ["--fail-on-drift"], 0)],
 )
 def test_status_fails_on_drift_only_if_asked(models, words, code, use_case, call):
-    use_case("status", "status", StatusReport(NOON, models))
+    use_case("commands.status", "status", StatusReport(NOON, models))
 
     assert call("status", *words)[0] == code
 
 
 def test_diff_history_and_audit_pass_their_flags_on(use_case, call):
-    diffed = use_case("diffing", "diff", DiffReport(NOON))
-    told = use_case("executions", "history", HistoryReport("daily", "2024-12-01"))
-    audited = use_case("auditing", "audit", AuditReport())
+    diffed = use_case("commands.diff", "diff", DiffReport(NOON))
+    told = use_case("commands.history", "history", HistoryReport("daily", "2024-12-01"))
+    audited = use_case("commands.audit", "audit", AuditReport())
 
     call("diff")
     call("diff", "daily", "--partition", "2024-12-01", "--context", "2")
@@ -260,13 +266,13 @@ def test_diff_history_and_audit_pass_their_flags_on(use_case, call):
 @pytest.mark.parametrize(("words", "code"), [([], 0), (["--modified-only"], 1)])
 def test_an_audit_of_modified_versions_exits_1_if_there_are_any(words, code, use_case, call):
     row = AuditRow("daily", 3, 0, "daily.v3.sql", "modified", 15)
-    use_case("auditing", "audit", AuditReport((row,)))
+    use_case("commands.audit", "audit", AuditReport((row,)))
 
     assert call("audit", *words)[0] == code
 
 
 def test_show_takes_a_date(use_case, call, monkeypatch):
-    asked = use_case("showing", "show", "detail")
+    asked = use_case("commands.show", "show", "detail")
     for module, name in (("text_show", "show_text"), ("json_models", "show_document")):
         stand_in = ModuleType(module)
         setattr(stand_in, name, str)
@@ -289,7 +295,7 @@ ROLLED = RollbackReport(
 
 
 def test_rollback_asks_for_what_its_flags_say(use_case, call):
-    asked = use_case("rolling_back", "rollback", replace(ROLLED, dry_run=True))
+    asked = use_case("commands.rollback", "rollback", replace(ROLLED, dry_run=True))
     words = "rollback daily --to 0190a3 --include-foreign --dry-run --wait 5"
 
     code, out, _ = call(*words.split())
@@ -315,7 +321,7 @@ def test_rollback_asks_for_what_its_flags_say(use_case, call):
     ],
 )
 def test_a_rollback_that_is_not_confirmed_exits_1(report, code, last, use_case, call):
-    use_case("rolling_back", "rollback", report)
+    use_case("commands.rollback", "rollback", report)
     words = ("rollback", "daily", "--to", "0190", "--yes")
 
     shown, as_json = call(*words), call(*words, "--json")

@@ -5,15 +5,16 @@ import json
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.drift_reports import (
+from penstock.app.reports import (
+    Blocked,
     Cascaded,
     ModelDiff,
     ModelStatus,
     SqlDiff,
+    State,
     StateCount,
     SyncPreview,
 )
-from penstock.app.reports import Blocked, State
 from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid

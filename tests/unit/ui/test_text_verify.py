@@ -1,7 +1,7 @@
 """What `snapshot verify` and `snapshot migrate` print."""
 
-from penstock.app.migrating import MigrateReport
-from penstock.app.verifying import VerifyReport, Violation
+from penstock.app.commands.migrate import MigrateReport
+from penstock.app.commands.verify import VerifyReport, Violation
 from penstock.ui.json_verify import migrate_document, verify_document
 from penstock.ui.text_verify import migrate_text, verify_text
 

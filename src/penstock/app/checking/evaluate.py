@@ -2,27 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import datetime as dt
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
-from penstock.app.checking.asking import Answer, Answered, asked
 from penstock.app.checking.chosen import skipped
-from penstock.app.checking.ground import Ground, Rows
-from penstock.app.checking.judging import RowsToCompare, judge
-from penstock.app.checking.placing import Placed, Skip, place, whole_group
-from penstock.app.checking.querying_sql import evaluate_sql
-from penstock.app.checking.refusing import Refusal
-from penstock.app.checking.row_count_changes import judge_changes
-from penstock.app.checking.sampling import sampled
-from penstock.app.checking.telling import told, told_refused
-from penstock.app.checking.verdicts import failed_of
-from penstock.core.check_results import CheckResult, GroupValue
+from penstock.app.checking.inputs import Ground, Refusal, Rows
+from penstock.app.checking.measuring import AT_ONCE, Answer, Answered, asked, fetched, sampled
+from penstock.app.checking.placing import (
+    Group,
+    Placed,
+    Skip,
+    bound_text,
+    missing,
+    own_groups,
+    place,
+    whole_group,
+)
+from penstock.app.checking.results import failed_of, told, told_refused
+from penstock.core.check_results import CheckResult, CheckStatus, GroupValue
 from penstock.core.checks import Check, CheckScope, Empty, Phase, RowCountChange, SqlCheck
 from penstock.core.engine_ports import QuerySession
-from penstock.core.ranges import difference
+from penstock.core.errors import DataError, QueryError
+from penstock.core.partition import Grain
+from penstock.core.query import bound
+from penstock.core.ranges import Ranges, difference, holds
 from penstock.core.schema import Schema
+from penstock.core.statement import OBSERVED_ROWS, Row
+from penstock.strategies.checks.measured import ROWS, Measured, Setting, Values, Verdict, whole
 from penstock.strategies.checks.observe import taken
-from penstock.strategies.checks.typed import measured
+from penstock.strategies.checks.phase import GROUP, named
+from penstock.strategies.checks.samples import sample_of
+from penstock.strategies.checks.sql_check import group_query, united, verdict
+from penstock.strategies.checks.typed import judged, measured
+from penstock.strategies.checks.written import MESSAGE, number, shortened
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_TIMELESS = (Grain.WHOLE, Grain.RANGE)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsToCompare:
+    """What the rows of a group are compared with, and the rows that this step wrote so far.
+
+    `written` are the rows of partitions that passed every gate, by number.
+    """
+
+    ground: Ground
+    written: Mapping[int, int] = field(default_factory=dict)
+
+    def of(self, rule: RowCountChange, group: Group, *, is_partition: bool) -> Fraction | None:
+        """Give the base of a group, None where no execution came before."""
+        known = self.ground.bases
+        if not is_partition:
+            recent = known.recent[: rule.last or 1]
+            return Fraction(sum(recent), len(recent)) if recent else None
+        assert group.number is not None  # noqa: S101  a partition has one
+        if rule.last is None:
+            rows = known.by_partition.get(group.number)
+            return None if rows is None else Fraction(rows)
+        earlier = {**known.by_partition, **self.written}
+        before = sorted((each for each in earlier if each < group.number), reverse=True)
+        found = [earlier[each] for each in before[: rule.last]]
+        return Fraction(sum(found), len(found)) if found else None
+
+
+def judge(
+    placed: Placed, groups: Sequence[Group], answers: Mapping[str, Values], base: RowsToCompare
+) -> Iterator[GroupValue]:
+    """Say what the answers mean for some groups of a check; a group without one has no rows."""
+    checks = {each.group: each.check for each in placed.by_group}
+    shared = None if placed.by_group else measured(placed.check, placed.rows.columns)
+    for group in groups:
+        check = checks.get(group, placed.check)
+        means = shared or measured(check, placed.rows.columns)
+        values = _values(means, answers.get(group.key, {}))
+        at = _setting(placed, group, base)
+        verdict = judged(check, means, values, at)
+        if at.before is not None:
+            values = {**values, "base": number(at.before)}
+        yield group_value(group, values, verdict)
+
+
+def group_value(group: Group, values: Values, verdict: Verdict) -> GroupValue:
+    """Put together what is told of a group."""
+    return GroupValue(
+        group.key,
+        verdict.status,
+        values,
+        shortened(verdict.message, MESSAGE),
+        verdict.details,
+        verdict.failures,
+    )
+
+
+def _values(means: Measured, row: Values) -> Values:
+    """Give the values of a group by their own names; without rows there is nothing to measure."""
+    found = {name: row.get(named(sql)) for name, sql in means.aggregates.items()}
+    return found if whole(found, ROWS) else {ROWS: "0", **means.empty}
+
+
+def _setting(placed: Placed, group: Group, base: RowsToCompare) -> Setting:
+    ground, rule = base.ground, placed.check.rule
+    is_partition = _is_partition(placed, group, ground)
+    reference = (ground.moment - _EPOCH) // dt.timedelta(microseconds=1)
+    if is_partition and group.number is not None and ground.grid.grain not in _TIMELESS:
+        reference = min(reference, ground.grid.upper(group.number))
+    before = None
+    if isinstance(rule, RowCountChange):
+        before = base.of(rule, group, is_partition=is_partition)
+    return Setting(reference, before, adds=ground.adds and placed.is_step)
+
+
+def _is_partition(placed: Placed, group: Group, ground: Ground) -> bool:
+    """Whether a group is what a step wrote to one partition."""
+    has_number = group.number is not None and ground.grid.grain is not Grain.WHOLE
+    return placed.is_step and has_number
+
+
+def judge_changes(
+    checks: Sequence[Answered], ground: Ground, passing: Ranges
+) -> list[list[GroupValue]]:
+    """Give the values of the groups of each check; `passing` fail no gate of another type."""
+    found: list[list[GroupValue]] = [[] for _ in checks]
+    written: dict[int, int] = {}
+    for turn in range(max((len(each.placed.groups) for each in checks), default=0)):
+        base = RowsToCompare(ground, dict(written))
+        for each, values in zip(checks, found, strict=True):
+            groups = each.placed.groups[turn : turn + 1]
+            values.extend(judge(each.placed, groups, each.answer.groups, base))
+        judged = zip(checks, found, strict=True)
+        if not any(_fails_gate(each, values, turn) for each, values in judged):
+            for each in checks:
+                rows = _rows_written(each, turn)
+                written |= {n: count for n, count in rows.items() if holds(passing, n)}
+    return found
+
+
+def _fails_gate(answered: Answered, values: Sequence[GroupValue], turn: int) -> bool:
+    """Whether the group whose turn it was fails a gate."""
+    found = values[turn : turn + 1]
+    is_gate = answered.placed.check.is_gate
+    return is_gate and any(each.status is CheckStatus.FAILED for each in found)
+
+
+def _rows_written(answered: Answered, turn: int) -> Mapping[int, int]:
+    """Give all rows of one partition of a step, whatever the check leaves out of them."""
+    placed = answered.placed
+    return {
+        group.number: whole(answered.answer.groups.get(group.key, {}), OBSERVED_ROWS)
+        for group in placed.groups[turn : turn + 1]
+        if placed.is_step and group.number is not None
+    }
+
+
+def evaluate_sql(
+    session: QuerySession, check: Check, rule: SqlCheck, ground: Ground
+) -> CheckResult:
+    """Run the query of every group, at most fifty by one statement."""
+    started = time.monotonic()
+    match missing(check, ground):
+        case Skip(reason):
+            return skipped([check], reason)[0]
+        case Refusal() as refusal:
+            return told_refused(check, ground, refusal)
+    groups = own_groups(check, ground)
+    text = bound(rule.query.text, ground.views)
+    queries = [bound_text(text, ground, group.number) for group in groups]
+    try:
+        columns = session.describe(queries[0])
+    except (QueryError, DataError) as error:
+        return told_refused(check, ground, Refusal.of(error, check))
+    shown = columns if check.sample else None
+    asked = [group_query(sql, group.key, shown) for sql, group in zip(queries, groups, strict=True)]
+    rows: dict[str, list[Row]] = {group.key: [] for group in groups}
+    for first in range(0, len(asked), AT_ONCE):
+        found = fetched(session, united(asked[first : first + AT_ONCE]))
+        if not isinstance(found, tuple):
+            return told_refused(check, ground, Refusal.of(found, check, ran=True))
+        for row in found:
+            rows[str(row[GROUP])].append(row)
+    values = [group_value(group, {}, verdict(len(rows[group.key]))) for group in groups]
+    failing = [row for value in values for row in rows[value.group]]
+    sample = sample_of(failing, columns) if failing and check.sample else None
+    return told(check, ground, values, seconds=round(time.monotonic() - started, 3), sample=sample)
 
 
 def evaluate(

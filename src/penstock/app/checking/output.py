@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from penstock.app.checking.ground import Rows
-from penstock.app.checking.subject import Subject
-from penstock.app.stages import Decided
+from penstock.app.checking.inputs import Rows
+from penstock.app.checking.target import AFTER_VIEW, Subject
+from penstock.app.preparing.statements import Decided
 from penstock.core.engine_ports import StepSession
-from penstock.core.model import Model
+from penstock.core.inputs import DeltaRead, Relation
+from penstock.core.model import Model, Table
 from penstock.core.names import quoted
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Schema
-from penstock.core.statement import QUERY_VIEW, Commit, Kept
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, Kept, Work
 from penstock.core.step import Outcome
-from penstock.strategies.checks.groups import key_sql
-from penstock.strategies.partition import inside_spans
+from penstock.strategies.build import ROWS_VIEW, Build, feed_of, stored
+from penstock.strategies.checks.partitions import key_sql
+from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
+from penstock.strategies.would_be import with_rows
 
 _ADDED = "check_added_rows"
 
@@ -99,3 +103,204 @@ def whole(subject: Subject, outcome: Outcome) -> Rows | None:
     if subject.model.is_view:
         return subject.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
     return subject.at_version(outcome.stands_at)
+
+
+_STAYS = "check_rows_that_stay"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOutput:
+    """The output of a step of partitions, before its commit and after it: it has no stages.
+
+    `base_version` is that of the table before it, if any, and `stays` SQL for the rows that it
+    holds before the step's own come, over the view `penstock_target`; "" for none.
+    """
+
+    subject: Subject
+    table: PartitionTable
+    feed: Feed
+    base_version: int | None
+    stays: str = ""
+
+    @property
+    def is_one_group(self) -> bool:
+        """Whether it is one partition."""
+        [*pieces] = self.subject.partitions
+        return len(pieces) == 1 and pieces[0][0] == pieces[0][1]
+
+    @property
+    def columns(self) -> Schema:
+        """The columns that the table has after the step."""
+        return self.table.columns
+
+    def passing(self, statement: Commit, counts: Mapping[str, str]) -> Commit:
+        """Let the rows pass through the feed if anything is observed."""
+        if not counts:
+            return statement
+        return replace_fed(self.table, replace(self.feed, counts=counts))
+
+    def keep(self, folder: str, counts: Mapping[str, str]) -> Kept | None:
+        """Write what passes through the feed."""
+        return self.subject.session.keep(replace(self.feed, counts=counts), f"{folder}/rows")
+
+    def staged(self, folder: str, decided: Decided) -> PartitionOutput:
+        """Give itself."""
+        del folder, decided
+        return self
+
+    def rows(self) -> Rows:
+        """Give the rows of the feed, by partition."""
+        key = key_of(self.subject.model)
+        return Rows(f"SELECT * FROM {quoted(ROWS_VIEW)}", self.table.columns, key)
+
+    def would_be(self) -> Rows:
+        """Put the rows to those outside of the partitions."""
+        subject = self.subject
+        if not self.stays:
+            return subject.as_table(self.rows().sql)
+        uri = subject.shop.project.uri_of(subject.model.table)
+        read = DeltaRead(uri, self.base_version)
+        subject.session.bind([Relation(subject.this, TARGET_VIEW, read)])
+        columns = subject.session.define(_STAYS, self.stays)
+        kept = f"NOT coalesce({inside(self.table)}, false)"
+        return subject.as_table(with_rows(_STAYS, columns, ROWS_VIEW, self.table.columns, kept))
+
+    def commit(self, passed: Ranges) -> Commit:
+        """Publish the partitions that passed."""
+        return publish(self._within(passed))
+
+    def failing(self, failed: Ranges) -> str:
+        """Give the rows of the feed that lie in partitions that failed."""
+        return f"{self.rows().sql} WHERE {inside(self._within(failed))}"
+
+    def written(self, outcome: Outcome) -> Rows | None:
+        """Give the rows of its partitions, even if there was nothing to do."""
+        return replaced_rows(self.subject, outcome.stands_at)
+
+    def _within(self, ranges: Ranges) -> PartitionTable:
+        grid = self.subject.model.grid
+        spans = tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)
+        return replace(self.table, spans=spans)
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutput:
+    """The output of a step of a whole table.
+
+    `work_on` gives its work with another table as target; `base_version` is that of the table that
+    it builds on, if any.
+    """
+
+    subject: Subject
+    build: Build
+    work: Work
+    work_on: Callable[[str], Work]
+    base_version: int | None = None
+
+    @property
+    def is_one_group(self) -> bool:
+        """Rows that a MERGE is fed are counted when they are staged."""
+        return self.build.takes_feed
+
+    @property
+    def columns(self) -> Schema:
+        """The columns of the query, with the types of the table."""
+        return stored(self.build)
+
+    def passing(self, statement: Commit, counts: Mapping[str, str]) -> Commit:
+        """Only an INSERT can be observed."""
+        if not self.build.takes_feed:
+            return statement
+        feed = feed_of(self.build)
+        return replace(statement, feed=replace(feed, counts=counts if self.build.inserts else {}))
+
+    def keep(self, folder: str, counts: Mapping[str, str]) -> Kept | None:
+        """Write what passes through a feed, and what a MERGE is fed unless it is cut off."""
+        session = self.subject.session
+        if self.build.takes_feed:
+            return session.keep(replace(feed_of(self.build), counts=counts), f"{folder}/rows")
+        if self.work.fed_by:
+            view = self.work.fed_by
+            session.keep(Feed(view, f"SELECT * FROM {quoted(view)}"), f"{folder}/rows")
+        return None
+
+    def staged(self, folder: str, decided: Decided) -> StagedTable:
+        """Give it with what its stages have seen."""
+        return StagedTable(self, folder, decided)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTable:
+    """The output of a step of a whole table whose stages have run: one group."""
+
+    output: TableOutput
+    folder: str
+    decided: Decided
+
+    def rows(self) -> Rows:
+        """Give the rows of the feed, of the MERGE, or of the query itself."""
+        build, work = self.output.build, self.decided.work
+        if build.takes_feed:
+            return Rows(f"SELECT * FROM {quoted(ROWS_VIEW)}", stored(build))
+        if work.rows is not None:
+            sql = work.rows(self.decided.seen)
+            return Rows(sql, self.output.subject.session.describe(sql))
+        return Rows(f"SELECT * FROM {quoted(QUERY_VIEW)}", build.query)
+
+    def would_be(self) -> Rows:
+        """Put the rows to those that stay; a MERGE is tried on a clone."""
+        subject, build = self.output.subject, self.output.build
+        if build.table is None:
+            return subject.as_table(self.rows().sql)
+        if not build.takes_feed:
+            return self._cloned()
+        kept = _kept(subject.model)
+        return subject.as_table(with_rows(TARGET_VIEW, build.table, ROWS_VIEW, stored(build), kept))
+
+    def commit(self, passed: Ranges) -> Commit | None:
+        """All of the one group passed; its rows lie in files."""
+        del passed
+        statement = self.decided.statement
+        return replace(statement, feed=None) if statement else None
+
+    def failing(self, failed: Ranges) -> str:
+        """All of the one group failed."""
+        del failed
+        return self.rows().sql
+
+    def written(self, outcome: Outcome) -> Rows | None:
+        """Give the files that an INSERT added, what a MERGE was fed, else the whole table."""
+        subject, build = self.output.subject, self.output.build
+        if subject.model.is_view:
+            return self.rows()
+        if outcome.version is None:
+            return None
+        if build.table is not None and self.decided.work.rows is not None:
+            return self.rows()
+        if build.inserts:
+            uri = subject.shop.project.uri_of(subject.model.table)
+            return added_rows(subject.session, uri, outcome.version, self.folder)
+        return whole(subject, outcome)
+
+    def _cloned(self) -> Rows:
+        """Run the same MERGE on a shallow clone."""
+        subject = self.output.subject
+        uri = subject.shop.project.uri_of(subject.model.table)
+        clone = f"{self.folder}/clone"
+        target = subject.session.clone(uri, self.output.base_version or 0, clone)
+        statement = self.output.work_on(target).decide(self.decided.seen)
+        if statement is not None:
+            subject.session.trial(statement)
+        columns = subject.session.bind([Relation(subject.this, AFTER_VIEW, DeltaRead(clone))])
+        return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns[AFTER_VIEW])
+
+
+def _kept(model: Model) -> str:
+    """Give the condition of a row that partitions of the rows to come do not replace."""
+    if not isinstance(model.strategy, Table):
+        return ""
+    same = " AND ".join(
+        f"r.{quoted(name)} <=> {quoted(TARGET_VIEW)}.{quoted(name)}"
+        for name in model.layout.partition_by
+    )
+    return f"NOT EXISTS (SELECT 1 FROM {quoted(ROWS_VIEW)} r WHERE {same})"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.app.checking.ground import Ground, Rows
-from penstock.app.checking.refusing import Refusal
+from penstock.app.checking.inputs import Ground, Refusal, Rows
 from penstock.core.check_results import WHOLE_GROUP
 from penstock.core.checks import (
     GROUP_PARAMETERS,

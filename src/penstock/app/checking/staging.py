@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import uuid
 
-from penstock.app.shop import Shop
+from penstock.app.services.services import Shop
 from penstock.core.check_results import Quarantine
 from penstock.core.model import Model
 from penstock.core.names import TableName

@@ -2,22 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
-from penstock.app.checking.chosen import SKIPPED, all_skipped
-from penstock.app.checking.observing import Observation, observation
-from penstock.app.checking.output import Output, StagedOutput, whole
+from penstock.app.checking.chosen import SKIPPED, all_skipped, checks_of_step
+from penstock.app.checking.inputs import is_of_the_job
+from penstock.app.checking.output import Output, StagedOutput, TableOutput, whole
+from penstock.app.checking.results import decided
 from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
-from penstock.app.checking.subject import Subject
-from penstock.app.checking.undo import flag_if_overwritten
-from penstock.app.checking.verdicts import decided
-from penstock.app.stages import Decided
+from penstock.app.checking.target import Subject
+from penstock.app.observation.inputs import Inputs
+from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.statements import Decided, build_of, work_of
+from penstock.app.preparing.step_inputs import Looked
+from penstock.app.preparing.undo import flag_if_overwritten
+from penstock.app.services.services import Shop
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
-from penstock.core.checks import OnFailure
+from penstock.core.checks import CheckScope, OnFailure
+from penstock.core.engine_ports import QuerySession, StepSession
+from penstock.core.errors import DataError, QueryError
+from penstock.core.model import Model
 from penstock.core.ranges import difference
-from penstock.core.statement import Commit, Row
+from penstock.core.schema import Schema
+from penstock.core.statement import OBSERVED_ROWS, Commit, Row, Work
 from penstock.core.step import Intent, Outcome
+from penstock.strategies.build import fed
+from penstock.strategies.checks.observe import observables
+from penstock.strategies.checks.shared import Shared, described, shared
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Aggregates by name that are computed while rows are written; none: nothing is observed.
+
+    With a `split` they are the few calls, of these `types`, that the wanted ones are made of.
+    """
+
+    counts: Mapping[str, str] = field(default_factory=dict)
+    split: Shared | None = None
+    types: Schema = Schema()
+
+    def answers(self, session: QuerySession, seen: Row | None) -> Row | None:
+        """Give what was seen by the names of the aggregates that are wanted.
+
+        None where nothing was seen, or where it cannot be put together: the rows are asked then.
+        """
+        if seen is None or self.split is None:
+            return seen
+        try:
+            [row] = session.rows(self.split.put_together(seen, self.types))
+        except (QueryError, DataError) as error:
+            if is_of_the_job(error):
+                raise
+            return None
+        return {**row, OBSERVED_ROWS: seen[OBSERVED_ROWS]}
+
+
+def observation(subject: Subject, output: Output) -> Observation:
+    """Choose what is observed of the rows of a step: nothing that Spark would refuse.
+
+    A check never fails the write, so what cannot be described is left to the scan, which says why.
+    """
+    step = [check for check in subject.checks.after if check.scope is CheckScope.STEP]
+    looks = subject.checks.looks_after and any(check.is_observable for check in step)
+    if not looks or not output.is_one_group:
+        return Observation()
+    values = subject.values(subject.partitions[0][0])
+    wanted = observables(step, output.columns, values)
+    if not wanted or _types(subject, output, wanted) is None:
+        return Observation()
+    split = shared(wanted)
+    types = _types(subject, output, split.calls) if split else None
+    if split is None or types is None or not split.is_exact(types):
+        return Observation(wanted)
+    return Observation(split.counts, split, types)
+
+
+def _types(subject: Subject, output: Output, aggregates: Mapping[str, str]) -> Schema | None:
+    """Give the types of aggregates, None if Spark refuses one."""
+    try:
+        return subject.session.describe(described(aggregates, output.columns))
+    except (QueryError, DataError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +211,52 @@ class Watch:
             shop.folders.drop(kept.uri)
             return checked
         return replace(checked, quarantine=replace(kept, rows=rows))
+
+
+def subject_of(  # the sides of one step
+    shop: Shop,
+    context: Context,
+    session: StepSession,
+    model: Model,
+    inputs: Inputs,
+    looked: Looked,
+) -> Subject:
+    """Give what the checks of a step are about."""
+    version = model.fingerprint.version
+    return Subject(
+        shop=shop,
+        context=context,
+        session=session,
+        model=model,
+        checks=checks_of_step(shop.project, model, version, context.options),
+        inputs=inputs,
+        windows=looked.opened.windows if looked.opened else (),
+    )
+
+
+def watched(
+    subject: Subject, looked: Looked, before: tuple[CheckResult, ...]
+) -> tuple[Watch | None, Work]:
+    """Give what watches a step, None where nothing is to be told, and the step's work.
+
+    Rows that are looked at pass through a view of their own where the strategy computes them in
+    its commit.
+    """
+    shop, context, model = subject.shop, subject.context, subject.model
+    build = build_of(shop, model, looked)
+    if subject.checks.is_empty:
+        return None, work_of(shop, context, build)
+    creates = looked.facts is None and not model.is_view
+    mode = subject.checks.mode_where(creates=creates)
+    if subject.checks.looks_after and build.takes_feed:
+        build = fed(build)
+    build = replace(build, staged=mode is OnFailure.BLOCK and subject.checks.looks_after)
+    work = work_of(shop, context, build)
+    output = TableOutput(
+        subject,
+        build,
+        work,
+        lambda target: work_of(shop, context, replace(build, target=target)),
+        looked.facts.version if looked.facts else None,
+    )
+    return Watch(subject, output, mode, before), work

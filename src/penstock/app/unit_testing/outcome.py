@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.app.reports import ModelResult
-from penstock.app.shop import Shop
+from penstock.app.services.services import Shop
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check
 from penstock.core.errors import PenstockError

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from penstock.app.outcomes import outcome_of, with_partitions
-from penstock.app.seed_step import define_seed
-from penstock.app.shop import Shop
-from penstock.app.unit_testing.marks import carriers, mark_of, no_watermark
+from penstock.app.execution.outcomes import outcome_of, with_partitions
+from penstock.app.execution.seed_step import define_seed
+from penstock.app.services.services import Shop
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types
+from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
 from penstock.app.unit_testing.world import TestClock
 from penstock.core.engine_ports import StepSession
+from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint, Model, Seed, window_settings
 from penstock.core.names import InputName
-from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.records import Run, Status, WatermarkChange
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Commit

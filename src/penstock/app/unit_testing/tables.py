@@ -2,23 +2,188 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
-from penstock.app.unit_testing.encoding import Row, decoded, row_query
-from penstock.app.unit_testing.literals import Column, select_of
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
-from penstock.core.names import quoted
+from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
-from penstock.core.types import ColumnType, parse_type, sql_type
+from penstock.core.types import (
+    ArrayType,
+    ColumnType,
+    MapType,
+    ScalarType,
+    StructType,
+    parse_type,
+    sql_type,
+)
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.trees.field_types import shown_type
-from penstock.project.unit_tests.casting import CellError, typed
+from penstock.project.unit_tests.casting import CellError, Value, scalar, typed
 from penstock.project.unit_tests.inferred import inferred
 from penstock.project.unit_tests.judging import column_of
+
+Column = tuple[str, ColumnType]
+
+
+def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str:
+    """Give a SELECT of these rows, with exactly these columns.
+
+    >>> select_of([("id", ScalarType("bigint"))], [[1], [None]])
+    "SELECT CAST(`c0` AS bigint) AS `id` FROM VALUES ('1'), (NULL) AS t(`c0`)"
+    """
+    if not rows:
+        nothing = (f"CAST(NULL AS {sql_type(kind)}) AS {quoted(name)}" for name, kind in columns)
+        return f"SELECT {', '.join(nothing)} WHERE false"
+    places = [quoted(f"c{number}") for number in range(len(columns))]
+    chosen = ", ".join(
+        f"{_cast(place, kind)} AS {quoted(name)}"
+        for place, (name, kind) in zip(places, columns, strict=True)
+    )
+    kinds = [kind for _, kind in columns]
+    lines = (
+        f"({', '.join(_cell(v, kind) for v, kind in zip(row, kinds, strict=True))})" for row in rows
+    )
+    return f"SELECT {chosen} FROM VALUES {', '.join(lines)} AS t({', '.join(places)})"
+
+
+def _cast(place: str, kind: ColumnType) -> str:
+    if kind == ScalarType("binary"):
+        return f"unhex({place})"
+    return f"CAST({place} AS {sql_type(kind)})"
+
+
+def _cell(value: Value, kind: ColumnType) -> str:
+    """Give a scalar as text that its column casts, anything else with its type."""
+    if value is None:
+        return "NULL"
+    return (
+        literal(text_of(value, kind)) if isinstance(kind, ScalarType) else literal_of(value, kind)
+    )
+
+
+def literal_of(value: Value, kind: ColumnType) -> str:
+    """Give one value as SQL of exactly that type."""
+    want = sql_type(kind)
+    if value is None:
+        return f"CAST(NULL AS {want})"
+    match kind, value:
+        case ArrayType(element), tuple():
+            inner = ", ".join(literal_of(each, element) for each in value)
+            return f"CAST(array({inner}) AS {want})"
+        case StructType(fields), tuple():
+            pairs = zip(fields, value, strict=True)
+            inner = ", ".join(f"{literal(f.name)}, {literal_of(v, f.type)}" for f, v in pairs)
+            return f"CAST(named_struct({inner}) AS {want})"
+        case MapType(key, of), tuple():
+            entries = (each for each in value if isinstance(each, tuple))
+            inner = ", ".join(f"{literal_of(k, key)}, {literal_of(v, of)}" for k, v in entries)
+            return f"CAST(map({inner}) AS {want})"
+    return _cast(literal(text_of(value, kind)), kind)
+
+
+def text_of(value: Value, kind: ColumnType) -> str:
+    """Give a scalar as text that Spark casts back to the same value."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case float():
+            return _float(value)
+        case Decimal():
+            return f"{value:f}"
+        case bytes():
+            return value.hex().upper()
+        case dt.datetime():
+            zone = "Z" if kind == ScalarType("timestamp") else ""
+            return value.isoformat(timespec="microseconds") + zone
+        case dt.date():
+            return value.isoformat()
+    return str(value)
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(value)
+
+
+_KEEP_NULLS = "map('ignoreNullFields', 'false')"
+Row = tuple[Value, ...]
+Json = object  # what json gives; it does not leave this file
+
+
+def row_query(columns: Sequence[Column], source: str) -> str:
+    """Give a query of one text column: every row of a source as a JSON list.
+
+    >>> row_query([("id", ScalarType("int"))], "t").partition(", map(")[0]
+    "SELECT to_json(named_struct('c0', CAST(`id` AS STRING))"
+    """
+    parts = ", ".join(
+        f"'c{number}', {_leaves(quoted(name), kind, 0)}"
+        for number, (name, kind) in enumerate(columns)
+    )
+    if not parts:
+        return f"SELECT '{{}}' FROM {source}"
+    return f"SELECT to_json(named_struct({parts}), {_KEEP_NULLS}) FROM {source}"
+
+
+def decoded(text: str, columns: Sequence[Column]) -> Row:
+    """Give a row of `row_query` as values; a text that is no such value stays a text."""
+    found = json.loads(text)
+    return tuple(_value(found.get(f"c{number}"), kind) for number, (_, kind) in enumerate(columns))
+
+
+def _leaves(value: str, kind: ColumnType, depth: int) -> str:
+    """Give SQL that turns every leaf of a value into a text."""
+    each = f"x{depth}"
+    match kind:
+        case ArrayType(element):
+            return f"transform({value}, {each} -> {_leaves(each, element, depth + 1)})"
+        case StructType(fields):
+            parts = ", ".join(
+                f"'f{number}', {_leaves(f'{value}.{quoted(field.name)}', field.type, depth)}"
+                for number, field in enumerate(fields)
+            )
+            return f"IF({value} IS NULL, NULL, named_struct({parts}))"
+        case MapType(key, of):
+            entry = (
+                f"named_struct('k', {_leaves(f'{each}.key', key, depth + 1)}, "
+                f"'v', {_leaves(f'{each}.value', of, depth + 1)})"
+            )
+            return f"transform(map_entries({value}), {each} -> {entry})"
+        case ScalarType("binary"):
+            return f"hex({value})"
+        case ScalarType("variant"):
+            return f"to_json({value})"
+    return f"CAST({value} AS STRING)"
+
+
+def _value(found: Json, kind: ColumnType) -> Value:
+    match kind, found:
+        case _, None:
+            return None
+        case ArrayType(element), list():
+            return tuple(_value(each, element) for each in found)
+        case StructType(fields), dict():
+            return tuple(_value(found.get(f"f{n}"), f.type) for n, f in enumerate(fields))
+        case MapType(key, of), list():
+            return tuple((_value(e.get("k"), key), _value(e.get("v"), of)) for e in found)
+        case ScalarType(name), str():
+            try:
+                return scalar(found, name)
+            except CellError:
+                return found
+    return str(found)
+
 
 _QUERY_VIEW = "penstock_test_query"
 Types = Mapping[str, ColumnType]

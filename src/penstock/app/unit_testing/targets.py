@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from penstock.app.shop import Shop
+from penstock.app.services.services import Shop
 from penstock.app.unit_testing.tables import Typed
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
 from penstock.core.history import HardDeletes, HashDiffers, Snapshot
+from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, quoted
 from penstock.core.partition import literal_at
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, with_parameters
-from penstock.core.relation import DeltaRead, Relation
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
 from penstock.core.types import ColumnType, ScalarType, parse_type

@@ -10,9 +10,9 @@ from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
 from penstock.strategies.build import HASH_JOIN, Build
 from penstock.strategies.comparing import converted
 from penstock.strategies.history.counts import Counts
-from penstock.strategies.history.rehash import rehashes, stored_hash
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.words import (
+from penstock.strategies.history.source import rehashes, stored_hash
+from penstock.strategies.history.terms import (
     AT,
     CLASS,
     CLOSE_TO,

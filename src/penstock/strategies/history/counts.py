@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from penstock.core.statement import Row
-from penstock.strategies.history.rehash import rehashes
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.words import (
+from penstock.strategies.history.source import rehashes
+from penstock.strategies.history.terms import (
     AT,
     CLASS,
     COPIES,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.core.history import HardDeletes
-from penstock.core.names import quoted
+from penstock.core.names import literal, quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
-from penstock.strategies.build import HASH_JOIN, Build
-from penstock.strategies.history import words
-from penstock.strategies.history.by_current import by_current
+from penstock.strategies.build import HASH_JOIN, Build, create, listed
+from penstock.strategies.history import terms
 from penstock.strategies.history.commit import merge, opened_rows, staged, tombstones
 from penstock.strategies.history.counts import (
     LATE,
@@ -20,11 +19,61 @@ from penstock.strategies.history.counts import (
     counted_placed,
 )
 from penstock.strategies.history.event_time import placed, placed_late
-from penstock.strategies.history.first import first_rows, from_query, from_staged
 from penstock.strategies.history.rules import rules
-from penstock.strategies.history.run_time import classified
+from penstock.strategies.history.run_time import by_current, classified
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.terms import Terms
+from penstock.strategies.history.source import marked, problem
+from penstock.strategies.history.terms import FROM, OP, STAGED, TO, Terms
+
+REFUSED = "history-guard"
+
+
+def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
+    """Create the table from the query in one action.
+
+    A row that may not be there fails the statement before it commits; who it is must be looked up
+    afterwards.
+    """
+    refused = literal(f"penstock:{REFUSED}: the source has rows that may not be there")
+    guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
+    nothing = "CAST(NULL AS TIMESTAMP)"
+    rows = _rows(sides, sides.terms.at, nothing, "true")
+    made = create(build, f"SELECT {rows} FROM ({marked(sides)}) WHERE {guard}", properties)
+    return Commit(made.sql, exclusive=True)
+
+
+def from_staged(
+    build: Build, sides: Sides, properties: Mapping[str, str], counts: Counts
+) -> Commit:
+    """Create the table from rows that were classified."""
+    made = create(build, first_rows(sides), properties)
+    return Commit(
+        made.sql,
+        metrics=counts.metrics,
+        expected={"numOutputRows": ("M3", counts.opens)},
+        exclusive=True,
+    )
+
+
+def first_rows(sides: Sides) -> str:
+    """Give the rows of a first run that were classified, as they are stored."""
+    rows = _rows(sides, FROM, TO, f"{TO} IS NULL")
+    return f"SELECT {rows} FROM {STAGED} WHERE {OP} = 'open'"
+
+
+def _rows(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
+    terms, columns = sides.terms, sides.terms.columns
+    parts = [
+        listed(sides.query.names),
+        f"{valid_from} AS {quoted(columns.valid_from)}",
+        f"{valid_to} AS {quoted(columns.valid_to)}",
+        f"{is_current} AS {quoted(columns.is_current)}",
+    ]
+    if terms.missing is HardDeletes.NEW_RECORD:
+        parts.append(f"false AS {quoted(columns.is_deleted)}")
+    if terms.made_hash:
+        parts.append(quoted(terms.made_hash.column))
+    return ", ".join(parts)
 
 
 def history(build: Build, terms: Terms, properties: Mapping[str, str]) -> Work:
@@ -83,9 +132,9 @@ def _stages(build: Build, sides: Sides) -> list[Stage]:
 def _tombstones(sides: Sides) -> Stage:
     """Read what missing keys held; cut off like all that the MERGE is fed, Delta keeps it not."""
     return Stage(
-        words.TOMBSTONES,
-        f"SELECT * FROM {quoted(words.GONE_SEEN)}",
-        passing=Passing(words.GONE_SEEN, tombstones(sides), {"tombstones": "count(*)"}),
+        terms.TOMBSTONES,
+        f"SELECT * FROM {quoted(terms.GONE_SEEN)}",
+        passing=Passing(terms.GONE_SEEN, tombstones(sides), {"tombstones": "count(*)"}),
         when="deleted",
         confs=HASH_JOIN,
     )
@@ -104,10 +153,10 @@ def _classify(build: Build, sides: Sides) -> Stage:
     else:
         rows, counts = by_current(sides), counted_by_current(sides)
     return Stage(
-        words.STAGED,
-        staged(sides, words.SEEN),
-        rules=rules(sides, build.model.name, words.STAGED),
-        passing=Passing(words.SEEN, rows, counts),
+        terms.STAGED,
+        staged(sides, terms.SEEN),
+        rules=rules(sides, build.model.name, terms.STAGED),
+        passing=Passing(terms.SEEN, rows, counts),
         confs=HASH_JOIN,
     )
 
@@ -115,10 +164,10 @@ def _classify(build: Build, sides: Sides) -> Stage:
 def _late(build: Build, sides: Sides) -> Stage:
     """Place what needs closed versions, which are read for the keys of those rows alone."""
     return Stage(
-        words.LATE_STAGED,
-        staged(sides, words.LATE_SEEN),
-        rules=rules(sides, build.model.name, words.LATE_STAGED, LATE),
-        passing=Passing(words.LATE_SEEN, placed_late(sides), counted_late(sides)),
+        terms.LATE_STAGED,
+        staged(sides, terms.LATE_SEEN),
+        rules=rules(sides, build.model.name, terms.LATE_STAGED, LATE),
+        passing=Passing(terms.LATE_SEEN, placed_late(sides), counted_late(sides)),
         when="pending",
         confs=HASH_JOIN,
     )

@@ -16,10 +16,9 @@ from penstock.core.names import quoted
 from penstock.core.schema import Column
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
-from penstock.strategies.history.retention import goes, horizon
-from penstock.strategies.history.sides import Sides
+from penstock.strategies.history.sides import Sides, goes, horizon
 from penstock.strategies.history.source import marked, problem
-from penstock.strategies.history.words import (
+from penstock.strategies.history.terms import (
     AT,
     CLASS,
     CLOSE_TO,

@@ -8,8 +8,7 @@ from penstock.core.names import literal, quoted
 from penstock.core.statement import Rule
 from penstock.strategies.build import listed
 from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.terms import Terms
-from penstock.strategies.history.words import (
+from penstock.strategies.history.terms import (
     COPIES,
     EARLY,
     NO_TIME,
@@ -19,6 +18,7 @@ from penstock.strategies.history.words import (
     TIED,
     TIME,
     TWICE,
+    Terms,
 )
 from penstock.strategies.partition_texts import lost_rules
 

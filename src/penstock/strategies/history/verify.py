@@ -11,7 +11,7 @@ from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
 from penstock.strategies.build import listed
 from penstock.strategies.history.rules import shown_key
-from penstock.strategies.history.words import FROM, PLACE, TIME, TO, TOMB
+from penstock.strategies.history.terms import FROM, PLACE, TIME, TO, TOMB
 
 SAMPLES = 5
 BROKEN = "penstock_broken"

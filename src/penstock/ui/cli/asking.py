@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     import datetime as dt
 
-    from penstock.app.drift_reports import Overwrite
+    from penstock.app.reports import Overwrite
     from penstock.core.errors import UsageError
 
     Ask = Callable[[tuple[Overwrite, ...]], bool]

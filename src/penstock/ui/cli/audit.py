@@ -24,7 +24,7 @@ def command(
 
     One row for each version and revision in the files or on record.
     """
-    from penstock.app.auditing import audit
+    from penstock.app.commands.audit import audit
     from penstock.ui.json_history import audit_document
     from penstock.ui.text_audit import audit_text
 

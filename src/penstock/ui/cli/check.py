@@ -94,7 +94,7 @@ def _phases(*, before: bool, after: bool) -> frozenset[Phase]:
 
 
 def _evaluate(scope: Scope, request: CheckRequest) -> int:
-    from penstock.app.check import check
+    from penstock.app.commands.check import check
     from penstock.ui.json_checks import checks_document
     from penstock.ui.text_check import check_text
     from penstock.ui.text_errors import error_text
@@ -141,8 +141,8 @@ def _refuse_beside(
 
 
 def _settle(scope: Scope, accept: str | None, reason: str | None, drop: str | None) -> int:
-    from penstock.app.checking.accept import accept as close
-    from penstock.app.checking.accept import drop_quarantine
+    from penstock.app.checking.closing import accept as close
+    from penstock.app.checking.closing import drop_quarantine
     from penstock.ui.json_checks import accept_document
     from penstock.ui.text_check import accept_text
 

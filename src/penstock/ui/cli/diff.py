@@ -29,7 +29,7 @@ def command(
 
     One diff for each pair of SQL texts: the one on record, and the one of the files.
     """
-    from penstock.app.diffing import diff
+    from penstock.app.commands.diff import diff
     from penstock.ui.json_drift import differences_document
     from penstock.ui.text_model_diff import differences_text
 

@@ -15,7 +15,7 @@ def command(scope: Scope, fix: bool) -> int:  # noqa: FBT001  click passes by na
 
     Java, Spark and Delta, the state, the warehouse. Needs no project; exits 1 if a check fails.
     """
-    from penstock.app.doctor import examine
+    from penstock.app.commands.doctor import examine
     from penstock.ui.json_state import doctor_document
     from penstock.ui.text_doctor import doctor_text
 

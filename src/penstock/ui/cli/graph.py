@@ -23,7 +23,7 @@ def command(scope: Scope, selection: Selection, form: str) -> None:
     Sources and models without upstreams are the roots; a node that is met again is drawn without
     its children.
     """
-    from penstock.app.graphing import Graph, graph
+    from penstock.app.commands.graph import Graph, graph
     from penstock.ui.json_document import printed
     from penstock.ui.json_models import graph_document
     from penstock.ui.text_graph import dot_text, mermaid_text, tree_text

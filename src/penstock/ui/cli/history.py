@@ -40,7 +40,7 @@ def command(
     if checks:
         _show_checks(scope, model, name, limit)
         return
-    from penstock.app.executions import history
+    from penstock.app.commands.history import history
     from penstock.ui.json_history import history_document
     from penstock.ui.text_history import history_text
 
@@ -51,7 +51,7 @@ def command(
 
 
 def _show_checks(scope: Scope, model: str, name: str | None, limit: int) -> None:
-    from penstock.app.checking.history import check_history
+    from penstock.app.commands.history import check_history
     from penstock.ui.json_checks import check_history_document
     from penstock.ui.text_check_history import check_history_text
 

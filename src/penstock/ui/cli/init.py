@@ -21,7 +21,7 @@ def command(output: Output, folder: Path, template: str) -> None:
 
     Refuses a folder that holds a project.
     """
-    from penstock.app.starting import init
+    from penstock.app.commands.init import init
     from penstock.ui.json_state import files_document
     from penstock.ui.text_state import made_text
 

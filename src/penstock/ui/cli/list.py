@@ -15,7 +15,7 @@ def command(scope: Scope, selection: Selection) -> None:
 
     One row per model, upstreams first.
     """
-    from penstock.app.listing import list_models
+    from penstock.app.commands.show import list_models
     from penstock.ui.json_models import list_document
     from penstock.ui.text_list import list_text
 

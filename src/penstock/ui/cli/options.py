@@ -14,8 +14,8 @@ import click
 from penstock.ui.cli.output import Output
 
 if TYPE_CHECKING:
-    from penstock.app.shop import Shop
-    from penstock.app.wire import Where
+    from penstock.app.services.services import Shop
+    from penstock.app.services.wire import Where
 
 Command = Callable[..., int | None]
 
@@ -32,14 +32,14 @@ class Scope:
     @property
     def where(self) -> Where:
         """The place as use cases take it."""
-        from penstock.app.wire import Where
+        from penstock.app.services.wire import Where
 
         return Where(self.root, self.target, self.variables)
 
     @contextmanager
     def opened(self) -> Iterator[Shop]:
         """Load the project, wire it, and let go of databases and Spark in the end."""
-        from penstock.app.wire import open_shop
+        from penstock.app.services.wire import open_shop
 
         shop = open_shop(self.where)
         try:

@@ -25,7 +25,7 @@ def command(scope: Scope, selection: Selection, flags: RunFlags) -> int:
 
 def show_plan(scope: Scope, selection: Selection, flags: RunFlags) -> int:
     """Print the plan of the run that these flags ask for."""
-    from penstock.app.preview import preview
+    from penstock.app.commands.plan import preview
     from penstock.ui.json_run import preview_document
     from penstock.ui.text_plan import plan_text
 

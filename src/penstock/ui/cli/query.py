@@ -25,7 +25,7 @@ def command(scope: Scope, sql: str, limit: int) -> None:
 
     Models, seeds and sources are called schema.table; a model also by its name alone.
     """
-    from penstock.app.querying import query
+    from penstock.app.commands.query import query
     from penstock.ui.json_document import printed
     from penstock.ui.json_state import query_document
     from penstock.ui.text_query import query_text

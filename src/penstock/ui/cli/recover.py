@@ -24,7 +24,7 @@ def command(scope: Scope, step: str | None, became: str | None) -> int:
     Steps that had committed are recorded, others are marked failed. Every run does this first. What
     cannot be settled is told with the ways out, and stops its own model alone.
     """
-    from penstock.app.recover import Recovery, recover, settle_as
+    from penstock.app.execution.recover import Recovery, recover, settle_as
     from penstock.core.errors import UsageError
     from penstock.ui.json_state import recovered_document
     from penstock.ui.text_state import recovered_text

@@ -25,8 +25,8 @@ def command(scope: Scope, *, yes: bool, wait: float, **asked: Any) -> int:  # no
     'penstock history MODEL --verbose' shows the steps; the beginning of one is enough. The
     partitions' records go back as well.
     """
+    from penstock.app.commands.rollback import rollback
     from penstock.app.request import RollbackRequest
-    from penstock.app.rolling_back import rollback
     from penstock.core.masking import mask
     from penstock.ui.cli.asking import asker
     from penstock.ui.json_history import rollback_document

@@ -13,9 +13,8 @@ from penstock.ui.cli.options import Scope, Selection, example, project_options, 
 from penstock.ui.cli.run_options import RunFlags, run_options
 
 if TYPE_CHECKING:
-    from penstock.app.events import Listener
-    from penstock.app.reports import RunReport
-    from penstock.app.shop import Shop
+    from penstock.app.reports import Listener, RunReport
+    from penstock.app.services.services import Shop
 
 _INTERRUPTED = 130
 
@@ -42,7 +41,7 @@ def command(
         from penstock.ui.cli.plan import show_plan
 
         return show_plan(scope, selection, flags)
-    from penstock.app.run import run
+    from penstock.app.commands.run import run
     from penstock.ui.json_run import run_document
     from penstock.ui.text_run import run_text
 

@@ -17,7 +17,7 @@ def command(scope: Scope, write: bool) -> None:  # noqa: FBT001  click passes by
 
     One document: the schemas by the names of the files that --write makes.
     """
-    from penstock.app.schemas import schemas, write_schemas
+    from penstock.app.commands.schema import schemas, write_schemas
     from penstock.ui.json_state import files_document
     from penstock.ui.text_state import written_text
 

@@ -15,7 +15,7 @@ def command(scope: Scope, select: tuple[str, ...]) -> int:
 
     A file that is as it was when it was loaded is left alone.
     """
-    from penstock.app.seeding import seed
+    from penstock.app.commands.seed import seed
     from penstock.ui.cli.run import exit_code, resumable
     from penstock.ui.json_run import run_document
     from penstock.ui.text_seed import seed_text

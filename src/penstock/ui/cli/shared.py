@@ -58,7 +58,7 @@ def moment_of(text: str | None) -> dt.datetime | None:
     """Read the time of `--as-of`; raise `bad-value` for what is none."""
     if text is None:
         return None
-    from penstock.app.shop import parse_moment
+    from penstock.app.services.services import parse_moment
     from penstock.core.errors import UsageError
 
     try:

@@ -18,7 +18,7 @@ def command(scope: Scope, model: str, date: str | None) -> None:
 
     Its columns, versions, inputs, settings, resolved SQL, state, watermarks and last runs.
     """
-    from penstock.app.showing import show
+    from penstock.app.commands.show import show
     from penstock.ui.json_models import show_document
     from penstock.ui.text_show import show_text
 

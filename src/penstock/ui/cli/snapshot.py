@@ -90,9 +90,9 @@ def _asked(**more: object) -> SnapshotRequest:
 
 
 def _report(scope: Scope, request: RunRequest, *, dry_run: bool) -> RunReport:
-    from penstock.app.events import silent
-    from penstock.app.rehearse import rehearse
-    from penstock.app.run import run as execute
+    from penstock.app.commands.rehearse import rehearse
+    from penstock.app.commands.run import run as execute
+    from penstock.app.reports import silent
     from penstock.ui.cli.run import progress
 
     with scope.opened() as shop:
@@ -112,7 +112,7 @@ def verify(scope: Scope, models: tuple[str, ...]) -> int:
 
     Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
     """
-    from penstock.app.verifying import verify as hold
+    from penstock.app.commands.verify import verify as hold
     from penstock.ui.json_verify import verify_document
     from penstock.ui.text_verify import verify_text
 
@@ -145,7 +145,7 @@ def migrate(
     Checks the laws under them, counts what the next run would open and close, then says so in the
     table's properties. Versions stay as they are.
     """
-    from penstock.app.migrating import migrate as take_over
+    from penstock.app.commands.migrate import migrate as take_over
     from penstock.ui.json_verify import migrate_document
     from penstock.ui.text_verify import migrate_text
 

@@ -27,7 +27,7 @@ def command(ctx: click.Context) -> None:
 @project_options
 def export(scope: Scope, models: bool) -> None:  # noqa: FBT001  click passes by name
     """Print the state as one JSON document."""
-    from penstock.app.states import export_state
+    from penstock.app.commands.state import export_state
 
     with scope.opened() as shop:
         click.echo(export_state(shop, models=models), nl=False)
@@ -39,7 +39,7 @@ def export(scope: Scope, models: bool) -> None:  # noqa: FBT001  click passes by
 @project_options
 def import_(scope: Scope, file: Path, yes: bool) -> int:  # noqa: FBT001  click passes by name
     """Replace the state by an exported document."""
-    from penstock.app.states import import_state
+    from penstock.app.commands.state import import_state
     from penstock.ui.json_state import done_document
 
     with scope.opened() as shop:
@@ -56,7 +56,7 @@ def import_(scope: Scope, file: Path, yes: bool) -> int:  # noqa: FBT001  click 
 @project_options
 def restore(scope: Scope, yes: bool) -> int:  # noqa: FBT001  click passes by name
     """Put the last good copy of a damaged state in its place."""
-    from penstock.app.states import restore_state
+    from penstock.app.commands.state import restore_state
     from penstock.ui.json_state import done_document
 
     with scope.opened() as shop:
@@ -74,7 +74,7 @@ def restore(scope: Scope, yes: bool) -> int:  # noqa: FBT001  click passes by na
 @project_options
 def rebuild(scope: Scope, yes: bool) -> int:  # noqa: FBT001  click passes by name
     """Write the state anew from the logs of the tables."""
-    from penstock.app.rebuild import rebuild as rebuilt
+    from penstock.app.execution.recover import rebuild as rebuilt
     from penstock.ui.json_state import rebuild_document
     from penstock.ui.text_state import rebuild_text
 

@@ -30,8 +30,8 @@ def command(scope: Scope, selection: Selection, **asked: Any) -> int:  # noqa: A
     Compares records, code, inputs and tables; starts no Spark and writes nothing. A table without
     partitions counts as one.
     """
+    from penstock.app.commands.status import status
     from penstock.app.request import StatusRequest
-    from penstock.app.status import status
     from penstock.ui.json_drift import status_document
     from penstock.ui.text_status import status_text
 

@@ -101,10 +101,10 @@ def _report(scope: Scope, request: SyncRequest, *, yes: bool) -> RunReport:
 
     with scope.opened() as shop:
         if request.dry_run:
-            from penstock.app.syncing import preview_sync
+            from penstock.app.commands.sync import preview_sync
 
             return preview_sync(shop, request)
-        from penstock.app.syncing import sync
+        from penstock.app.commands.sync import sync
 
         with progress(scope, shop) as listener:
             return sync(shop, request, listener, asker(shop.clock.now, yes=yes))

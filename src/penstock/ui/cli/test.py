@@ -31,8 +31,8 @@ def command(
     Each test under tests/ runs its model's whole step on given rows, in a temporary warehouse; the
     project's own tables and state are left alone.
     """
-    from penstock.app.unit_testing.request import UnitTestRequest
-    from penstock.app.unit_testing.run_tests import run_tests
+    from penstock.app.commands.test import run_tests
+    from penstock.app.unit_testing.reports import UnitTestRequest
     from penstock.ui.json_unit_tests import unit_tests_document
     from penstock.ui.text_unit_tests import result_text, unit_tests_text
 

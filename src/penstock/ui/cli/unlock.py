@@ -18,7 +18,7 @@ def command(scope: Scope, table: str, yes: bool) -> int:  # noqa: FBT001  click 
     Leases of dead processes of this machine lapse at once, others by themselves after a while. The
     step is settled as after a crash: a run that still lives can no longer commit it.
     """
-    from penstock.app.unlocking import lease_of, unlock
+    from penstock.app.commands.unlock import lease_of, unlock
     from penstock.ui.json_state import done_document
     from penstock.ui.text_state import lease_text
 

@@ -15,7 +15,7 @@ def command(scope: Scope, strict: bool) -> int:  # noqa: FBT001  click passes by
 
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
     """
-    from penstock.app.validating import validate
+    from penstock.app.commands.validate import validate
     from penstock.ui.json_errors import validation_document
     from penstock.ui.text_validate import validation_text
 

@@ -26,7 +26,7 @@ def command(ctx: click.Context) -> None:
 @project_options
 def show(scope: Scope, model: str, history: bool) -> None:  # noqa: FBT001  click passes by name
     """Show the watermarks of one model, or of all."""
-    from penstock.app.watermarks import show_watermarks
+    from penstock.app.commands.watermark import show_watermarks
     from penstock.ui.json_state import watermarks_document
     from penstock.ui.text_watermark import watermarks_text
 
@@ -49,7 +49,7 @@ def set_(scope: Scope, model: str, value: str, **more: str) -> None:
 
     The next run reads what is above it. The history keeps who did it, and why.
     """
-    from penstock.app.watermarks import WantedMark, set_watermark
+    from penstock.app.commands.watermark import WantedMark, set_watermark
     from penstock.ui.json_state import changes_document
     from penstock.ui.text_watermark import changed_text
 
@@ -70,7 +70,7 @@ def reset(scope: Scope, model: str, column: str, reason: str, yes: bool) -> int:
 
     The next run reads its inputs from the start, so that 'append' adds rows a second time.
     """
-    from penstock.app.watermarks import marks_to_reset, reset_watermarks
+    from penstock.app.commands.watermark import marks_to_reset, reset_watermarks
     from penstock.ui.json_state import changes_document
     from penstock.ui.text_watermark import changed_text
 

@@ -4,7 +4,7 @@ import pytest
 
 from fakes.builders import a_model, a_project
 from fakes.shops import a_shop
-from penstock.app.checking.history import check_history
+from penstock.app.commands.history import check_history
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location

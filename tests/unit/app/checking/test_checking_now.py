@@ -122,7 +122,7 @@ def test_a_mistake_of_ours_is_not_taken_for_a_missing_input(monkeypatch):
     def pin_names(*_):
         raise KeyError("a bug")
 
-    monkeypatch.setattr("penstock.app.check.pin_names", pin_names)
+    monkeypatch.setattr("penstock.app.commands.check.pin_names", pin_names)
 
     with pytest.raises(KeyError):
         workshop.check()

@@ -8,7 +8,7 @@ import pytest
 
 from fakes.check_ground import THIS, a_check, a_ground, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.ground import Rows
+from penstock.app.checking.inputs import Rows
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
 from penstock.core.checks import (
     CheckScope,

@@ -8,8 +8,8 @@ from contracts.store_cases import HERE, check, failed_gate, intent, recover
 from fakes.builders import a_model, a_project
 from fakes.clock import FixedClock
 from fakes.shops import a_shop
-from penstock.app.checking.lines import check_lines
-from penstock.app.settling import pending_notes
+from penstock.app.checking.status import check_lines
+from penstock.app.execution.settle import pending_notes
 from penstock.core.check_results import Quarantine
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import a_model, a_project
 from fakes.reports import a_step
-from penstock.app.checking.planned import planned_checks
+from penstock.app.checking.chosen import planned_checks
 from penstock.core.checks import (
     Check,
     Checks,

@@ -10,7 +10,7 @@ from fakes.lake import ID
 from fakes.place import statuses
 from fakes.places import FakePlaces
 from fakes.workshop import DEAD, Workshop
-from penstock.app.settling import settle
+from penstock.app.execution.settle import settle
 from penstock.core.check_results import Checked
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError

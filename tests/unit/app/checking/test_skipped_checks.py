@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
-from penstock.app.executions import history
+from penstock.app.commands.history import history
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.findings import Location
 

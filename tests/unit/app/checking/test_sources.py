@@ -8,8 +8,8 @@ from fakes.builders import NOON, a_model, a_source
 from fakes.check_ground import answered
 from fakes.lake import columns
 from fakes.workshop import Workshop
-from penstock.app.checking.history import check_history
-from penstock.app.checking.sources import freshness_checks
+from penstock.app.commands.check import freshness_checks
+from penstock.app.commands.history import check_history
 from penstock.core.model import Freshness
 from penstock.ui.text_check import check_text
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fakes.builders import a_model, a_source
 from fakes.check_ground import said
 from fakes.workshop import DEAD, Workshop
-from penstock.app.settling import settle
+from penstock.app.execution.settle import settle
 from penstock.core.checks import Check, Checks, Phase, RowCountChange
 from penstock.core.findings import Location
 from penstock.core.model import Append, Merge

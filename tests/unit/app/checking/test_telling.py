@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fakes.check_ground import a_check, a_ground
-from penstock.app.checking.refusing import Refusal
-from penstock.app.checking.telling import told, told_refused, told_within
+from penstock.app.checking.inputs import Refusal
+from penstock.app.checking.results import told, told_refused, told_within
 from penstock.core.check_results import CheckStatus, GroupValue, Sample
 from penstock.core.checks import RowCount
 

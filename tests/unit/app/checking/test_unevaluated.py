@@ -10,7 +10,7 @@ from contracts.store_cases import HERE, a_result, days, passed_gate, wrote
 from fakes.builders import a_project
 from fakes.shops import a_shop
 from fakes.versioned_models import DAY, a_body, a_daily, a_version
-from penstock.app.checking.lines import check_lines
+from penstock.app.checking.status import check_lines
 from penstock.core.check_results import CheckStatus, InvariantReport
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.findings import Location

@@ -6,10 +6,10 @@ from fakes.builders import a_model, a_source
 from fakes.check_ground import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
-from penstock.app.checking.lines import check_lines
-from penstock.app.preview import preview
+from penstock.app.checking.status import check_lines
+from penstock.app.commands.plan import preview
+from penstock.app.commands.sync import sync
 from penstock.app.request import RunRequest, SyncRequest
-from penstock.app.syncing import sync
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Append, Fingerprint, View, WindowSettings

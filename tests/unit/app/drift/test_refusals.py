@@ -57,8 +57,8 @@ def test_DS18_inside_a_range_partitions_without_a_version_are_passed_over(place)
     place.edit(
         "queries/analytics/daily_user_stats.yaml", "\nversions:", "start: 2024-11-20\n\nversions:"
     )
+    from penstock.app.commands.sync import preview_sync
     from penstock.app.request import Range, SyncRequest
-    from penstock.app.syncing import preview_sync
 
     request = SyncRequest(backfill="daily_user_stats", range=Range("2024-11-20", "2024-11-26"))
     report = place.with_shop(lambda shop: preview_sync(shop, request))

@@ -3,10 +3,10 @@
 import pytest
 
 from fakes.seed_place import seed_place
-from penstock.app.graphing import graph
-from penstock.app.planning import make_plan
+from penstock.app.commands.graph import graph
+from penstock.app.commands.sync import preview_sync
+from penstock.app.planning.planning import make_plan
 from penstock.app.request import Range, RunRequest, SyncRequest
-from penstock.app.syncing import preview_sync
 
 
 @pytest.fixture

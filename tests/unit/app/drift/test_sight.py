@@ -7,7 +7,7 @@ from deltalake import write_deltalake
 from fakes.drift_place import MOMENT, DriftPlace
 from fakes.fixture_f import DAILY, EVENTS_PATH
 from fakes.stranger import append_all_events
-from penstock.app.sight import open_sight
+from penstock.app.observation.log_reader import open_sight
 from penstock.core.facts import Seen, Touched
 
 EVENTS = "raw.events"

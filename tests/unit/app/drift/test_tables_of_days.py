@@ -11,12 +11,12 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from fakes import stranger
 from fakes.drift_place import DriftPlace
 from fakes.shops import ME, an_intent
-from penstock.app.noting import note_written
-from penstock.app.planning import make_plan
-from penstock.app.rebuild import rebuild
+from penstock.app.execution.recover import rebuild
+from penstock.app.observation.log_reader import note_written
+from penstock.app.planning.planning import make_plan
 from penstock.app.request import RunRequest
 from penstock.core.errors import TableError
-from penstock.core.pin import DeltaPin
+from penstock.core.inputs import DeltaPin
 from penstock.core.step import Outcome
 from penstock.core.token import write_token
 from penstock.ui.text_status import status_text

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import a_model, a_project
-from penstock.app.unit_testing.choosing import chosen
-from penstock.app.unit_testing.request import UnitTestRequest
+from penstock.app.commands.test import chosen
+from penstock.app.unit_testing.reports import UnitTestRequest
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
 from penstock.core.unit_tests import UnitTest

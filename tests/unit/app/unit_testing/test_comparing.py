@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.app.unit_testing.comparing import Comparison, identity, shown
-from penstock.app.unit_testing.pairing import pairing
+from penstock.app.unit_testing.comparing import Comparison, identity, pairing, shown
 from penstock.app.unit_testing.reports import RowLine, RowsDiffer, summary
 from penstock.core.types import parse_type
 

@@ -4,7 +4,7 @@ import pytest
 
 from penstock.core.partition import FIRST, LAST, Grain, Grid
 from penstock.core.schema import Column
-from penstock.strategies.checks.ranged import KEY, ranged
+from penstock.strategies.checks.partitions import KEY, ranged
 
 DAY = Grid(Grain.DAY)
 AT = Column("at", "timestamp")

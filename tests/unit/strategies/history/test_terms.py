@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention, Snapshot
-from penstock.strategies.history.retention import candidates, goes, horizon
-from penstock.strategies.history.sides import Sides
+from penstock.strategies.history.sides import Sides, candidates, goes, horizon
 from penstock.strategies.history.terms import Terms, terms_of
 from unit.strategies.builds import a_build
 

@@ -1,0 +1,263 @@
+"""Looking ahead of a step: what a failed gate takes out of it (spec/checks.md §5.1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.app.checking.chosen import SKIPPED, StepChecks, all_skipped, checks_of_step, skipped
+from penstock.app.checking.inputs import ONE_GROUP
+from penstock.app.checking.results import failed_of, refusal, told_within
+from penstock.app.checking.target import Subject
+from penstock.app.observation.inputs import Inputs
+from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
+from penstock.app.services.services import Shop
+from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
+from penstock.core.checks import OnFailure, Phase
+from penstock.core.errors import CheckFailedError
+from penstock.core.findings import some
+from penstock.core.inputs import Read, ViewPin
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grid, shown_ranges, write_ranges
+from penstock.core.ranges import Ranges, difference, intersection, numbers
+from penstock.core.step import LONGEST, Intent, StepFailure
+from penstock.plan.cascade import mapped_to
+from penstock.plan.resolve import Segment, body_of
+from penstock.plan.values import Step
+from penstock.strategies.relations import leaves, leaves_of
+
+NOT_RUN = "step did not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What checks said ahead of a step, and the inputs, pinned, of which they said it."""
+
+    inputs: Inputs
+    results: tuple[CheckResult, ...]
+
+    def of(self, grid: Grid, partitions: Ranges) -> Ahead:
+        """Give what they said of some partitions of the step."""
+        return replace(self, results=of_partitions(self.results, grid, partitions))
+
+
+class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may still run
+    """Partitions that a gate ahead of a step took out of it; `left` may still be made.
+
+    `report` is what the checks said of those that failed, `held` what they said of those left,
+    which are made from the same inputs.
+    """
+
+    def __init__(  # two sides of a step
+        self,
+        error: CheckFailedError,
+        failed: Ranges,
+        left: Ranges,
+        report: InvariantReport,
+        held: Ahead,
+    ) -> None:
+        """Keep what failed and what the checks said."""
+        super().__init__(error.sentence)
+        self.error = error
+        self.failed = failed
+        self.left = left
+        self.report = report
+        self.held = held
+
+
+def look_ahead(subject: Subject, intent: Intent) -> tuple[CheckResult, ...]:
+    """Evaluate the checks ahead of a step; raise `TakenOut` where a gate failed.
+
+    What is taken out is written as a step of its own, SKIPPED, in one transaction.
+    """
+    if subject.checks.skips:
+        return skipped(subject.checks.before, SKIPPED)
+    results = subject.look_before()
+    failed = failed_of(results, intent.grid, subject.partitions)
+    here = of_partitions(results, intent.grid, failed)
+    error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
+    if error is None:
+        return results
+    report = InvariantReport(here, skipped(subject.checks.after, NOT_RUN))
+    take_out(subject.shop, subject.context.run, intent, failed, report, error)
+    left = difference(subject.partitions, failed)
+    held = Ahead(subject.inputs, results).of(intent.grid, left)
+    raise TakenOut(error, failed, left, report, held)
+
+
+def take_out(  # the sides of one step
+    shop: Shop,
+    run: str,
+    intent: Intent,
+    failed: Ranges,
+    report: InvariantReport,
+    error: CheckFailedError,
+) -> None:
+    """Write partitions that a gate took out of a step as a step of their own, SKIPPED."""
+    keys = write_ranges(intent.grid, failed)
+    out = replace(intent, step=shop.clock.new_id(), partitions=keys)
+    failure = StepFailure.of(error)
+    checked = Checked(OnFailure.FLAG, report, failure=failure, failed=failed)
+    shop.writing.journal.reject(out, failure, shop.holder(run), checked)
+
+
+def of_partitions(
+    results: Sequence[CheckResult], grid: Grid, partitions: Ranges
+) -> tuple[CheckResult, ...]:
+    """Give what checks said of some partitions of a step."""
+    keys = {grid.key(number) for number in numbers(partitions)}
+    return tuple(told_within(result, keys) for result in results)
+
+
+_SHOWN = 5
+
+
+def look_at_views(  # the sides of one step
+    shop: Shop,
+    context: Context,
+    step: str,
+    intent: Intent,
+    inputs: Inputs,
+    partitions: Ranges = ONE_GROUP,
+) -> None:
+    """Evaluate the checks of every view that a step reads, on the versions that it has pinned.
+
+    Each is looked at once in a run for the same versions. Raises `TakenOut` for all of the step
+    where a gate failed: the view has no rows of its own that could be kept from its readers.
+    """
+    if context.options.skip_checks:
+        return
+    failed = []
+    for view in _views(shop, inputs):
+        version = version_of(shop, view, inputs)
+        report = context.views.once(version, step, lambda: _looked_at(shop, context, view, inputs))  # noqa: B023  asked for at once
+        if report.has_errors():
+            failed.append((view, report))
+    if failed:
+        raise _taken_out(shop, context, intent, inputs, partitions, failed)
+
+
+def version_of(shop: Shop, view: Model, inputs: Inputs) -> ViewVersion:
+    """Give a view with the versions of the tables below it that a step has pinned."""
+    below = {name.name for name in leaves(shop.project, view)}
+    pins = (pin for pin in inputs.pins if pin.input in below and not isinstance(pin.pin, ViewPin))
+    return ViewVersion(view.name, frozenset(pins))
+
+
+def _views(shop: Shop, inputs: Inputs) -> Iterator[Model]:
+    """Give the views with checks that a step reads, those that others read first."""
+    for pin in reversed(inputs.pins):
+        model = shop.project.models.get(pin.input)
+        if isinstance(pin.pin, ViewPin) and model is not None and model.all_checks:
+            yield model
+
+
+def _looked_at(shop: Shop, context: Context, view: Model, inputs: Inputs) -> ViewReport:
+    """Evaluate the checks of a view in a session of its own, and record what they say."""
+    started = time.monotonic()
+    checks = checks_of_step(shop.project, view, view.fingerprint.version, context.options)
+    with shop.engine.session(view.name, view.where) as session:
+        subject = Subject(
+            shop=shop,
+            context=context,
+            session=session,
+            model=view,
+            checks=checks,
+            inputs=Inputs(_reads(shop, view, inputs), inputs.pins),
+        )
+        before = subject.look_before()
+        report = InvariantReport(before, _after(subject, checks, before))
+    shop.fault("after-evaluating")
+    shop.writing.journal.note_checks(context.run, view.name, report, (WHOLE_GROUP,), None)
+    shop.fault("after-checks")
+    return ViewReport(view.name, report, round(time.monotonic() - started, 3))
+
+
+def _after(
+    subject: Subject, checks: StepChecks, before: tuple[CheckResult, ...]
+) -> tuple[CheckResult, ...]:
+    if not checks.after or any(each.failed_gate for each in before):
+        return skipped(checks.after, NOT_RUN)
+    rows = subject.rows_of_view()
+    return subject.look_after(rows, rows, None, 0)
+
+
+def _reads(shop: Shop, view: Model, inputs: Inputs) -> dict[InputName, Read]:
+    """Give how the step reads what lies below a view."""
+    below = leaves(shop.project, view)
+    return {name: inputs.reads[name] for name in below if name in inputs.reads}
+
+
+def _taken_out(  # the sides of one step
+    shop: Shop,
+    context: Context,
+    intent: Intent,
+    inputs: Inputs,
+    partitions: Ranges,
+    failed: list[tuple[Model, InvariantReport]],
+) -> TakenOut:
+    """Write down that a step does not run, and say which gates of which views keep it from it."""
+    model = shop.project.models[intent.model]
+    checks = checks_of_step(shop.project, model, intent.fingerprint.version, context.options)
+    error = _refusal(intent, partitions, failed)
+    report = all_skipped(checks, NOT_RUN)
+    intent = replace(intent, inputs=inputs.pins)
+    take_out(shop, context.run, intent, partitions, report, error)
+    return TakenOut(error, partitions, (), report, Ahead(inputs, ()))
+
+
+def _refusal(
+    intent: Intent, partitions: Ranges, failed: list[tuple[Model, InvariantReport]]
+) -> CheckFailedError:
+    gates = [(view, each) for view, report in failed for each in report.all if each.failed_gate]
+    told = some([f"view {v.name}: {each.name}: {each.message}" for v, each in gates], _SHOWN, "; ")
+    keys = shown_ranges(intent.grid, partitions)
+    view, first = gates[0]
+    return CheckFailedError(
+        "before-check-failed",
+        f"{intent.model}{f' {keys}' if keys else ''}: {told}"[:LONGEST],
+        where=first.where,
+        hint=f"penstock check --query {view.name} --{first.phase}",
+    )
+
+
+_INPUTS_SHOWN = 3
+
+
+def flagged_above(shop: Shop, step: Step) -> tuple[str, ...]:
+    """Say which flagged rows a step reads, through views too (spec/checks.md §5.6).
+
+    That does not stop it.
+    """
+    model = shop.project.models[step.model]
+    read_from = leaves_of(shop.project, model.inputs)
+    above = {name.name for name in read_from if name.kind is InputKind.MODEL}
+    if not above:
+        return ()
+    flags = [flag for flag in shop.reading.records.flags() if flag.model in above]
+    read = [
+        flag
+        for flag in flags
+        if flag.model != model.name and _reads_flagged(shop, model, step, flag)
+    ]
+    lines = [
+        f"upstream-flagged: {model.name} reads {flag.model}"
+        f"{'' if flag.partition == '*' else ' ' + flag.partition}, "
+        f"which failed {', '.join(flag.checks)}"
+        for flag in read[:_INPUTS_SHOWN]
+    ]
+    if len(read) > _INPUTS_SHOWN:
+        lines.append(f"upstream-flagged: and {len(read) - _INPUTS_SHOWN} more")
+    return tuple(lines)
+
+
+def _reads_flagged(shop: Shop, model: Model, step: Step, flag: Flag) -> bool:
+    """Whether the step reads the flagged partition."""
+    if not step.partitions:
+        return True
+    version, body = body_of(model, step.version, step.revision)
+    here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
+    found = mapped_to(shop.project, model, here, {flag.model: ((flag.ord, flag.ord),)})
+    return bool(intersection(found, step.partitions))

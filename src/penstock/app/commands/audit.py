@@ -1,0 +1,138 @@
+"""The use case `audit`: what each version of each model built, and whether that still holds."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from penstock.app.commands.diff import model_diff
+from penstock.app.observation.project_state import Looked, look
+from penstock.app.planning.selection import selected_models
+from penstock.app.reports import AuditReport, AuditRow, SqlDiff
+from penstock.app.services.services import Shop, in_one_state
+from penstock.core.model import Body, Fingerprint, Model
+from penstock.plan.changes import differences
+from penstock.plan.values import State
+
+_Key = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Built:
+    """What a version or revision has built, as the records have it now."""
+
+    marks: set[Fingerprint] = field(default_factory=set)
+    count: int = 0
+    first: dt.datetime | None = None
+    last: dt.datetime | None = None
+
+    def add(self, mark: Fingerprint, count: int, at: dt.datetime | None) -> None:
+        self.marks.add(mark)
+        self.count += count
+        if at is not None:
+            self.first = min(self.first or at, at)
+            self.last = max(self.last or at, at)
+
+
+@in_one_state
+def audit(
+    shop: Shop,
+    select: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
+    *,
+    modified_only: bool = False,
+    diffs: bool = False,
+) -> AuditReport:
+    """Give a row per version and revision in the files or on record; start no JVM."""
+    moment = shop.clock.now()
+    looked = look(shop, selected_models(shop, select, exclude, moment), moment)
+    rows: list[AuditRow] = []
+    for name in sorted(looked.names):
+        model = looked.project.models[name]
+        found = _rows(shop, looked, model)
+        if diffs:
+            told = model_diff(shop, looked, name).diffs
+            found = [replace(row, diffs=_of_row(row, told)) for row in found]
+        rows.extend(found)
+    if modified_only:
+        rows = [row for row in rows if row.status == "modified"]
+    return AuditReport(tuple(rows))
+
+
+def _rows(shop: Shop, looked: Looked, model: Model) -> list[AuditRow]:
+    built = _built(shop, looked, model)
+    bodies = _bodies(looked, model)
+    found = []
+    for key in sorted({*built, *bodies}):
+        made, body = built.get(key, _Built()), bodies.get(key)
+        found.append(
+            AuditRow(
+                model=model.name,
+                version=key[0],
+                revision=key[1],
+                source=_source(shop, made, body),
+                status=_status(looked, made, body),
+                partitions=made.count,
+                first=made.first,
+                last=made.last,
+            )
+        )
+    return found
+
+
+def _bodies(looked: Looked, model: Model) -> dict[_Key, Body]:
+    if model.versions:
+        return {
+            (version.number, body.fingerprint.revision): body
+            for version in model.versions
+            for body in version.bodies
+        }
+    text = looked.project.shown_sql(model)
+    path = model.where.path
+    return {(1, 0): Body(model.query, model.fingerprint, text, path, model.where)}
+
+
+def _built(shop: Shop, looked: Looked, model: Model) -> dict[_Key, _Built]:
+    found: dict[_Key, _Built] = {}
+
+    def add(mark: Fingerprint, number: int, at: dt.datetime | None) -> None:
+        found.setdefault((mark.version, mark.revision), _Built()).add(mark, number, at)
+
+    if model.partition is None:
+        record = looked.records.get(model.name)
+        if record is not None and record.fingerprint is not None:
+            add(record.fingerprint, 1, record.executed_at)
+        return found
+    runs = shop.reading.records.runs(model.name) if model.name in looked.judging.parts else ()
+    for run in runs:
+        if run.step_seq:
+            mark = looked.judging.marks[run.fingerprint]
+            add(mark, run.high - run.low + 1, run.executed_at)
+    return found
+
+
+def _status(looked: Looked, made: _Built, body: Body | None) -> str:
+    if body is None:
+        return "deleted"
+    if not made.marks:
+        return "never_executed"
+    states = {
+        state
+        for mark in made.marks
+        for state, _ in differences(mark, body.fingerprint, looked.judging.meaning)
+    }
+    if State.SQL_CHANGED in states:
+        return "modified"
+    return "cosmetic" if State.CURRENT in states else "current"
+
+
+def _source(shop: Shop, made: _Built, body: Body | None) -> str:
+    if body is not None:
+        return body.source
+    texts: Iterable[str | None] = (shop.reading.records.text(mark.sql) for mark in made.marks)
+    return next((text for text in texts if text), "")
+
+
+def _of_row(row: AuditRow, told: tuple[SqlDiff, ...]) -> tuple[SqlDiff, ...]:
+    return tuple(one for one in told if one.version == row.label and not one.cosmetic)

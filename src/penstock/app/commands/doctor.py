@@ -1,0 +1,207 @@
+"""The use case `doctor`: look at everything that penstock stands on, and say what to do."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from penstock.app.services.services import Shop
+from penstock.app.services.wire import Where, open_shop
+from penstock.core.errors import PenstockError, ProjectError
+from penstock.engine.java import (
+    archive_path,
+    cached_jars,
+    coordinate,
+    ensure_jars,
+    find_java,
+    how_to_install,
+    is_whole,
+    make_archive,
+    require_java,
+    spark_versions,
+)
+from penstock.engine.jvm import newest_with_signs
+
+PYTHON_FLOOR = (3, 11)
+_RELEASED = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
+_FIX = "penstock doctor --fix"
+_PROJECT_FILE = "penstock.yml"
+
+
+class Health(StrEnum):
+    """How well one thing is: a warning costs time, an error stops `run`."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at; the hint says what to do if it is not well."""
+
+    name: str
+    health: Health
+    says: str
+    hint: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether penstock can work with it."""
+        return self.health is not Health.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """What was looked at, in order."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is broken; warnings are allowed."""
+        return all(check.ok for check in self.checks)
+
+
+def examine(
+    root: Path | None,
+    target: str | None = None,
+    *,
+    fix: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> DoctorReport:
+    """Look at Python, Java, Spark, jars and, with a project, at its state, warehouse and clock.
+
+    `root` without penstock.yml counts as no project. `fix` fetches the jars and makes the archive
+    that lets sessions start faster; nothing else is changed.
+    """
+    system = dict(os.environ) if environ is None else environ
+    checks = [_python(), *_guarded("java", lambda: _java(system))]
+    checks += _guarded("spark", lambda: _spark(system))
+    checks += _guarded("jars", lambda: _jars(fix=fix))
+    if all(check.ok for check in checks):
+        checks.append(_archive(system, fix=fix))
+    if root is not None and (root / _PROJECT_FILE).is_file():
+        checks += _project(root, target)
+    return DoctorReport(tuple(checks))
+
+
+def _guarded(name: str, look: Callable[[], Check]) -> Iterator[Check]:
+    """Turn an error into the check that failed."""
+    try:
+        yield look()
+    except PenstockError as error:
+        yield Check(name, Health.ERROR, error.sentence, error.hint)
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < PYTHON_FLOOR:
+        floor = ".".join(map(str, PYTHON_FLOOR))
+        hint = f"install Python {floor} or newer and penstock into it"
+        return Check("python", Health.ERROR, f"Python {version} is too old", hint)
+    return Check("python", Health.OK, f"Python {version}")
+
+
+def _java(environ: Mapping[str, str]) -> Check:
+    java = require_java(environ)
+    told = f"Java {java.version} at {java.executable}"
+    if not is_whole(java):
+        sentence = f"{told} is a reduced build without jdk.incubator.vector, which Spark needs"
+        return Check("java", Health.ERROR, sentence, how_to_install())
+    return Check("java", Health.OK, told)
+
+
+def _spark(environ: Mapping[str, str]) -> Check:
+    spark, delta = spark_versions()
+    if other := environ.get("SPARK_HOME"):
+        sentence = f"pyspark {spark}, but SPARK_HOME points to another Spark: {other}"
+        return Check("spark", Health.WARNING, sentence, "unset SPARK_HOME unless that is wanted")
+    if not spark.startswith("4.2."):
+        sentence = f"pyspark {spark} does not fit delta-spark {delta}, which is built for 4.2"
+        return Check("spark", Health.ERROR, sentence, "pip install 'penstock[spark]'")
+    return Check("spark", Health.OK, f"pyspark {spark}, delta-spark {delta}")
+
+
+def _jars(*, fix: bool) -> Check:
+    jars = cached_jars() or (ensure_jars() if fix else ())
+    if not jars:
+        sentence = f"the Delta jars ({coordinate()}) are not fetched yet"
+        return Check("jars", Health.ERROR, sentence, f"{_FIX}, or let the first run fetch them")
+    return Check("jars", Health.OK, f"{len(jars)} Delta jars in {Path(jars[0]).parent}")
+
+
+def _archive(environ: Mapping[str, str], *, fix: bool) -> Check:
+    java, jars = find_java(environ), cached_jars()
+    if java is None or not jars:
+        return Check("archive", Health.WARNING, "no class archive without jars", _FIX)
+    path = archive_path(java, jars, environ)
+    if not path.is_file() and fix:
+        make_archive(path)
+    if not path.is_file():
+        sentence = f"no class archive, so Spark starts slower; {_FIX} makes one"
+        return Check("archive", Health.WARNING, sentence, _FIX)
+    return Check("archive", Health.OK, f"class archive {path}")
+
+
+def _project(root: Path, target: str | None) -> Iterator[Check]:
+    try:
+        shop = open_shop(Where(root, target))
+    except ProjectError as error:
+        yield Check("project", Health.ERROR, error.sentence, "penstock validate")
+        return
+    except PenstockError as error:
+        yield Check("project", Health.ERROR, error.sentence, error.hint)
+        return
+    try:
+        project = shop.project
+        told = f"{project.name}, target {project.target.name}: {len(project.models)} models"
+        yield Check("project", Health.OK, told)
+        yield from _guarded("state", lambda: _state(shop))
+        yield _warehouse(project.target.warehouse)
+        yield from _guarded("clock", lambda: _clock(shop))
+        yield _logs(root)
+    finally:
+        shop.close()
+
+
+def _state(shop: Shop) -> Check:
+    if not shop.has_state():
+        return Check("state", Health.OK, "no state yet; the first run makes it")
+    count = len(shop.reading.records.models())
+    return Check("state", Health.OK, f"state is reachable and knows {count} models")
+
+
+def _warehouse(warehouse: str) -> Check:
+    if "://" in warehouse:
+        return Check("warehouse", Health.OK, f"{warehouse} (not tried: it is no local folder)")
+    folder = Path(warehouse)
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        sentence = f"the warehouse {warehouse} cannot be written: {there} is not writable"
+        return Check("warehouse", Health.ERROR, sentence, "change `warehouse` or its permissions")
+    return Check("warehouse", Health.OK, f"{warehouse} is writable")
+
+
+def _logs(root: Path) -> Check:
+    """Look into the logs of the last runs for what a JVM says that is about to die."""
+    found = newest_with_signs(root / ".penstock" / "logs")
+    if found is None:
+        return Check("logs", Health.OK, "the logs of the last runs tell of no trouble of Spark's")
+    log, signs = found
+    return Check("logs", Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint)
+
+
+def _clock(shop: Shop) -> Check:
+    now = shop.clock.now()
+    records = shop.reading.records.models().values() if shop.has_state() else ()
+    latest = max((r.executed_at for r in records if r.executed_at), default=_RELEASED)
+    if now < latest:
+        sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"
+        return Check("clock", Health.ERROR, sentence, "set the clock; leases and history need it")
+    return Check("clock", Health.OK, f"{now:%F %H:%M} UTC")

@@ -1,0 +1,76 @@
+"""The use case `graph`: what reads what."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from penstock.app.planning.selection import selected_models
+from penstock.app.services.services import Shop
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.plan.resolve import due, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A table in the graph. `kind` is model, seed, source or external.
+
+    `strategy` is a model's, `version` the one that counts on the run date; 0 for what is no model.
+    """
+
+    table: str
+    name: str
+    kind: str
+    strategy: str = ""
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes and arrows between their tables, each sorted; an arrow goes from the table read."""
+
+    nodes: tuple[GraphNode, ...] = ()
+    edges: tuple[tuple[str, str], ...] = ()
+
+
+def graph(shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Graph:
+    """Draw the selected models with the sources and seeds that they read."""
+    moment = shop.clock.now()
+    names = set(selected_models(shop, select, exclude, moment))
+    nodes: dict[str, GraphNode] = {}
+    edges = set()
+    for name in names:
+        model = shop.project.models[name]
+        nodes[str(model.table)] = _model_node(model, moment)
+    for name in names:
+        model = shop.project.models[name]
+        for node in _upstreams(shop, model):
+            if node.kind == "model" and node.name not in names:
+                continue
+            nodes.setdefault(node.table, node)
+            if node.table != str(model.table):  # a model may read its own earlier partitions
+                edges.add((node.table, str(model.table)))
+    return Graph(tuple(nodes[table] for table in sorted(nodes)), tuple(sorted(edges)))
+
+
+def _model_node(model: Model, moment: dt.datetime) -> GraphNode:
+    ready = due(model, moment)
+    segments = resolve(model, moment.date(), ready)
+    mark = segments[-1].body.fingerprint if segments else model.fingerprint
+    return GraphNode(str(model.table), model.name, "model", model.strategy_name, mark.version)
+
+
+def _upstreams(shop: Shop, model: Model) -> list[GraphNode]:
+    read = {name for name in model.inputs if name.kind is not InputKind.THIS}
+    read |= {InputName(InputKind.MODEL, name) for name in model.depends_on}
+    return [_node(shop, name) for name in sorted(read)]
+
+
+def _node(shop: Shop, name: InputName) -> GraphNode:
+    table = str(shop.project.table_of(name))
+    known = shop.project.models.get(name.name) if name.kind is InputKind.MODEL else None
+    if known is not None:
+        return GraphNode(table, name.name, "model", known.strategy_name)
+    kind = "seed" if name.kind is InputKind.MODEL else str(name.kind)
+    return GraphNode(table, name.name, kind)

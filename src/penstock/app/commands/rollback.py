@@ -1,0 +1,242 @@
+"""The use case `rollback`: a table and its records as they were before a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from penstock.app.commands.status import keys_of
+from penstock.app.commands.sync import Ask
+from penstock.app.execution.commit import Committer
+from penstock.app.execution.recover import recover
+from penstock.app.observation.log_reader import Sight
+from penstock.app.observation.observe import last_writer, others
+from penstock.app.observation.project_state import Looked, look
+from penstock.app.planning.planning import moment_of
+from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.undo import features_left
+from penstock.app.reports import Keys, Overwrite
+from penstock.app.request import RollbackRequest
+from penstock.app.services.services import Shop, named_model
+from penstock.app.services.workers import on_record, on_worker
+from penstock.core.errors import TableError, UsageError
+from penstock.core.graph import children
+from penstock.core.model import Fingerprint, Model
+from penstock.core.partition import write_ranges
+from penstock.core.ranges import Ranges, count, difference, merged
+from penstock.core.records import Run, StepRecord
+from penstock.core.step import Intent, StepKind
+from penstock.plan.cascade import parents_of
+from penstock.plan.refusals import table_of_another_store
+from penstock.strategies.reshape import restore
+
+_MADE = (StepKind.BUILD, StepKind.REWRITE, StepKind.ROLLBACK)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackReport:
+    """What a rollback did, or would do: which version of the table came back.
+
+    `partitions` are those whose records go back to an earlier success, or go (`deleted` of them)
+    where there is none. `committed` is the version of the RESTORE, None in a dry run.
+    """
+
+    model: str
+    step: str
+    version: int
+    partitions: Keys
+    count: int
+    deleted: int
+    committed: int | None = None
+    dry_run: bool = False
+    aborted: bool = False
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Back:
+    """The way back: the step to undo, the version before it, the partitions that it reaches."""
+
+    model: Model
+    step: StepRecord
+    version: int
+    partitions: Ranges
+    deleted: int
+
+
+def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) -> RollbackReport:
+    """Bring a model's table back to the version before a step, in one commit.
+
+    Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed` and
+    `rollback-foreign-commits`; nothing is written then.
+    """
+    model = named_model(shop, request.model)
+    if not request.dry_run:
+        recover(shop).require(model.name)
+    moment = moment_of(shop, None)
+    with shop.reading.one_state():
+        looked = look(shop, (model.name,), moment)
+        back = _way_back(shop, looked, request)
+    report = RollbackReport(
+        model=model.name,
+        step=back.step.intent.step,
+        version=back.version,
+        partitions=keys_of(model.grid, back.partitions),
+        count=count(back.partitions),
+        deleted=back.deleted,
+        dry_run=request.dry_run,
+        lines=_lines(shop, model),
+    )
+    if request.dry_run:
+        return report
+    asked = Overwrite(model.name, report.count, report.partitions, back.step.ended)
+    if not ask((asked,)):
+        return replace(report, aborted=True)
+    shop.engine.require()
+    committed = _restore(shop, looked, back, request)
+    left = features_left(shop, back.step.intent, back.version)
+    return replace(report, committed=committed, lines=(*report.lines, *[left] * bool(left)))
+
+
+def _way_back(shop: Shop, looked: Looked, request: RollbackRequest) -> _Back:
+    model = looked.project.models[named_model(shop, request.model).name]
+    steps = shop.reading.records.steps_of(model.name)
+    step = _step_of(model, steps, request.step)
+    outcome = step.outcome
+    if outcome is None or outcome.version is None:
+        raise _unknown(model, request.step, "it made no commit")
+    version = outcome.version - 1
+    if step.intent.kind is StepKind.CREATE or version < 0 or not _before(steps, step):
+        raise TableError(
+            "rollback-nothing-before",
+            f"step {step.intent.step} made the table {model.table}; nothing was there before it",
+            where=model.where,
+            hint="name a later step; penstock history --verbose shows them",
+        )
+    _check_foreign(looked.judging.sight, model, looked, version, request)
+    missing = shop.places.missing_files(looked.project.uri_of(model.table), version)
+    if missing:
+        raise TableError(
+            "rollback-vacuumed",
+            f"{missing:,} files of version {version} of {model.table} are gone",
+            where=model.where,
+            hint="VACUUM removed them; that version cannot come back",
+        )
+    later = [one for one in steps if one.intent.step_seq >= step.intent.step_seq and _built(one)]
+    reached = merged(piece for one in later for piece in one.intent.ords)
+    before = [one for one in steps if one.intent.step_seq < step.intent.step_seq and _built(one)]
+    kept = merged(piece for one in before for piece in one.intent.ords)
+    return _Back(model, step, version, reached, count(difference(reached, kept)))
+
+
+def _built(step: StepRecord) -> bool:
+    """Whether a step made rows that are on record; one that failed its checks did."""
+    return step.outcome is not None and step.intent.kind in _MADE
+
+
+def _before(steps: Sequence[StepRecord], step: StepRecord) -> bool:
+    """Whether any step of ours made the table before."""
+    return any(
+        one.outcome is not None
+        and one.outcome.version is not None
+        and one.intent.step_seq < step.intent.step_seq
+        for one in steps
+    )
+
+
+def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> StepRecord:
+    found = [one for one in steps if one.intent.step.startswith(given)] if given else []
+    if len(found) > 1:
+        raise _unknown(model, given, f"{len(found)} steps begin so")
+    if not found:
+        raise _unknown(model, given, "it has no such step")
+    return found[0]
+
+
+def _unknown(model: Model, given: str, why: str) -> UsageError:
+    return UsageError(
+        "rollback-unknown-step",
+        f"{given!r} names no step of {model.name} to go back before: {why}",
+        hint=f"penstock history {model.name} --verbose shows the steps",
+    )
+
+
+def _check_foreign(
+    sight: Sight, model: Model, looked: Looked, version: int, request: RollbackRequest
+) -> None:
+    uri = looked.project.uri_of(model.table)
+    commits = sight.shop.places.touched(uri, version, {}, partial=True)
+    foreign = [commit for commit in commits if sight.foreign(commit)]
+    if any(commit.step for commit in foreign):
+        writer = last_writer(sight.shop.log.commits(uri, version, partial=True))
+        owner = others(sight.shop, writer)
+        if owner is not None:
+            raise table_of_another_store(model, owner, looked.project.name)
+    if foreign and not request.include_foreign:
+        first = foreign[0]
+        raise TableError(
+            "rollback-foreign-commits",
+            f"{len(foreign)} commits of others since would be lost, the first one is version "
+            f"{first.version} {first.operation}",
+            where=model.where,
+            hint="--include-foreign takes them back too",
+        )
+
+
+def _lines(shop: Shop, model: Model) -> tuple[str, ...]:
+    models = shop.project.models
+    below = children({name: parents_of(shop.project, each) for name, each in models.items()})
+    lines = ["the restored partitions count as drifted until the code is reverted"]
+    if below.get(model.name):
+        lines.append(f"downstream becomes upstream_changed: {', '.join(below[model.name])}")
+    return tuple(lines)
+
+
+def _restore(shop: Shop, looked: Looked, back: _Back, request: RollbackRequest) -> int | None:
+    run_id = shop.run_id or shop.clock.new_id()
+    context = Context(
+        run=run_id,
+        run_timestamp=looked.moment,
+        project=looked.project,
+        view=looked.view,
+        records=looked.records,
+        wait_seconds=request.wait_seconds,
+        triggered_by="rollback",
+    )
+    target = shop.project.target.name
+    holder, now = shop.holder(run_id), shop.clock.now()
+    run = Run(run_id, "rollback", request.arguments, target, looked.moment, holder, now)
+    with on_record(shop, run) as succeeded:
+        committed = on_worker(shop, lambda: _commit(shop, context, looked, back))
+        succeeded()
+    return committed
+
+
+def _commit(shop: Shop, context: Context, looked: Looked, back: _Back) -> int | None:
+    model = back.model
+    uri = looked.project.uri_of(model.table)
+    head = shop.log.head(uri)
+    record = looked.records.get(model.name)
+    made = record.fingerprint if record and record.fingerprint else Fingerprint("", "")
+    intent = Intent(
+        step=shop.clock.new_id(),
+        run=context.run,
+        model=model.name,
+        table=model.table,
+        uri=uri,
+        kind=StepKind.ROLLBACK,
+        strategy=model.strategy_name,
+        reason=f"rollback to before {back.step.intent.step}",
+        triggered_by="rollback",
+        run_timestamp=looked.moment,
+        fingerprint=made,
+        partitions=write_ranges(model.grid, back.partitions),
+        grid=model.grid,
+        base_version=head.version if head else None,
+        restores=back.step.intent.step_seq,
+    )
+    committer = Committer(shop, context, model.where, record.last_step_seq if record else 0)
+    with shop.engine.session(model.name, model.where) as session:
+        statement = restore(shop.project.sql_of(model.table), back.version)
+        ended = committer.alter(session, intent, statement, StepKind.ROLLBACK)
+    return ended.outcome.version

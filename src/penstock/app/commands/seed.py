@@ -1,0 +1,127 @@
+"""The use case `seed`: every file under seeds/ as a table, loaded when the file changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+
+from penstock.app.artifacts.write import write_artifacts
+from penstock.app.execution.recover import recover
+from penstock.app.execution.remember import remembered
+from penstock.app.execution.seed_step import STRATEGY, load_seed
+from penstock.app.observation.observe import View
+from penstock.app.observation.seeds import seed_reason
+from penstock.app.preparing.run_context import Context
+from penstock.app.reports import ModelResult, RunReport
+from penstock.app.services.services import Shop
+from penstock.app.services.workers import on_record, on_worker
+from penstock.core.errors import PenstockError, SelectorError, SparkDiedError
+from penstock.core.model import Seed
+from penstock.core.records import Run
+from penstock.plan.values import Now, Plan, Reason, State
+from penstock.project.nearest import did_you_mean, some_of
+
+COMMAND = "seed"
+
+
+def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
+    """Load the selected seeds whose file, types or table changed; all of them without a selector.
+
+    A seed that is as it was loaded starts no JVM. One that fails does not stop the others.
+    """
+    wanted = selected_seeds(shop, select)
+    recovery = recover(shop)
+    now = shop.clock.now()
+    context = Context(
+        run=shop.clock.new_id(),
+        run_timestamp=now,
+        project=shop.project,
+        view=View(Now(now, {}, {})),
+        records=dict(shop.reading.records.models()),
+        triggered_by=COMMAND,
+    )
+    reasons = {each.name: seed_reason(shop, each, context.records, now) for each in wanted}
+    report = RunReport(
+        run_id=context.run,
+        run_timestamp=now,
+        plan=Plan(now),
+        results=(),
+        command=COMMAND,
+        recovered=recovery.sentences,
+    )
+    changed = [each for each in wanted if reasons[each.name].state is not State.CURRENT]
+    done = _load(shop, context, changed, reasons) if changed else {}
+    results = tuple(done.get(s.name) or _result(s, "unchanged", "current") for s in wanted)
+    left = " ".join(result.name for result in results if not result.ok)
+    resume = f"penstock seed --select {left!r}" if left else ""
+    report = replace(report, results=results, resume=resume, log_path=shop.written_log)
+    if changed:
+        write_artifacts(shop, report)
+    return report
+
+
+def selected_seeds(shop: Shop, select: Iterable[str]) -> tuple[Seed, ...]:
+    """Give the seeds by name or glob; raise `SelectorError` for a selector that finds none."""
+    seeds = shop.project.seeds
+    asked = [word for value in select for word in value.split()]
+    if not asked:
+        return tuple(seeds.values())
+    chosen: set[str] = set()
+    for word in asked:
+        found = {name for name in seeds if fnmatchcase(name, word)}
+        if not found:
+            hint = did_you_mean(word, seeds) or f"there are: {some_of(seeds) or 'none'}"
+            raise SelectorError("nothing-selected", f"no seed is called {word!r}", hint=hint)
+        chosen |= found
+    return tuple(each for name, each in seeds.items() if name in chosen)
+
+
+def _load(
+    shop: Shop, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
+) -> dict[str, ModelResult]:
+    run = Run(
+        id=context.run,
+        command=COMMAND,
+        arguments="",
+        target=shop.project.target.name,
+        run_timestamp=context.run_timestamp,
+        holder=shop.holder(context.run),
+        started=shop.clock.now(),
+    )
+    done: dict[str, ModelResult] = {}
+    with on_record(shop, run) as succeeded:
+        for each in seeds:
+            load = partial(_do, shop, context, each, reasons[each.name])
+            done[each.name] = on_worker(shop, load)
+            if isinstance(done[each.name].error, SparkDiedError):
+                break
+        if len(done) == len(seeds) and all(result.ok for result in done.values()):
+            succeeded()
+    left = (each for each in seeds if each.name not in done)
+    return done | {each.name: _result(each, "skipped", "Spark's JVM is gone") for each in left}
+
+
+def _do(shop: Shop, context: Context, seed: Seed, reason: Reason) -> ModelResult:
+    started, clock = shop.clock.now(), time.monotonic()
+    result = _result(seed, "success", str(reason))
+    try:
+        ended = load_seed(shop, context, seed, reason)
+        before = context.records.get(seed.name)
+        context.records[seed.name] = remembered(before, ended, shop.clock.now())
+        result = replace(
+            result,
+            version=ended.outcome.settled_version,
+            rows=ended.outcome.rows,
+            metrics=ended.outcome.metrics,
+            step=ended.intent.step,
+        )
+    except PenstockError as error:
+        result = replace(result, status="failed", error=error)
+    return replace(result, started=started, duration=round(time.monotonic() - clock, 3))
+
+
+def _result(seed: Seed, status: str, reason: str) -> ModelResult:
+    return ModelResult(seed.name, seed.table, STRATEGY, status, reason)

@@ -1,0 +1,215 @@
+"""The use case `list`: which models there are."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.app.observation.project_state import Looked, look
+from penstock.app.planning.selection import selected_models
+from penstock.app.reports import Reason
+from penstock.app.services.services import Shop, in_one_state, named_model
+from penstock.core.checks import Check
+from penstock.core.errors import UsageError
+from penstock.core.facts import TableFacts
+from penstock.core.model import Body, Fingerprint, Model
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.partition import Grain
+from penstock.core.ranges import Ranges
+from penstock.core.records import Execution, ModelRecord
+from penstock.plan.drift import drift
+from penstock.plan.resolve import due, resolve
+from penstock.plan.values import State
+
+SQL_KIND = "sql"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """One model in a line; `path` is its file, seen from the project's folder."""
+
+    name: str
+    table: TableName
+    kind: str
+    strategy: str
+    tags: tuple[str, ...] = ()
+    path: str = ""
+    description: str = ""
+
+
+def list_models(
+    shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()
+) -> tuple[ModelInfo, ...]:
+    """Give the selected models in topological order."""
+    names = selected_models(shop, select, exclude, shop.clock.now())
+    models = [shop.project.models[name] for name in names]
+    return tuple(
+        ModelInfo(
+            name=model.name,
+            table=model.table,
+            kind=SQL_KIND,
+            strategy=model.strategy_name,
+            tags=model.tags,
+            path=model.where.path,
+            description=model.description,
+        )
+        for model in models
+    )
+
+
+_EXECUTIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInfo:
+    """A column as the table has it, or as the project declares it; `type` is "" if unknown."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInfo:
+    """A check as the project says it; `version` is that of the model, 0 where it has none."""
+
+    version: int
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDetail:
+    """One model in full. `record` is None before its first run, `version` without a table.
+
+    `versions` are its dated generations in a line each, with what their authors say of them; `sql`
+    is that of the day that was asked for.
+    """
+
+    info: ModelInfo
+    place: str
+    uri: str
+    config: Mapping[str, str]
+    columns: tuple[ColumnInfo, ...]
+    inputs: tuple[InputName, ...]
+    sql: str
+    fingerprint: Fingerprint
+    drift: Reason
+    version: int | None = None
+    record: ModelRecord | None = None
+    executions: tuple[Execution, ...] = ()
+    versions: tuple[str, ...] = ()
+    checks: tuple[CheckInfo, ...] = ()
+
+
+@in_one_state
+def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
+    """Look one model up by its name or its table's; start no JVM and write nothing.
+
+    With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
+    """
+    moment = shop.clock.now()
+    day = _day(date) if date is not None else None
+    looked = look(shop, [named_model(shop, name).name], moment)
+    model = looked.project.models[named_model(shop, name).name]
+    records = looked.records
+    body = _body(model, moment, day)
+    uri = "" if model.is_view else shop.project.uri_of(model.table)
+    facts = shop.log.facts(uri) if uri else None
+    return ModelDetail(
+        info=_info(model),
+        place=str(model.where),
+        uri=uri,
+        config=model.config,
+        columns=_columns(model, facts),
+        inputs=tuple(i for i in model.inputs if i.kind is not InputKind.THIS),
+        sql=body.text if body else shop.project.shown_sql(model),
+        fingerprint=body.fingerprint if body else model.fingerprint,
+        drift=_reason(looked, model),
+        version=facts.version if facts else None,
+        record=records.get(model.name),
+        executions=shop.reading.records.history(model.name, _EXECUTIONS),
+        versions=tuple(_versions(model)),
+        checks=tuple(_checks(model)),
+    )
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError("bad-value", f"--date {text!r} is no date", hint="2024-12-31") from None
+
+
+def _body(model: Model, moment: dt.datetime, date: dt.date | None) -> Body | None:
+    """Give the SQL of a day; without one that of the newest partition."""
+    if not model.versions:
+        return None
+    grid = model.grid
+    timed = grid.grain not in (Grain.WHOLE, Grain.RANGE)
+    if date is not None and timed:
+        within: Ranges = (grid.holding(date, date),)
+    else:
+        within = due(model, moment)
+    run_date = date if date is not None and not timed else moment.date()
+    segments = resolve(model, run_date, within)
+    if date is not None and not segments:
+        raise UsageError(
+            "no-version-for-partition",
+            f"no version of {model.name} is for {date}",
+            hint="give a version an earlier effective_from",
+        )
+    return segments[-1].body if segments else model.versions[-1].body
+
+
+def _reason(looked: Looked, model: Model) -> Reason:
+    """Give the state of a model; of one with partitions the first that any of them is in."""
+    if model.partition is None:
+        return drift(looked.project, model, looked.records, looked.view.now)
+    verdict = looked.judging.verdict(model.name)
+    if verdict.whole is not None:
+        return Reason(verdict.whole)
+    order = list(State)
+    found = sorted({piece.state for piece in verdict.pieces}, key=order.index)
+    return Reason(found[0], also=tuple(found[1:])) if found else Reason(State.CURRENT)
+
+
+def _versions(model: Model) -> Iterator[str]:
+    for version in model.versions:
+        for body in version.bodies:
+            since = f" from {body.effective_from}" if body.effective_from else ""
+            back = f", partitions from {body.backfill_since}" if body.backfill_since else ""
+            said = " ".join(text for text in (body.description, body.reason) if text)
+            source = body.source if body.source.endswith(".sql") else "inline"
+            told = f": {said}" if said else ""
+            yield f"{body.fingerprint.label}{since}{back} ({source}){told}"
+
+
+def _checks(model: Model) -> Iterator[CheckInfo]:
+    sets = [(each.number, each.checks) for each in model.versions] or [(0, model.checks)]
+    for version, checks in sets:
+        for check in checks.all:
+            yield CheckInfo(version, check)
+
+
+def _info(model: Model) -> ModelInfo:
+    return ModelInfo(
+        name=model.name,
+        table=model.table,
+        kind=SQL_KIND,
+        strategy=model.strategy_name,
+        tags=model.tags,
+        path=model.where.path,
+        description=model.description,
+    )
+
+
+def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnInfo, ...]:
+    said = {column.name.lower(): column for column in model.columns}
+    if facts is None:
+        return tuple(ColumnInfo(c.name, c.type, c.description) for c in model.columns)
+    found = []
+    for column in facts.schema.columns:
+        doc = said.get(column.name.lower())
+        found.append(ColumnInfo(column.name, column.type, doc.description if doc else ""))
+    return tuple(found)

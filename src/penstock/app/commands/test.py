@@ -1,0 +1,258 @@
+"""The use case `test`: unit tests of models, on one Spark, far from the project's own tables."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from penstock.app.artifacts.results import UnitTested
+from penstock.app.artifacts.write import write_unit_test_artifacts
+from penstock.app.commands.run import run as run_models
+from penstock.app.request import Range, RunRequest, SnapshotRequest
+from penstock.app.services.services import Shop
+from penstock.app.services.wire import apart, elsewhere
+from penstock.app.unit_testing.loading import Variants, load_tests
+from penstock.app.unit_testing.outcome import Outcome
+from penstock.app.unit_testing.preparing import Preparing
+from penstock.app.unit_testing.reports import (
+    Difference,
+    UnitResult,
+    UnitTestReport,
+    UnitTestRequest,
+)
+from penstock.app.unit_testing.verdict import Judging, judge_error
+from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
+from penstock.core.errors import (
+    InterruptedRunError,
+    PenstockError,
+    ProjectError,
+    SelectorError,
+    SparkDiedError,
+)
+from penstock.core.model import Seed
+from penstock.core.names import InputName
+from penstock.core.project import Project
+from penstock.core.unit_tests import UnitRun, UnitTest
+from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.select import Known, select
+
+_ALL_TAGS = "tags of all unit tests"
+
+
+def chosen(
+    project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
+) -> tuple[UnitTest, ...]:
+    """Give the tests of the selected models, or with the tags that are selected, by these names.
+
+    Raises `SelectorError` for a selector, or a name, that matches nothing.
+    """
+    found = [test for test in tests if not request.names or _is_named(test, request.names)]
+    for name in request.names:
+        if not any(_is_named(test, (name,)) for test in tests):
+            known = [test.name for test in tests]
+            hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
+            raise SelectorError("nothing-selected", f"no unit test is called {name!r}", hint=hint)
+    if not request.select and not (request.exclude and tests):
+        return tuple(found)
+    return _selected(project, found, request)
+
+
+def _selected(
+    project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
+) -> tuple[UnitTest, ...]:
+    """Ask for each model with the tags of its tests: selectors know models.
+
+    A model that is none has the tags of all tests, so that a tag of another test is no mistake.
+    """
+    refusal: SelectorError | None = None
+    answers: dict[tuple[str, tuple[str, ...]], bool] = {}
+    every = tuple(dict.fromkeys(tag for test in tests for tag in test.tags))
+    for name, tags in dict.fromkeys((test.model, test.tags) for test in tests):
+        model = project.models[name]
+        tagged = replace(model, tags=(*model.tags, *tags))
+        tagging = replace(model, name=_ALL_TAGS, tags=every, depends_on=())
+        models = {**project.models, name: tagged, _ALL_TAGS: tagging}
+        known = replace(project, models=models)
+        try:
+            names = select(known, request.select, request.exclude, Known())
+        except SelectorError as error:
+            refusal = error
+            continue
+        answers[name, tags] = name in names
+    found = tuple(test for test in tests if answers.get((test.model, test.tags)))
+    if found:
+        return found
+    if refusal is not None and not answers:
+        raise refusal
+    asked = " ".join((*request.select, *(f"--exclude {each}" for each in request.exclude)))
+    raise SelectorError(
+        "nothing-selected",
+        f"{asked!r} selects no unit test",
+        hint=f"tests are of: {some_of({test.model for test in tests}) or 'no model'}",
+    )
+
+
+def _is_named(test: UnitTest, names: Sequence[str]) -> bool:
+    return any(test.name == name or fnmatchcase(test.name, name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all tests share: a shop whose Spark has started elsewhere, and a folder."""
+
+    shop: Shop
+    folder: Path
+
+
+def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> UnitResult:
+    """Run one test; an error of its step is a difference, an interruption is raised."""
+    folder = bench.folder / f"t{number}"
+    given: dict[InputName, tuple[str, ...]] = {}
+    for each in test.runs:
+        for name, table in each.given.inputs.items():
+            given[name] = (*given.get(name, ()), *table.names, *table.known)
+    seeds = _seeds(project, test, given)
+    given |= dict.fromkeys(seeds, ())
+    clock = TestClock(test.runs[0].as_of)
+    shop = apart(bench.shop, world_of(project, test, given, folder), clock)
+    started = time.monotonic()  # Spark has started
+    later = {name: table for run in test.runs[1:] for name, table in run.given.inputs.items()}
+    preparing = Preparing(shop, clock, shop.project.models[test.model], seeds, later)
+    found: tuple[Difference, ...] = ()
+    failed = 0
+    for at, each in enumerate(test.runs, 1):
+        found = tuple(_differences(preparing, test, each))
+        if found:
+            failed = at if len(test.runs) > 1 else 0
+            break
+    return UnitResult(test, found, failed, round(time.monotonic() - started, 3))
+
+
+def _seeds(project: Project, test: UnitTest, given: Collection[InputName]) -> dict[InputName, Seed]:
+    """Give the seeds that the model reads and the test gives no rows for."""
+    model = project.models[test.model]
+    read = (name for run in test.runs for name in wanted_inputs(model, test, run))
+    lacking = (name for name in read if name not in given and is_seed(project, name))
+    return {name: project.seeds[name.name] for name in lacking}
+
+
+def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterator[Difference]:
+    shop, model = preparing.shop, preparing.model
+    try:
+        with shop.engine.session(model.name, model.where) as session:
+            preparing.prepare(session, each)
+            outcome = _run(shop, test, each)
+            if each.error is not None:
+                yield from judge_error(each.error, outcome)
+            elif each.expect is not None:
+                yield from Judging(session, each.expect, outcome, test.key).differences()
+            elif outcome.error is not None:
+                yield _message(outcome.error)
+    except SparkDiedError:
+        raise  # no other test can be run
+    except PenstockError as error:
+        yield _message(error)
+
+
+def _message(error: PenstockError) -> str:
+    where = f"{error.where}: " if error.where else ""
+    return f"{where}{error.code}: {error.sentence}"
+
+
+def _run(shop: Shop, test: UnitTest, each: UnitRun) -> Outcome:
+    model = shop.project.models[test.model]
+    head = None if model.is_view else shop.log.head(shop.project.uri_of(model.table))
+    before = head.version if head else None
+    request = RunRequest(
+        select=(f"name:{model.name}",),
+        full_refresh=each.full_refresh,
+        on_failure=each.on_failure,
+        range=Range(each.first, each.last) if each.first else Range(),
+        snapshot=SnapshotRequest() if model.is_snapshot else None,
+        threads=1,
+    )
+    try:
+        report = run_models(shop, request)
+    except PenstockError as error:
+        return Outcome(shop, model, before, refused=error)
+    if report.interrupted:
+        raise InterruptedRunError("interrupted", "the tests were interrupted")
+    results = tuple(result for result in report.results if result.name == model.name)
+    return Outcome(shop, model, before, results)
+
+
+Listener = Callable[[UnitResult], None]
+
+
+def silent(_: UnitResult) -> None:
+    """Hear nothing."""
+
+
+def run_tests(shop: Shop, request: UnitTestRequest, listener: Listener = silent) -> UnitTestReport:
+    """Run the chosen tests; each is told to `listener` when it ends, in any order.
+
+    Raises `ProjectError` with the findings of all test files before anything runs, and
+    `SelectorError` for a selector that matches nothing. Without tests no JVM starts.
+    """
+    variants = Variants(shop.project)
+    loaded = load_tests(variants)
+    if any(finding.is_error for finding in loaded.findings):
+        raise ProjectError(loaded.findings)
+    tests = chosen(shop.project, loaded.tests, request)
+    if not tests:
+        return UnitTestReport()
+    shop.engine.require()
+    folder = Path(tempfile.mkdtemp(prefix="penstock-test-"))
+    apart = elsewhere(shop, str(folder / "warehouse"))
+    try:
+        results = _results(Bench(apart, folder), variants, tests, request, listener)
+        log_path = apart.written_log
+    finally:
+        apart.engine.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    write_unit_test_artifacts(shop, [_told(result) for result in results])
+    return UnitTestReport(tuple(results), log_path)
+
+
+def _results(  # the sides of one command
+    bench: Bench,
+    variants: Variants,
+    tests: Sequence[UnitTest],
+    request: UnitTestRequest,
+    listener: Listener,
+) -> list[UnitResult]:
+    """Run tests on threads and give their results in the order of the tests."""
+    stopped = threading.Event()
+
+    def one(number: int, test: UnitTest) -> UnitResult:
+        if stopped.is_set():
+            return UnitResult(test, skipped=True)
+        result = run_test(bench, variants.of(test.vars), test, number)
+        if request.fail_fast and not result.passed:
+            stopped.set()
+        listener(result)
+        return result
+
+    threads = request.threads or bench.shop.project.threads
+    with ThreadPoolExecutor(max(1, min(threads, len(tests)))) as pool:
+        futures: list[Future[UnitResult]] = [pool.submit(one, *each) for each in enumerate(tests)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # a bug or Ctrl-C: nothing new may start behind it
+            stopped.set()
+            bench.shop.engine.cancel()
+            raise
+
+
+def _told(result: UnitResult) -> UnitTested:
+    test, message = result.test, "; ".join(result.lines)
+    return UnitTested(
+        test.model, test.name, result.status, message, result.seconds, test.where.path
+    )

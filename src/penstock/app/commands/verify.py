@@ -1,0 +1,166 @@
+"""The use case `snapshot verify`: whether history tables keep their laws. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.app.services.services import Shop, named_model
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import TableError, UsageError
+from penstock.core.facts import Commit, TableFacts
+from penstock.core.history import HardDeletes, Snapshot
+from penstock.core.inputs import DeltaRead, Relation
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.statement import TARGET_VIEW, Row
+from penstock.core.token import read_metrics
+from penstock.plan.history import PROPERTY, always_event_time, differences
+from penstock.strategies.history.verify import (
+    SAMPLES,
+    Claims,
+    Violation,
+    broken,
+    claims_of,
+    misfits,
+    verified,
+)
+
+__all__ = ["VerifyReport", "Violation", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What one Delta version of a history table holds, and the laws that it breaks.
+
+    The counts are None where its columns are so wrong that its rows could not be read.
+    """
+
+    model: str
+    version: int
+    versions: int | None
+    keys: int | None
+    current: int | None
+    gaps: int | None
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether all laws hold."""
+        return not self.violations
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the laws of rows came to: the counts, none if they could not be read, and what broke."""
+
+    counts: Row
+    violations: tuple[Violation, ...]
+
+
+def verify(shop: Shop, names: Iterable[str]) -> tuple[VerifyReport, ...]:
+    """Hold the laws against one Delta version of each table, read once.
+
+    Names are checked, and tables looked for, before Spark starts. No lease, no record.
+    """
+    models = [history_model(shop, name) for name in names]
+    tables = [(model, facts_of(shop, model)) for model in models]
+    if tables:
+        shop.engine.require()
+    return tuple(_verified(shop, model, facts) for model, facts in tables)
+
+
+def _verified(shop: Shop, model: Model, facts: TableFacts) -> VerifyReport:
+    claims = claims_on(shop, model, facts.properties.get(PROPERTY))
+    with shop.engine.session(model.name, model.where) as session:
+        held = hold_laws(session, shop.project.uri_of(model.table), facts, claims)
+    settings = _settings(model, facts)
+    return VerifyReport(
+        model.name,
+        facts.version,
+        versions=_number(held.counts, "versions"),
+        keys=_number(held.counts, "keys"),
+        current=_number(held.counts, "current"),
+        gaps=_number(held.counts, "gaps"),
+        violations=(*held.violations, *settings),
+    )
+
+
+def _number(counts: Row, name: str) -> int | None:
+    found = counts.get(name)
+    return None if found is None else int(found)
+
+
+def history_model(shop: Shop, name: str) -> Model:
+    """Give the model of that name; raise `not-a-history-model` for one that keeps no versions."""
+    model = named_model(shop, name)
+    if not isinstance(model.strategy, Snapshot):
+        raise UsageError(
+            "not-a-history-model",
+            f"{model.name!r} is a {model.strategy_name} model and keeps no versions",
+            hint="name a snapshot; penstock list shows the strategies",
+        )
+    return model
+
+
+def facts_of(shop: Shop, model: Model) -> TableFacts:
+    """Describe the table of a history model; raise `not-built-yet` where there is none."""
+    uri = shop.project.uri_of(model.table)
+    facts = shop.log.facts(uri)
+    if facts is None:
+        raise TableError(
+            "not-built-yet",
+            f"{model.name} has no table at {uri}",
+            where=model.where,
+            hint=f"penstock snapshot run --select {model.name}",
+        )
+    return facts
+
+
+def claims_on(shop: Shop, model: Model, told: str | None) -> Claims:
+    """Give what the table of a model must be true to; `told` is what it says of itself."""
+    snapshot = model.strategy
+    if not isinstance(snapshot, Snapshot):
+        raise TypeError(f"{model.name} is no snapshot")
+    closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
+        shop.log.commits(shop.project.uri_of(model.table), -1, partial=True)
+    )
+    timed = always_event_time(told)
+    return claims_of(snapshot, closes_keys=closes, always_event_time=timed)
+
+
+def _closed_keys(commits: tuple[Commit, ...]) -> bool:
+    """Whether a run may have closed a key as missing, since the table was made.
+
+    Where the log no longer goes back to that, nobody can tell that none did.
+    """
+    for commit in reversed(commits):
+        if read_metrics(commit.token).get("deleted", 0):
+            return True
+        if commit.operation.startswith(("CREATE", "REPLACE")):
+            return False
+    return bool(commits) and commits[0].version > 0
+
+
+def hold_laws(session: StepSession, uri: str, facts: TableFacts, claims: Claims) -> Held:
+    """Read one version of a table once and give what of V1 to V8 it breaks."""
+    wrong = misfits(claims, facts.schema)
+    if wrong:
+        return Held({}, wrong)
+    read = DeltaRead(uri, facts.version)
+    session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
+    counts = session.stage(verified(claims, facts.schema))
+    found = (
+        Violation(law.law, law.title, count, law.of, session.sample(law.samples(claims)))
+        for law, count in broken(claims, counts)
+    )
+    return Held(counts, tuple(found))
+
+
+def _settings(model: Model, facts: TableFacts) -> tuple[Violation, ...]:
+    """V9: the table says of itself what the model says."""
+    told = facts.properties.get(PROPERTY)
+    found = (f"{PROPERTY} is not set",) if told is None else differences(model, told)
+    if not found:
+        return ()
+    return (Violation("V9", "settings", len(found), "setting", found[:SAMPLES]),)

@@ -1,0 +1,187 @@
+"""The use cases `watermark show`, `set` and `reset`."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from penstock.app.services.services import Shop, in_one_state, named_model, user_name
+from penstock.core.errors import LeaseHeldError, UsageError
+from penstock.core.model import Model, window_settings
+from penstock.core.names import InputKind
+from penstock.core.records import WatermarkChange
+from penstock.core.typed import TypedValue, is_watermark_type
+from penstock.core.window import Watermark
+from penstock.project.nearest import did_you_mean, some_of
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkReport:
+    """The newest change of each watermark that is set, and every change if asked for."""
+
+    current: tuple[WatermarkChange, ...] = ()
+    history: tuple[WatermarkChange, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WantedMark:
+    """A value as a user typed it. `column` is `input.column`, its end, or "" where there is one."""
+
+    model: str
+    value: str
+    column: str = ""
+    type: str = ""
+    reason: str = ""
+
+
+@in_one_state
+def show_watermarks(shop: Shop, name: str = "", *, history: bool = False) -> WatermarkReport:
+    """Give the watermarks of one model, or of all."""
+    names = [named_model(shop, name).name] if name else list(shop.project.models)
+    changes = [change for each in names for change in _history(shop, each)]
+    newest: dict[tuple[str, str, str], WatermarkChange] = {}
+    for change in changes:
+        newest.setdefault((change.model, change.input, change.column), change)
+    current = tuple(change for _, change in sorted(newest.items()) if change.value is not None)
+    return WatermarkReport(current, tuple(changes) if history else None)
+
+
+def set_watermark(shop: Shop, wanted: WantedMark) -> WatermarkChange:
+    """Set a watermark by hand, lower or higher; who and why stand in its history."""
+    model = named_model(shop, wanted.model)
+    known = {mark.key: mark for mark in _marks(shop, model)}
+    given, column = _column(model, wanted.column, known)
+    old = known.get(f"{given}.{column}")
+    type_ = wanted.type.upper() or (old.value.type if old else _declared(shop, given, column))
+    if not is_watermark_type(type_.replace(" ", "")):
+        raise UsageError(
+            "watermark-type",
+            f"{type_!r} cannot carry a watermark"
+            if type_
+            else f"the type of {column} is not known",
+            hint="say it with --type, for example --type TIMESTAMP",
+        )
+    value = TypedValue.parse(type_, wanted.value)
+    return _write(shop, model, (given, column), str(value), wanted.reason)
+
+
+@in_one_state
+def marks_to_reset(shop: Shop, name: str, column: str = "") -> tuple[Watermark, ...]:
+    """Give the watermarks that a reset would take away; raise if there are none."""
+    model = named_model(shop, name)
+    known = {mark.key: mark for mark in _marks(shop, model)}
+    if not known:
+        raise UsageError("no-watermark", f"{model.name} has no watermark")
+    if not column:
+        return tuple(known.values())
+    given, column = _column(model, column, known)
+    mark = known.get(f"{given}.{column}")
+    if mark is None:
+        raise UsageError(
+            "no-watermark",
+            f"{model.name} has no watermark on {given}.{column}",
+            hint=f"it has: {some_of(known)}",
+        )
+    return (mark,)
+
+
+def reset_watermarks(
+    shop: Shop, name: str, marks: tuple[Watermark, ...], reason: str = ""
+) -> tuple[WatermarkChange, ...]:
+    """Take watermarks away: the next run reads these inputs from the start."""
+    model = named_model(shop, name)
+    return tuple(_write(shop, model, (mark.input, mark.column), None, reason) for mark in marks)
+
+
+def _history(shop: Shop, model: str) -> tuple[WatermarkChange, ...]:
+    return shop.reading.records.watermark_history(model)
+
+
+def _marks(shop: Shop, model: Model) -> tuple[Watermark, ...]:
+    record = shop.reading.records.models().get(model.name)
+    if record is not None:
+        return record.watermarks
+    changes = show_watermarks(shop, model.name).current
+    return tuple(
+        Watermark(change.input, change.column, _typed(change.value or "")) for change in changes
+    )
+
+
+def _typed(text: str) -> TypedValue:
+    type_, _, value = text.partition(" ")
+    return TypedValue.parse(type_, value)
+
+
+def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str, str]:
+    """Find the `input.column` that is meant."""
+    keys = {mark.key: (mark.input, mark.column) for mark in known.values()}
+    if not keys or asked:
+        keys |= _possible(model)
+    if not keys:
+        raise UsageError(
+            "no-watermark", f"{model.name} is a {model.strategy_name} model without a time_column"
+        )
+    asked_folded = asked.lower()
+    found = [key for key in keys if not asked or key.lower() == asked_folded]
+    found = found or [key for key in keys if key.lower().endswith(f".{asked_folded}")]
+    if len(found) == 1:
+        return keys[found[0]]
+    if not found:
+        raise UsageError(
+            "unknown-column",
+            f"{model.name} has no window on {asked!r}",
+            hint=did_you_mean(asked, keys) or f"there are: {some_of(keys)}",
+        )
+    raise UsageError(
+        "ambiguous-column",
+        f"{model.name} has more than one windowed input",
+        hint=f"add --column with one of: {some_of(found)}",
+    )
+
+
+def _possible(model: Model) -> dict[str, tuple[str, str]]:
+    """Give the windows that the model's settings allow; which exist only Spark can tell."""
+    settings = window_settings(model.strategy)
+    if settings is None:
+        return {}
+    found = {}
+    for read in model.query.inputs:
+        column = settings.on.get(read.name, settings.time_column)
+        if column is not None and read.kind is not InputKind.THIS:
+            found[f"{read.name}.{column}"] = (read.name, column)
+    return found
+
+
+def _declared(shop: Shop, given: str, column: str) -> str:
+    """Give the type that a source declares, or that a table's log tells; "" if neither does."""
+    source = shop.project.sources.get(given)
+    for doc in source.columns if source else ():
+        if doc.name.lower() == column.lower() and doc.type:
+            return doc.type.upper()
+    upstream = shop.project.models.get(given)
+    uri = source.path if source and source.is_delta else ""
+    if upstream is not None and not upstream.is_view:
+        uri = shop.project.uri_of(upstream.table)
+    facts = shop.log.facts(uri) if uri else None
+    found = facts.schema.find(column) if facts else None
+    return found.type.upper() if found else ""
+
+
+def _write(
+    shop: Shop, model: Model, key: tuple[str, str], value: str | None, why: str
+) -> WatermarkChange:
+    store, now = shop.writing, shop.clock.now()
+    for lease in store.journal.leases():
+        if lease.target == str(model.table) and lease.expires > now:
+            raise LeaseHeldError(lease, hint="wait until that run has ended")
+    change = WatermarkChange(
+        model=model.name,
+        input=key[0],
+        column=key[1],
+        value=value,
+        set_at=now,
+        who=f"{user_name()}@{socket.gethostname()}",
+        why=why,
+    )
+    store.records.change_watermark(change)
+    return change

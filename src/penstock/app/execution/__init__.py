@@ -1,0 +1,1 @@
+"""Running steps: begin, commit, finish, and settling what a crash left open."""

@@ -1,0 +1,368 @@
+"""Begin, commit, finish: the part of a step in which data and records must come to agree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from penstock.app.execution.leases import fence, holder_of, patiently, waiting
+from penstock.app.execution.outcomes import outcome_of, with_partitions
+from penstock.app.preparing.statements import Decided, staged
+from penstock.app.preparing.undo import taken_back
+from penstock.core.check_results import Checked
+from penstock.core.checks import OnFailure
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import (
+    ConcurrentWriterError,
+    DataError,
+    LeaseHeldError,
+    LeaseLostError,
+    PenstockError,
+    SparkDiedError,
+    StateError,
+    TableError,
+)
+from penstock.core.facts import Commit as LogCommit
+from penstock.core.findings import Location
+from penstock.core.model import Writing
+from penstock.core.statement import ROW_CHANGE, Commit, Work
+from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.strategies.history.counts import IdentityError
+
+if TYPE_CHECKING:
+    from penstock.app.preparing.run_context import Context
+    from penstock.app.services.services import Shop
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A step that is done: what it intended, what came of it, what its checks said.
+
+    `undone` is what came of the step that took it back, `restored` the version that came back.
+    """
+
+    intent: Intent
+    outcome: Outcome
+    schema_changes: tuple[str, ...] = ()
+    checked: Checked | None = None
+    undone: Outcome | None = None
+    restored: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def held_back(self) -> bool:
+        """Whether a gate kept all of it from being published: records are as they were."""
+        checked = self.checked
+        if checked is None or checked.failure is None or checked.mode is not OnFailure.BLOCK:
+            return False
+        return self.outcome.version is None
+
+
+class Committer:
+    """The commit protocol for one step: begin, one Delta commit, finish."""
+
+    def __init__(
+        self, shop: Shop, context: Context, where: Location | None, planned_on: int | None
+    ) -> None:
+        """Take what the steps of a run share; `planned_on` is the step that was planned on.
+
+        Steps of the same run that came after it do not count.
+        """
+        self.where = where
+        self.fault = shop.fault
+        self._shop = shop
+        self._context = context
+        self._planned_on = planned_on
+        self._started = time.monotonic()
+        self._notes: tuple[str, ...] = ()
+        self._holder = shop.holder(context.run)
+
+    @contextmanager
+    def rejecting(self, intent: Intent) -> Iterator[None]:
+        """Record a step that fails before it begins as FAILED, without a lease."""
+        try:
+            yield
+        except PenstockError as error:
+            self._shop.writing.journal.reject(intent, StepFailure.of(error), self._holder)
+            raise
+
+    def alter(
+        self,
+        session: StepSession,
+        intent: Intent,
+        statement: Commit,
+        kind: StepKind = StepKind.ALTER,
+    ) -> Ended:
+        """Make a change that must come before the build as a step of its own.
+
+        A gate lets it come between the beginning of the build and its commit, so its number must
+        not make the build's look old: it has a lane of its own.
+        """
+        own = replace(
+            intent,
+            step=self._shop.clock.new_id(),
+            kind=kind,
+            lane=str(kind),
+            watermarks=(),
+            windows=(),
+            lowers_watermarks=False,
+        )
+        begun = self.begin(own)
+        self._shop.fault(f"begun-{kind}")
+        self._commit(session, begun, statement)
+        return self.finish(begun, self._outcome(begun, None))
+
+    def undo(self, session: StepSession, ended: Ended) -> Ended:
+        """Take back a step whose failure asks for it, as a step of its own; see `taken_back`."""
+        checked, version, intent = ended.checked, ended.outcome.version, ended.intent
+        if checked is None or checked.failure is None or version is None:
+            return ended
+        if intent.on_failure != OnFailure.ROLLBACK:
+            return ended
+
+        def restore(intent: Intent, statement: Commit) -> Outcome:
+            own = replace(intent, run=self._context.run)
+            return self.alter(session, own, statement, StepKind.ROLLBACK).outcome
+
+        found = taken_back(self._shop, intent, checked, version, restore)
+        notes = (*ended.notes, found.note) if found.note else ended.notes
+        return replace(
+            ended,
+            checked=found.checked,
+            undone=found.undone,
+            restored=found.version,
+            notes=notes,
+        )
+
+    def made(
+        self, session: StepSession, begun: Intent, decided: Decided, late: int | None
+    ) -> Outcome:
+        """Commit what was decided, and give what the commit did."""
+        work, statement = decided.work, decided.statement
+        if statement is not None:
+            self._commit(session, begun, statement, work.again)
+        outcome = self._outcome(begun, late)
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.told(decided.seen)})
+        if statement is not None:
+            self._hold_promises(begun, statement)
+            self._notes = self._strangers(begun, outcome)
+        return outcome
+
+    def _strangers(self, intent: Intent, outcome: Outcome) -> tuple[str, ...]:
+        """Say who else wrote the table since the step looked; an append conflicts with nobody."""
+        if outcome.version is None or intent.writing is not Writing.ADDED:
+            return ()
+        after = -1 if intent.base_version is None else intent.base_version
+        store = self._shop.reading.archive.store_id()
+        return tuple(
+            f"unrecorded-commit: version {each.version} ({each.operation}) of {intent.table} is of "
+            "somebody else and came between; penstock status"
+            for each in self._shop.log.commits(intent.uri, after, partial=True)
+            if each.version < outcome.version and each.changes_data and each.store != store
+        )
+
+    def fail(
+        self, begun: Intent, late: int | None, checked: Checked, failure: StepFailure
+    ) -> Ended:
+        """End a step that checks kept from being published."""
+        self._shop.writing.journal.fail(begun.step, failure)
+        return Ended(begun, self.unchanged(begun, late), checked=checked)
+
+    def record(self, intent: Intent, checked: Checked) -> None:
+        """Write what checks said; a store that cannot be reached is tried again for a while."""
+        journal = self._shop.writing.journal
+        patiently(lambda: journal.record_checks(intent.step, checked))
+
+    def begin(self, intent: Intent) -> Intent:
+        """Write the step down and take the target's lease; give it with its number."""
+        contents = self._context.contents(intent)
+        journal = self._shop.writing.journal
+
+        def begin() -> Intent:
+            above = self._last_number(intent)
+            begun = journal.begin(intent, contents, self._holder, self._planned_on, above)
+            return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
+
+        return waiting(begin, self._context.wait_seconds)
+
+    def await_target(self, intent: Intent) -> None:
+        """Raise `lease-held` before Spark starts where another run holds the target."""
+
+        def look() -> None:
+            held = holder_of(self._shop, intent.table, intent.run)
+            if held is not None:
+                hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
+                raise LeaseHeldError(held, hint=hint)
+
+        waiting(look, self._context.wait_seconds)
+
+    def _last_number(self, intent: Intent) -> int:
+        """Give the number of the last step that Delta knows of the target."""
+        if not intent.uri:
+            return 0
+        epoch = self._shop.writing.archive.epoch()
+        application = replace(intent, epoch=epoch).transaction
+        return self._shop.log.transaction(intent.uri, application)
+
+    def _commit(
+        self,
+        session: StepSession,
+        intent: Intent,
+        statement: Commit,
+        again: Work | None = None,
+    ) -> None:
+        """Commit; an error that came after the commit was in the log is no failure.
+
+        A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
+        more about rows for which the statement was refused. A statement that Delta skipped without
+        an error is one all the same: "no commit" is not "nothing changed".
+        """
+        with self.failing(intent):
+            self._shop.fault("before-commit")
+            self._require_lease(intent)
+            if statement.exclusive:
+                self._hold_version(intent)
+            self._shop.fault("at-statement")
+        try:
+            session.commit(statement, intent)
+        except Exception as error:
+            if isinstance(error, SparkDiedError):  # nobody said how the statement ended
+                fence(self._shop, intent)
+            if self._commit_of(intent) is None:
+                with self.failing(intent):
+                    self._require_lease(intent)
+                    if again is not None and isinstance(error, DataError):
+                        staged(session, again, self.where)
+                    raise
+        if statement.once and intent.uri and self._commit_of(intent) is None:
+            with self.failing(intent):
+                self._require_lease(intent)
+                raise _skipped(intent)
+        self._shop.fault("after-commit")
+
+    def _require_lease(self, intent: Intent) -> None:
+        """Raise `lease-lost` where another run has taken the target, and given this step up."""
+        if not self._shop.writing.journal.holds(intent.step):
+            raise lease_lost(intent)
+
+    def _hold_version(self, intent: Intent) -> None:
+        """Refuse to write where somebody has written since the step looked."""
+        head = self._shop.log.head(intent.uri)
+        if (head.version if head else None) != intent.base_version:
+            raise ConcurrentWriterError(
+                "concurrent-writer",
+                f"another writer committed to {intent.table} after the step had read it",
+                where=self.where,
+                hint="run again; nothing of this step was written",
+            )
+
+    def _hold_promises(self, intent: Intent, statement: Commit) -> None:
+        """Compare what Delta says it did with what was staged; a difference is a bug."""
+        commit = self._commit_of(intent)
+        if commit is None:
+            return
+        for name, (identity, wanted) in statement.expected.items():
+            found = commit.row_change if name == ROW_CHANGE else commit.metrics.get(name, 0)
+            if found is not None and found != wanted:
+                with self.failing(intent):
+                    raise IdentityError(
+                        f"metrics-mismatch: {identity}: {name} of version {commit.version} is "
+                        f"{found}, staged were {wanted}; penstock snapshot verify {intent.model}"
+                    )
+
+    @contextmanager
+    def failing(self, intent: Intent) -> Iterator[None]:
+        """Record a begun step that fails before its commit."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit, LeaseLostError):
+            raise  # its statement may still run: it stays RUNNING until somebody has looked
+        except BaseException as error:
+            if isinstance(error, IdentityError):
+                failure = StepFailure("metrics-mismatch", str(error))
+            elif not isinstance(error, PenstockError):
+                failure = StepFailure(
+                    "internal-error", f"{type(error).__name__}: {error}"[:LONGEST]
+                )
+            else:
+                failure = StepFailure.of(error)
+            self._shop.writing.journal.fail(intent.step, failure)
+            raise
+
+    def _outcome(self, intent: Intent, late: int | None) -> Outcome:
+        if not intent.uri:
+            return Outcome(None)
+        commit = self._commit_of(intent)
+        if commit is None:
+            return self.unchanged(intent, late)
+        outcome = outcome_of(commit, self._table_id(intent, commit), intent, late)
+        return with_partitions(self._shop, intent, outcome)
+
+    def _commit_of(self, intent: Intent) -> LogCommit | None:
+        if not intent.uri:
+            return None
+        after = -1 if intent.base_version is None else intent.base_version
+        commits = self._shop.log.commits(intent.uri, after)
+        return next((commit for commit in commits if commit.step == intent.step), None)
+
+    def unchanged(self, intent: Intent, late: int | None) -> Outcome:
+        """Give what came of a step that made no commit."""
+        record = self._context.records.get(intent.model)
+        table_id = record.table_id if record else ""
+        rows = RowCounts(late=late)
+        return Outcome(None, table_id, intent.base_version, rows)
+
+    def _table_id(self, intent: Intent, commit: LogCommit) -> str:
+        if commit.table_id:
+            return commit.table_id
+        record = self._context.records.get(intent.model)
+        if record is not None and record.table_id:
+            return record.table_id
+        facts = self._shop.log.facts(intent.uri)
+        return facts.table_id if facts else ""
+
+    def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
+        """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
+        journal = self._shop.writing.journal
+        took = int((time.monotonic() - self._started) * 1000)
+        outcome = replace(outcome, duration_ms=took)
+        try:
+            patiently(lambda: journal.finish(intent.step, outcome))
+        except StateError as error:
+            if error.code != "state-unreachable":
+                raise
+            raise not_recorded(intent, outcome) from error
+        self._shop.fault("after-finish")
+        return Ended(intent, outcome, checked=checked, notes=self._notes)
+
+
+def _skipped(intent: Intent) -> TableError:
+    return TableError(
+        "commit-skipped",
+        f"Delta skipped the statement of step {intent.step} of {intent.model} as one that it had "
+        f"seen; nothing was written to {intent.table}",
+        hint="run again; if it stays so: penstock state rebuild",
+    )
+
+
+def lease_lost(intent: Intent) -> LeaseLostError:
+    """Give the error of a step that another run has taken the target from."""
+    return LeaseLostError(
+        "lease-lost",
+        f"{intent.table} was taken over by another run while this one was silent",
+        hint="nothing of this step was committed; run again",
+    )
+
+
+def not_recorded(intent: Intent, outcome: Outcome) -> StateError:
+    """Give the error of a step that is in the table and not yet in the records."""
+    version = "without a commit" if outcome.version is None else f"as version {outcome.version}"
+    return StateError(
+        "commit-not-recorded",
+        f"step {intent.step} of {intent.model} is in the table {version}, but the state store "
+        "cannot be reached to record it",
+        hint="the data is safe; penstock recover records it once the store is back",
+    )

@@ -1,0 +1,72 @@
+"""Which run may write a target now, and seeing to it that a step never does again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from penstock.app.services.services import Shop
+from penstock.core.errors import LeaseHeldError, StateError
+from penstock.core.names import TableName
+from penstock.core.records import Lease, StepRecord
+from penstock.core.step import Intent
+
+
+def holder_of(shop: Shop, table: TableName, run: str) -> Lease | None:
+    """Give the lease under which another run may still write a table."""
+    for lease in shop.writing.journal.leases():
+        if lease.target == str(table) and lease.run != run and _may_write(shop, lease):
+            return lease
+    return None
+
+
+def lives(shop: Shop, lease: Lease, record: StepRecord) -> bool:
+    """Whether the run that began the step may still finish it."""
+    if lease.run != record.intent.run or lease.token != record.lease_token:
+        return False
+    return _may_write(shop, lease)
+
+
+def _may_write(shop: Shop, lease: Lease) -> bool:
+    """Whether a lease still counts: it has not lapsed, and its process is not known to be gone."""
+    return lease.expires > shop.clock.now() and not shop.is_gone(lease)
+
+
+def fence(shop: Shop, intent: Intent) -> None:
+    """See to it that no statement of the step commits any more."""
+    if intent.uri and intent.epoch:
+        token = shop.fence_token(intent)
+        shop.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)
+
+
+_PAUSES = (0.2, 0.5, 1.0, 2.0, *(4.0,) * 74)
+"""Five minutes: a server that is restarted, or fails over to another one, is back by then."""
+
+_LOOKS_EVERY_SECONDS = 0.5
+
+Given = TypeVar("Given")
+
+
+def patiently(write: Callable[[], None]) -> None:
+    """Write to the store; one that cannot be reached is tried again for a while."""
+    for pause in _PAUSES:
+        try:
+            return write()
+        except StateError as error:
+            if error.code != "state-unreachable":
+                raise
+            time.sleep(pause)
+    return write()
+
+
+def waiting(begin: Callable[[], Given], seconds: float) -> Given:
+    """Try to begin until the lease is free or the time is over."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return begin()
+        except LeaseHeldError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(min(_LOOKS_EVERY_SECONDS, max(0.0, until - time.monotonic())))

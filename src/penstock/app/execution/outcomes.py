@@ -1,0 +1,57 @@
+"""What a commit did, read from its operation metrics and its token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.app.services.services import Shop
+from penstock.core.facts import Commit as LogCommit
+from penstock.core.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.token import read_metrics
+from penstock.strategies.history.counts import first_metrics
+
+
+def outcome_of(
+    commit: LogCommit, table_id: str, intent: Intent, late: int | None = None
+) -> Outcome:
+    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
+
+    Counts that Delta does not make stand in its token.
+    """
+    told = {**commit.metrics, **read_metrics(commit.token)}
+    if intent.strategy == "snapshot" and "source_rows" not in told:
+        told |= first_metrics(commit.metrics.get("numOutputRows", 0))
+    if commit.operation == "MERGE":
+        rows = RowCounts(
+            told.get("numTargetRowsInserted", 0),
+            told.get("numTargetRowsUpdated", 0),
+            told.get("numTargetRowsDeleted", 0),
+            late,
+        )
+    elif commit.operation == "UPDATE":
+        rows = RowCounts(0, told.get("numUpdatedRows", 0), 0, late)
+    else:
+        written = told.get("numOutputRows", 0) - told.get("numCopiedRows", 0)
+        deleted = told.get("numDeletedRows")
+        if deleted is None:  # Delta leaves it out where a range was only emptied
+            gone = intent.strategy == "partition" and commit.row_change is not None
+            deleted = written - (commit.row_change or 0) if gone else 0
+        rows = RowCounts(written, 0, deleted, late)
+    size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
+    # An empty commit only carries the step's transaction: readers of the table need not look again.
+    is_empty = intent.kind is StepKind.BUILD and not (commit.changes_data or commit.table_id)
+    version = None if is_empty else commit.version
+    return Outcome(version, table_id, commit.version, rows, size, told)
+
+
+def with_partitions(shop: Shop, intent: Intent, outcome: Outcome) -> Outcome:
+    """Add what a commit wrote to each partition, where its files tell."""
+    model = shop.project.models.get(intent.model)
+    settings = model.partition if model else None
+    if settings is None or outcome.version is None or intent.kind is not StepKind.BUILD:
+        return outcome
+    found = shop.places.written(intent.uri, outcome.version, settings.field, settings.type)
+    if found is None:
+        return outcome
+    rows = tuple(replace(each, ord=intent.grid.at(place)) for place, each in found.items())
+    return replace(outcome, partitions=tuple(sorted(rows, key=lambda each: each.ord)))

@@ -1,0 +1,183 @@
+"""What a step's checks make of its result: status, error, and what became of its rows."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from penstock.app.checking.results import refusal
+from penstock.app.execution.commit import Ended
+from penstock.app.preparing.run_context import ViewReport
+from penstock.app.reports import ModelResult, RunReport
+from penstock.app.request import RunRequest, SyncRequest
+from penstock.core.check_results import Checked
+from penstock.core.checks import OnFailure, Phase
+from penstock.core.errors import CheckFailedError
+from penstock.core.partition import shown_ranges
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges, difference
+
+
+def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
+    """Add what the checks of a step said; a failed gate makes it failed."""
+    checked = ended.checked
+    if checked is None:
+        return result
+    result = replace(result, invariant_report=checked.report, notes=(*result.notes, *ended.notes))
+    if checked.failure is None:
+        return result
+    gates = [each for each in checked.report.all if each.failed_gate]
+    failure = checked.failure
+    where = gates[0].where if gates else None
+    error = CheckFailedError(failure.code, failure.message, where=where, hint=failure.hint)
+    notes = (*result.notes, *_undone(ended, checked))
+    told = consequence(ended, checked)
+    return replace(result, status="failed", error=error, consequence=told, notes=notes)
+
+
+def of_view(project: Project, found: ViewReport) -> ModelResult:
+    """Give what came of a view whose checks a step that reads it has looked at again."""
+    model, report = project.models[found.view], found.report
+    result = ModelResult(
+        name=model.name,
+        table=model.table,
+        strategy=model.strategy_name,
+        status="unchanged",
+        reason="what it reads has changed",
+        duration=found.duration,
+        invariant_report=report,
+    )
+    phase = Phase.BEFORE if report.has_before_errors() else Phase.AFTER
+    error = refusal(model.name, phase, report.all, model.grid, ())
+    if error is None:
+        return result
+    return replace(result, status="failed", error=error, consequence="what reads it is not built")
+
+
+def failed_by(ended: Ended) -> Ranges:
+    """Give the partitions that are not as their readers need them; those of a whole table: 0."""
+    checked = ended.checked
+    if checked is None or checked.failure is None:
+        return ()
+    return ended.intent.ords if ended.undone is not None else checked.failed
+
+
+def consequence(ended: Ended, checked: Checked) -> str:
+    """Say what became of the rows that failed."""
+    if ended.undone is not None:
+        return f"restored to version {ended.restored}"
+    if checked.mode is not OnFailure.BLOCK:
+        return f"{_written(ended)} flagged"
+    kept = checked.quarantine
+    if kept is None:
+        return "nothing published"
+    return f"rows kept in {kept.table} until {kept.expires.date().isoformat()}"
+
+
+def _written(ended: Ended) -> str:
+    if not ended.intent.uri:
+        return "view made and"
+    return "nothing was written;" if ended.outcome.version is None else "rows written and"
+
+
+def _undone(ended: Ended, checked: Checked) -> tuple[str, ...]:
+    """Name the partitions that a RESTORE took back with those that failed."""
+    intent = ended.intent
+    others = difference(intent.ords, checked.failed)
+    if ended.undone is None or not others:
+        return ()
+    gone, bad = (shown_ranges(intent.grid, ranges) for ranges in (others, checked.failed))
+    return (f"rolled-back: {intent.model} {gone}: undone with {bad}",)
+
+
+_NAMED = 20
+
+
+def resume_sync(report: RunReport, request: SyncRequest) -> str:
+    """Give the command that does what is left of a sync or backfill, "" if nothing is.
+
+    What is done is current, so the same sync does only the rest; a backfill does all again.
+    """
+    done = {(result.name, result.partitions) for result in report.results if result.ok}
+    left = any((step.model, step.keys) not in done for step in report.plan.steps)
+    if not left and not report.plan.blocked:
+        return ""
+    words = ["penstock", *request.command.split()]
+    words += [request.backfill] if request.backfill else []
+    words += [word for each in request.select for word in ("--select", each)]
+    words += [word for each in request.exclude for word in ("--exclude", each)]
+    words += [word for each in request.states for word in ("--state", each)]
+    asked = request.range
+    for flag, value in (("--from", asked.first), ("--to", asked.last), ("--days", asked.days)):
+        words += [flag, str(value)] if value is not None else []
+    words += ["--all"] * request.everything + ["--cascade"] * request.cascade
+    words += ["--full-refresh"] * request.full_refresh
+    words += ["--allow-breaking"] * request.allow_breaking
+    words += ["--allow-source-mutation"] * request.allow_source_mutation
+    words += ["--as-of", request.as_of.isoformat()] if request.as_of is not None else []
+    return shlex.join([*words, *_of_checks(request), "--yes"])
+
+
+def resume_command(report: RunReport, request: RunRequest) -> str:
+    """Give the command that does only what is left, "" if nothing is.
+
+    >>> words = ["penstock", "run", "--select", "a b"]
+    >>> shlex.join(words)
+    "penstock run --select 'a b'"
+    """
+    left = list(dict.fromkeys(r.name for r in report.results if not r.ok))
+    done = {result.name for result in report.results}
+    left += [step.model for step in report.plan.steps if step.model not in done]
+    left = list(dict.fromkeys(left))
+    if not left:
+        return ""
+    flagged = _flagged(report)
+    if flagged is not None:
+        return shlex.join(["penstock", "sync", *flagged, *_of_checks(request)])
+    words = ["penstock", *report.command.split()]
+    if len(left) <= _NAMED:
+        words += ["--select", " ".join(left)]
+    else:  # what is done is current, so the same selection does only what is left
+        words += [word for each in request.select for word in ("--select", each)]
+        words += [word for each in request.exclude for word in ("--exclude", each)]
+    words += ["--full-refresh"] * request.full_refresh + ["--adopt"] * request.adopt
+    asked = request.range
+    for flag, value in (("--from", asked.first), ("--to", asked.last)):
+        words += [flag, value] if value is not None else []
+    if request.snapshot is not None:
+        words += request.snapshot.words() + ["--yes"] * request.full_refresh
+    if request.as_of is not None:
+        words += ["--as-of", request.as_of.isoformat()]
+    return shlex.join([*words, *_of_checks(request)])
+
+
+def _flagged(report: RunReport) -> list[str] | None:
+    """Give what of one model's partitions failed its checks, if nothing else is left."""
+    left = [result for result in report.results if not result.ok]
+    if not left or any(result.partitions == (("*", "*"),) for result in left):
+        return None
+    checked = all(isinstance(result.error, CheckFailedError) for result in left)
+    if not checked or len({result.name for result in left}) > 1:
+        return None
+    first, last = left[0].partitions[0][0], left[-1].partitions[-1][1]
+    return ["--query", left[0].name, "--from", first, "--to", last]
+
+
+def _of_checks(request: RunRequest | SyncRequest) -> list[str]:
+    mode = ["--on-failure", str(request.on_failure)] if request.on_failure else []
+    return ["--skip-checks"] * request.skip_checks + mode
+
+
+def notes_of(ended: Ended) -> tuple[str, ...]:
+    """Warn of a history table that begins without rows, and of rows that were not read."""
+    metrics, intent = ended.outcome.metrics, ended.intent
+    notes = []
+    if intent.cut_at is not None:
+        notes.append(f"rows after {intent.cut_at:%Y-%m-%d %H:%M:%S} are left to a later run")
+    if passed := [name for name in intent.passed_by if name != intent.model]:
+        command = f"penstock sync --select {intent.model}"
+        notes.append(f"{', '.join(passed)} changed rows that it had read; {command} re-makes it")
+    created = ended.outcome.version is not None and ended.intent.base_version is None
+    if created and ended.intent.strategy == "snapshot" and not metrics.get("source_rows"):
+        notes.append("the source has no rows: the table is empty")
+    return tuple(notes)

@@ -1,0 +1,137 @@
+"""One seed as a step: what of it differs from its table, and the one commit that loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.app.execution.building import build
+from penstock.app.execution.commit import Committer, Ended
+from penstock.app.observation.seeds import look_at_seed, model_of
+from penstock.app.preparing.run_context import Context
+from penstock.app.services.services import Shop
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.inputs import FilesRead, Relation
+from penstock.core.model import Seed
+from penstock.core.names import quoted
+from penstock.core.records import ModelRecord
+from penstock.core.schema import Column, Schema
+from penstock.core.statement import QUERY_VIEW, Work
+from penstock.core.step import Intent, StepKind
+from penstock.plan.refusals import table_of_another_store
+from penstock.plan.schema.evolution import check_query, refuse
+from penstock.plan.values import Reason, State
+from penstock.strategies.build import Build, create_from
+
+STRATEGY = "seed"
+_RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
+
+
+def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended:
+    """Replace the table by the file's rows in one commit."""
+    record = context.records.get(seed.name)
+    committer = Committer(shop, context, seed.where, record.last_step_seq if record else 0)
+    look_at_seed(shop, model_of(seed), record)  # what cannot be read has no version to begin from
+    intent = _intent(shop, context, seed, reason)
+    with committer.rejecting(intent):
+        refuse_foreign(shop, seed, reason, record)
+    committer.await_target(intent)
+    with shop.engine.session(seed.name, seed.where) as session:
+        with committer.rejecting(intent):
+            columns = define_seed(session, seed)
+            refuse(tuple(check_query(model_of(seed), columns)))
+        project = shop.project
+        location = project.uri_of(seed.table) if project.target.catalog else ""
+        made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
+        return build(committer, session, intent, Work.just(create_from(made)))
+
+
+def refuse_foreign(shop: Shop, seed: Seed, reason: Reason, record: ModelRecord | None) -> None:
+    """Raise where the seed would replace a table that is not its own.
+
+    `table-of-another-store` is one that another project writes, `foreign-table` one that penstock
+    did not make.
+    """
+    model = model_of(seed)
+    owner = look_at_seed(shop, model, record).owner
+    if owner is not None:
+        raise table_of_another_store(model, owner, shop.project.name)
+    if State.FOREIGN_TABLE in (reason.state, *reason.also):
+        raise TableError(
+            "foreign-table",
+            f"{seed.table} exists and was not built by penstock",
+            where=seed.where,
+            hint="move that table away, or give the seed another schema or alias",
+        )
+
+
+def _intent(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Intent:
+    uri = shop.project.uri_of(seed.table)
+    head = shop.log.head(uri)
+    return Intent(
+        step=shop.clock.new_id(),
+        run=context.run,
+        model=seed.name,
+        table=seed.table,
+        uri=uri,
+        kind=StepKind.SEED,
+        strategy=STRATEGY,
+        reason=str(reason),
+        triggered_by=context.triggered_by,
+        run_timestamp=context.run_timestamp,
+        fingerprint=model_of(seed).fingerprint,
+        base_version=head.version if head else None,
+    )
+
+
+def define_seed(session: StepSession, seed: Seed) -> Schema:
+    """Name the file's rows, with declared types, else those that the values suggest.
+
+    CSV is read twice, once as text: a number that is declared as text keeps its leading zeros.
+    """
+    if seed.format != "csv":
+        relation = _relation(seed, QUERY_VIEW, {}, tuple((c.name, c.type) for c in _typed(seed)))
+        return _known(seed, session.bind([relation])[QUERY_VIEW])
+    raw = _relation(seed, _RAW_VIEW, {"header": "true"})
+    typed = _relation(seed, _TYPED_VIEW, {"header": "true", "inferSchema": "true"})
+    inferred = _known(seed, session.bind([raw, typed])[_TYPED_VIEW])
+    declared = {column.name.lower(): column.type for column in _typed(seed)}
+    casts = [_cast(column, declared.get(column.name.lower())) for column in inferred.columns]
+    return session.define(QUERY_VIEW, f"SELECT {', '.join(casts)} FROM {quoted(_RAW_VIEW)}")
+
+
+def _cast(column: Column, declared: str | None) -> str:
+    name = quoted(column.name)
+    return f"CAST({name} AS {declared or column.type}) AS {name}"
+
+
+def _typed(seed: Seed) -> tuple[Column, ...]:
+    return tuple(Column(column.name, column.type) for column in seed.columns if column.type)
+
+
+def _known(seed: Seed, found: Schema) -> Schema:
+    """Refuse a file without columns, and declared columns that the file does not have."""
+    name = Path(seed.path).name
+    if not found.columns:
+        raise _bad(seed, f"{name} has no columns", "write its header into the first line")
+    missing = [column.name for column in seed.columns if found.find(column.name) is None]
+    if missing:
+        known = ", ".join(found.names[:20])
+        raise _bad(seed, f"{name} has no column {missing[0]!r}", f"its columns are: {known}")
+    return found
+
+
+def _bad(seed: Seed, sentence: str, hint: str) -> PenstockError:
+    return TableError("bad-seed", sentence, where=seed.where, hint=hint)
+
+
+def _relation(
+    seed: Seed,
+    view: str,
+    options: Mapping[str, str],
+    columns: tuple[tuple[str, str], ...] = (),
+) -> Relation:
+    folder = str(Path(seed.path).parent)
+    read = FilesRead(seed.format, folder, (seed.path,), options, columns)
+    return Relation(model_of(seed).input_name, view, read)

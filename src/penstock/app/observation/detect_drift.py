@@ -1,0 +1,313 @@
+"""Judging the partitions of models: quickly where nothing happened, exactly where something did."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.app.observation.log_reader import Lazy, Sight, is_newer, newest_change, record_pin
+from penstock.app.observation.observe import (
+    is_as_left,
+    last_writer,
+    not_read,
+    of_this_project,
+    others,
+)
+from penstock.app.services.services import Shop
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.facts import Touched
+from penstock.core.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.model import Fingerprint, InputMapping, Model
+from penstock.core.partition import write_grid
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges, count, intersection, merged, union
+from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow, differences
+from penstock.plan.drift import sources_below
+from penstock.plan.partition_drift import Evidence, Ground, Verdict, all_current, judge, unreadable
+from penstock.plan.resolve import due, resolve
+from penstock.plan.values import Owner, told_error
+
+
+@dataclass(slots=True)
+class Judging:
+    """What verdicts of one command stand on; every verdict is made once.
+
+    `sources` are the pins of sources as they stand now, `broken` those that cannot be read. The
+    models of `project` have the SQL of the run date.
+    """
+
+    shop: Shop
+    project: Project
+    records: Mapping[str, ModelRecord]
+    sources: Mapping[str, Pin]
+    sight: Sight
+    moment: dt.datetime
+    parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
+    marks: Mapping[int, Fingerprint] = field(default_factory=dict)
+    broken: Mapping[str, PenstockError] = field(default_factory=dict)
+    _verdicts: dict[str, Verdict] = field(default_factory=dict)
+    _meanings: dict[str, str] = field(default_factory=dict)
+    _changes: Changes | None = None
+    _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
+
+    def verdict(self, name: str) -> Verdict:
+        """Judge one model with partitions; one whose logs cannot be read is `unreadable`."""
+        if name not in self._verdicts:
+            try:
+                self._verdicts[name] = self._judged(self.project.models[name])
+            except (TableError, OSError) as error:
+                self.give_up(name, error)
+        return self._verdicts[name]
+
+    def give_up(self, name: str, error: TableError | OSError) -> Verdict:
+        """Judge a model `unreadable`, whatever was found of it before."""
+        model = self.project.models[name]
+        known = due(model, self.moment)
+        ground = Ground(known, resolve(model, self.moment.date(), known))
+        self._verdicts[name] = unreadable(name, ground, not_read(model, error))
+        return self._verdicts[name]
+
+    @property
+    def changes(self) -> Changes:
+        """What changed in inputs since anybody read them."""
+        if self._changes is None:
+            self._changes = self._open_changes()
+        return self._changes
+
+    def meaning(self, mark: Fingerprint) -> str:
+        """Give the canonical checksum of a recorded SQL as today's parser makes it."""
+        if mark.sql not in self._meanings:
+            from penstock.project.bodies import canonical_of
+            from penstock.project.surroundings import digest
+
+            text = self.shop.reading.records.text(mark.sql)
+            found = mark.canonical if text is None else digest(canonical_of(text))
+            self._meanings[mark.sql] = found
+        return self._meanings[mark.sql]
+
+    def _judged(self, model: Model) -> Verdict:
+        wanted = due(model, self.moment)
+        run_date = self.moment.date()
+        parts = self.parts.get(model.name)
+        relaid = self._relaid(model, parts) if parts is not None else ""
+        quiet = parts is not None and not relaid and not self._unread(model)
+        if parts is not None and quiet and self._is_quiet(model, parts, wanted):
+            return all_current(model.name, wanted, resolve(model, run_date, wanted))
+        evidence = self._evidence(model, parts, same=not relaid)
+        known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
+        segments = resolve(model, run_date, known)
+        found = judge(model, Ground(known, segments), evidence, self.changes)
+        return _relaid(found, relaid) if relaid else found
+
+    def _relaid(self, model: Model, parts: PartitionsRecord) -> str:
+        """Say how the partitions on record are cut, where the code cuts them otherwise."""
+        if not parts.groups or model.partition is None:
+            return ""
+        if parts.grid != model.grid:
+            return f"{write_grid(parts.grid)} and are {write_grid(model.grid)} now"
+        marks = (self.marks.get(group.fingerprint) for group in parts.groups)
+        if all(mark is None or mark.layout == model.fingerprint.layout for mark in marks):
+            return ""
+        facts = self.shop.log.facts(self.project.uri_of(model.table))
+        columns = (*facts.partition_by, *facts.cluster_by) if facts is not None else ()
+        before, now = next(iter(columns), ""), model.partition.field
+        if not before or before.lower() == now.lower():
+            return ""
+        return f"by {before} and are by {now} now"
+
+    def _is_quiet(self, model: Model, parts: PartitionsRecord, wanted: Ranges) -> bool:
+        """Whether nothing differs, found without looking at single partitions."""
+        groups = parts.groups
+        if sum(group.count for group in groups) != count(wanted) or not groups:
+            return False
+        segments = resolve(model, self.moment.date(), wanted)
+        if count(merged(s.range for s in segments)) != count(wanted):
+            return False
+        for group in groups:
+            made = self.marks.get(group.fingerprint)
+            if made is None or group.status is not Status.SUCCESS or group.unsettled:
+                return False
+            fit = merged(
+                segment.range
+                for segment in segments
+                if not any(differences(made, segment.body.fingerprint, self.meaning))
+            )
+            if intersection(((group.low, group.high),), fit) != ((group.low, group.high),):
+                return False
+        inputs = {m.input.name: m for s in segments for m in s.body.inputs}
+        return self._untouched(model, parts) and all(
+            not self._has_news(mapping, parts) for mapping in inputs.values()
+        )
+
+    def _untouched(self, model: Model, parts: PartitionsRecord) -> bool:
+        """Whether nobody else changed the table since its partitions were made."""
+        name = str(model.table)
+        head = self.sight.head(self.project.uri_of(model.table), name)
+        seen = self.sight.seen.get(name)
+        if head is None or seen is None or head.version != seen.version:
+            return False
+        settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
+        if seen.table_id != parts.table_id or not settled:
+            return False
+        if seen.foreign is not None and seen.foreign > min(settled):
+            return False
+        record = self.records.get(model.name)
+        if record is not None and is_as_left(head, record):
+            return True
+        facts = self.shop.log.facts(self.project.uri_of(model.table))
+        return facts is not None and facts.table_id == parts.table_id
+
+    def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
+        """Whether an input changed at all after some step of the model read it."""
+        name = mapping.input.name
+        pin = parts.pins.get(name)
+        above = self.parts.get(name)
+        if above is not None:
+            return is_newer(pin, parts.steps, above.table_id, newest_change(above))
+        model = self.project.models.get(name)
+        record = self.records.get(name)
+        if model is not None or name in self.project.seeds:
+            if model is not None and model.is_view:
+                made = record.step_seq if record else 0
+                return pin is None or pin.steps != parts.steps or made > pin.version
+            table, changed = (record.table_id, record.commit_version) if record else ("", None)
+            return is_newer(pin, parts.steps, table, changed)
+        now = self.sources.get(name)
+        if isinstance(now, DeltaPin):
+            return is_newer(pin, parts.steps, now.table_id, now.version)
+        return False
+
+    def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
+        records = self.shop.reading.records
+        runs = self._runs_of(model.name) if parts is not None and same else ()
+        return Evidence(
+            runs=runs,
+            pins=records.step_pins(model.name) if runs else {},
+            marks=self.marks,
+            recorded=parts.table_id if parts is not None else "",
+            target=self._target(model, parts),
+            meaning=self.meaning,
+            unread=self._unread(model),
+        )
+
+    def _unread(self, model: Model) -> str:
+        """Say why a source of a model cannot be read; "" if all can."""
+        below = sources_below(self.project, model) if self.broken else ()
+        lost = (self.broken[name] for name in below if name in self.broken)
+        return "; ".join(told_error(error) for error in lost)
+
+    def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
+        uri = self.project.uri_of(model.table)
+        head = self.sight.head(uri, str(model.table))
+        if head is None:
+            return TargetNow()
+        if parts is None or not parts.table_id:
+            writer = self._last_writer(uri)
+            if of_this_project(self.shop, writer):
+                return TargetNow(there=True, ever_ours=True)
+            return TargetNow(there=True, owner=others(self.shop, writer))
+        if self._untouched(model, parts):
+            return TargetNow(there=True, table_id=parts.table_id, ever_ours=True)
+        partition = model.partition
+        settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
+        after = min(settled, default=-1)
+        field_name = partition.field if partition else ""
+        tail = self.sight.tail(str(model.table), uri, after, (field_name,))
+        foreign = tuple(commit for commit in tail.commits if self.sight.foreign(commit))
+        facts = self.shop.log.facts(uri)
+        table_id = facts.table_id if facts else ""
+        lying = None
+        if foreign and partition is not None and table_id == parts.table_id:
+            lying = self.shop.places.lying(uri, partition.field, partition.type)
+        same = table_id == parts.table_id
+        written = not same or any(commit.step for commit in foreign)
+        owner = others(self.shop, self._last_writer(uri)) if written else None
+        return TargetNow(
+            there=True,
+            table_id=table_id,
+            ever_ours=same or self._is_ever_ours(uri),
+            foreign=foreign,
+            lying=lying,
+            gap=tail.gap,
+            unrecorded=self.sight.unrecorded(tail.commits),
+            owner=owner,
+        )
+
+    def _open_changes(self) -> Changes:
+        tables = {*self.sources, *self.project.models, *self.project.seeds} - set(self.parts)
+        return Changes(
+            Lazy(self.parts, self._partitions_now),
+            Lazy(sorted(tables), self._table_now),
+        )
+
+    def _partitions_now(self, name: str) -> PartitionsNow:
+        parts = self.parts[name]
+        return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
+
+    def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
+        """Read the records of a model once, for its own verdict and for those below it."""
+        if name not in self._runs:
+            self._runs[name] = self.shop.reading.records.runs(name)
+        return self._runs[name]
+
+    def _table_now(self, name: str) -> TableNow:
+        least = min(
+            (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
+        )
+        if name in self.sources:
+            pin = self.sources[name]
+            if not isinstance(pin, DeltaPin) or pin.version <= least:
+                return TableNow(pin)
+            uri = self.project.sources[name].path
+            return TableNow(pin, self._news(name, uri, least))
+        model, record = self.project.models.get(name), self.records.get(name)
+        if model is not None and model.is_view:
+            return TableNow(ViewPin(record.step_seq if record else 0))
+        now = record_pin(record) if record else None
+        if now is None or record is None:
+            return TableNow(NoPin())
+        if isinstance(now, DeltaPin) and now.version <= least:
+            return TableNow(now)
+        table = model.table if model is not None else self.project.seeds[name].table
+        return TableNow(now, self._news(str(table), self.project.uri_of(table), least))
+
+    def _is_ever_ours(self, uri: str) -> bool:
+        """Whether the log of a table holds a commit of this store."""
+        commits = self.shop.log.commits(uri, -1, partial=True)
+        return any(commit.step and commit.store == self.sight.store for commit in commits)
+
+    def _last_writer(self, uri: str) -> Owner | None:
+        return last_writer(self.shop.log.commits(uri, -1, partial=True))
+
+    def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
+        """Give the commits that changed a table; one that nobody can tell of may change all."""
+        tail = self.sight.tail(name, uri, least, ())
+        if tail.gap is None:
+            return tail.commits
+        lost = Touched(tail.gap[1], self.moment, "unknown")
+        return (lost, *tail.commits)
+
+
+def _relaid(found: Verdict, how: str) -> Verdict:
+    line = f"partition-layout-changed: its partitions were {how}; sync --full-refresh"
+    return replace(found, relaid=how, whole=None, lines=(*found.lines, line))
+
+
+def files_lines(judging: Judging, model: Model, parts: PartitionsRecord) -> tuple[str, ...]:
+    """Say which inputs of files changed: nobody knows for which partitions."""
+    files = {
+        name: now
+        for name, now in judging.sources.items()
+        if isinstance(now, FilesPin) and name in parts.pins
+    }
+    if not files:  # most models: their steps need not be looked at
+        return ()
+    pins = judging.shop.reading.records.step_pins(model.name)
+    return tuple(
+        f"{name}: files changed, partitions unknown; "
+        f"penstock sync --full-refresh or backfill {model.name}"
+        for name, now in files.items()
+        if any(step.get(name) not in (None, now) for step in pins.values())
+    )

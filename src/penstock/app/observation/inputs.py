@@ -1,0 +1,129 @@
+"""Pinning what a step reads, at the moment its turn comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.app.observation.observe import View, is_as_left
+from penstock.app.services.services import Shop
+from penstock.core.errors import TableError
+from penstock.core.history import Snapshot
+from penstock.core.inputs import (
+    CatalogRead,
+    DeltaPin,
+    DeltaRead,
+    FilesRead,
+    InputPin,
+    NoPin,
+    Pin,
+    Read,
+    ViewPin,
+)
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.project import Project
+from penstock.core.query import Query, live, shown_name
+from penstock.core.records import ModelRecord
+from penstock.strategies.relations import leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """How every input that is no view is read, and all pins, views included."""
+
+    reads: dict[InputName, Read]
+    pins: tuple[InputPin, ...]
+
+
+def pin_inputs(shop: Shop, model: Model, records: dict[str, ModelRecord], view: View) -> Inputs:
+    """Fix the version of every input: sources as planned, models as they stand now."""
+    return pin_names(shop, model, leaves(shop.project, model), records, view)
+
+
+def pin_names(  # the sides of one step
+    shop: Shop,
+    model: Model,
+    names: tuple[InputName, ...],
+    records: dict[str, ModelRecord],
+    view: View,
+) -> Inputs:
+    """Fix the version of some inputs of a model; views stand among them before what they read."""
+    reads: dict[InputName, Read] = {}
+    pins: list[InputPin] = []
+    for name in names:
+        match name.kind:
+            case InputKind.SOURCE:
+                pin = view.now.sources[name.name]
+                reads[name] = source_read(shop.project, name, pin, view)
+            case InputKind.MODEL:
+                record = records.get(name.name)
+                inner = shop.project.models.get(name.name)
+                if inner is not None and inner.is_view:
+                    pins.append(InputPin(name.name, ViewPin(record.step_seq if record else 0)))
+                    continue
+                pin = table_pin(shop, name, record)
+                reads[name] = DeltaRead(_uri(shop, name), pin.version, tombstones_of(shop, name))
+            case InputKind.EXTERNAL:
+                pin = NoPin()
+                reads[name] = CatalogRead(shown_name(name.name))
+            case InputKind.THIS:
+                reads[name] = DeltaRead(shop.project.uri_of(model.table))
+                continue
+        pins.append(InputPin(name.name, pin))
+    return Inputs(reads, tuple(pins))
+
+
+def _uri(shop: Shop, name: InputName) -> str:
+    return shop.project.uri_of(shop.project.table_of(name))
+
+
+def tombstones_of(shop: Shop, name: InputName) -> str:
+    """Give the column that marks deleted keys, "" for a table that has none."""
+    model = shop.project.models.get(name.name)
+    if model is None or not isinstance(model.strategy, Snapshot):
+        return ""
+    facts = shop.log.facts(_uri(shop, name))
+    column = facts.schema.find(model.strategy.columns.is_deleted) if facts else None
+    return column.name if column else ""
+
+
+def marked_histories(shop: Shop, query: Query) -> dict[InputName, str]:
+    """Give how the histories of a query that have tombstones are read without them."""
+    named = {name: tombstones_of(shop, name) for name, _ in query.deleted_flags}
+    return {name: live(column) for name, column in named.items() if column}
+
+
+def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaPin:
+    """Give the newest version of a model's or seed's table."""
+    uri = _uri(shop, name)
+    head = shop.log.head(uri)
+    if head is not None and record is not None and is_as_left(head, record):
+        return DeltaPin(record.table_id, head.version)
+    facts = shop.log.facts(uri)
+    model = shop.project.models.get(name.name)
+    if facts is None and model is not None and model.is_snapshot:
+        raise TableError(
+            "snapshot-not-built",
+            f"snapshot {model.name!r} has no table yet",
+            hint=f"penstock snapshot run --select {model.name}",
+        )
+    if facts is None:
+        how = "seed" if name.name in shop.project.seeds else "run"
+        raise TableError(
+            "upstream-not-built",
+            f"{name} has no table at {uri}",
+            hint=f"run: penstock {how} --select {name}",
+        )
+    return facts.pin
+
+
+def source_read(project: Project, name: InputName, pin: Pin, view: View) -> Read:
+    """Say how a source is read at its pin."""
+    source = project.sources[name.name]
+    if isinstance(pin, DeltaPin):
+        return DeltaRead(source.path, pin.version)
+    if isinstance(pin, NoPin):
+        return CatalogRead(shown_name(name.name))
+    columns = tuple((column.name, column.type) for column in source.columns if column.type)
+    files = view.listings[name.name].files
+    return FilesRead(source.format, source.path, files, source.options, columns)

@@ -1,0 +1,369 @@
+"""Looking at tables and inputs without Spark, no deeper than something happened there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Generic, TypeVar
+
+from penstock.app.observation.observe import gap_of
+from penstock.app.services.services import Shop
+from penstock.core.errors import StateError, TableError
+from penstock.core.facts import Head, Seen, Touched
+from penstock.core.inputs import DeltaPin, Pin, ViewPin
+from penstock.core.model import WindowSettings, window_settings
+from penstock.core.names import InputKind
+from penstock.core.partition import Grain, has_positions, position
+from penstock.core.project import Project
+from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
+from penstock.core.schema import Schema
+from penstock.core.window import Bound, Watermark
+from penstock.plan.changes import column_of
+from penstock.plan.windows import low_bound
+from penstock.strategies.relations import leaves_of
+
+Value = TypeVar("Value")
+
+
+class Lazy(Mapping[str, Value], Generic[Value]):
+    """Answers that are worked out when they are asked for, each once."""
+
+    def __init__(self, names: Iterable[str], answer: Callable[[str], Value]) -> None:
+        """Take the names that have an answer."""
+        self._names = dict.fromkeys(names)
+        self._answer = answer
+        self._known: dict[str, Value] = {}
+
+    def __getitem__(self, name: str) -> Value:
+        """Work an answer out."""
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._known:
+            self._known[name] = self._answer(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Count the names."""
+        return len(self._names)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What anybody asks of the logs, by the names of their notes.
+
+    `floors` are the least versions above which a record may ask, `columns` those asked by, and
+    `grains` those of the partitions that a column is compared with.
+    """
+
+    floors: Mapping[str, int]
+    columns: Mapping[str, frozenset[str]]
+    grains: Mapping[tuple[str, str], frozenset[Grain]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The data changes of a table above a version: those noted before and those read now.
+
+    `gap` are versions that the log no longer holds and that nobody noted.
+    """
+
+    commits: tuple[Touched, ...]
+    gap: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What was read of a log above `start`: where its commits changed the columns."""
+
+    start: int
+    columns: frozenset[str]
+    seen: Seen
+    tail: Tail
+
+
+@dataclass(slots=True)
+class Sight:
+    """One look at the world, for one command. Logs are read above what was noted before."""
+
+    shop: Shop
+    seen: Mapping[str, Seen]
+    store: str
+    needs: Callable[[], Needs]
+    _heads: dict[str, Head | None] = field(default_factory=dict)
+    _read: dict[str, _Reading] = field(default_factory=dict)
+
+    def head(self, uri: str, name: str = "") -> Head | None:
+        """Give the newest version of a table; `name` is that of its notes."""
+        if uri not in self._heads:
+            known = self.seen.get(name)
+            self._heads[uri] = self.shop.log.head(uri, known.version if known else None)
+        return self._heads[uri]
+
+    def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
+        """Give what changed rows of a table above a version; `name` is that of its notes.
+
+        The commits tell of every column that the project asks by, and of `columns` beside those.
+        """
+        known = self.seen.get(name)
+        read = self._log(name, uri, after, columns)
+        same = known is not None and known.table_id in ("", read.seen.table_id)
+        noted = self.shop.reading.records.touched(name, after) if same else ()
+        commits = (*noted, *(c for c in read.tail.commits if c.version > after))
+        return Tail(commits, read.tail.gap)
+
+    def foreign(self, commit: Touched) -> bool:
+        """Whether somebody else made a commit."""
+        return not commit.step or commit.store != self.store
+
+    def unrecorded(self, commits: Sequence[Touched]) -> tuple[Touched, ...]:
+        """Give those that name this store and that no step is on record as having made."""
+        named = {c.step: c for c in commits if c.step and c.store == self.store}
+        versions = {step: commit.version for step, commit in named.items()}
+        unknown = self.shop.reading.records.unrecorded(versions) if versions else ()
+        return tuple(commit for step, commit in named.items() if step in unknown)
+
+    def keep(self) -> None:
+        """Note what was read of logs, for the next command.
+
+        A commit that nobody is on record as having made is noted as somebody else's.
+        """
+        for read in self._read.values():
+            unknown = {each.version for each in self.unrecorded(read.tail.commits)}
+            commits = [
+                replace(each, step="", store="") if each.version in unknown else each
+                for each in read.tail.commits
+            ]
+            self.shop.writing.records.note(read.seen, commits)
+
+    def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
+        """Read a log above what is noted; without notes from where anybody may ask, and for all.
+
+        Notes begin there, and nobody can see that they began too late.
+        """
+        read, known = self._read.get(name), self.seen.get(name)
+        reaches = read is not None and (known is not None or read.start <= after)
+        if read is not None and reaches and read.columns.issuperset(columns):
+            return read
+        needs = self.needs()
+        wanted = needs.columns.get(name, frozenset()).union(columns)
+        wanted = wanted | (read.columns if read is not None else frozenset())
+        start = known.version if known else min(after, needs.floors.get(name, after))
+        found = self._above(name, uri, start, wanted)
+        if found.seen.table_id:
+            self._read[name] = found
+        return found
+
+    def _above(self, name: str, uri: str, start: int, columns: frozenset[str]) -> _Reading:
+        facts, head = self.shop.log.facts(uri), self.head(uri)
+        if facts is None or head is None:
+            return _Reading(start, columns, Seen(name, "", start), Tail(()))
+        known = self.seen.get(name)
+        if known is not None and known.table_id not in ("", facts.table_id):
+            start = -1  # another table: what was noted is not about it
+        grains = self.needs().grains
+        kinds = {
+            column: kind
+            for column, kind in _kinds(facts.schema, columns).items()
+            if all(has_positions(kind, grain) for grain in grains.get((name, column), ()))
+        }
+        gap = None
+        try:
+            commits = self.shop.places.touched(uri, start, kinds)
+        except TableError as error:
+            if error.code != "log-gap":
+                raise
+            commits = self.shop.places.touched(uri, start, kinds, partial=True)
+            left = self.shop.log.commits(uri, start, partial=True)
+            gap = gap_of(start, head.version, left)
+        seen = Seen(name, facts.table_id, head.version)
+        return _Reading(start, columns, seen, Tail(commits, gap))
+
+
+def _kinds(schema: Schema, columns: Iterable[str]) -> dict[str, str]:
+    found = {name: schema.find(name) for name in sorted(columns)}
+    return {name: column.type for name, column in found.items() if column is not None}
+
+
+def open_sight(shop: Shop) -> Sight:
+    """Begin a look: with what was noted of tables, and no table opened yet."""
+    records = shop.reading
+    needs = cache(lambda: _needs(shop))
+    return Sight(shop, records.records.seen(), records.archive.store_id(), needs)
+
+
+def _needs(shop: Shop) -> Needs:
+    """Ask the records once: pins, where partitions were settled, columns that windows go by."""
+    records, project = shop.reading.records, shop.project
+    tables = {name: str(model.table) for name, model in project.models.items()}
+    tables |= {name: str(seed.table) for name, seed in project.seeds.items()}
+    floors: dict[str, int] = {}
+    columns: dict[str, set[str]] = {}
+    grains: dict[tuple[str, str], set[Grain]] = {}
+
+    def ask(name: str, version: int | None, *asked: str) -> None:
+        key = tables.get(name, name)
+        columns.setdefault(key, set()).update(asked)
+        if version is not None:
+            floors[key] = min(version, floors.get(key, version))
+
+    for name, column, grain in columns_in_use(shop):
+        ask(name, None, column)
+        grains.setdefault((tables.get(name, name), column), set()).add(grain)
+    for record in records.models().values():
+        for name, pin in record.pins.items():
+            ask(name, pin.version if isinstance(pin, DeltaPin) else None)
+        for mark in record.watermarks:
+            for name in tables_below(project, mark.input):
+                ask(name, None, mark.column)
+    for parts in records.partitions().values():
+        ask(
+            parts.model,
+            min((g.settled_low for g in parts.groups if g.settled_low is not None), default=None),
+        )
+        for name, least in parts.pins.items():
+            ask(name, least.version if least.kind == "delta" else None)
+    return Needs(
+        floors,
+        {key: frozenset(asked) for key, asked in columns.items()},
+        {key: frozenset(asked) for key, asked in grains.items()},
+    )
+
+
+def tables_below(project: Project, name: str) -> Iterator[str]:
+    """Give an input, and the models and seeds that it reads if it is a view."""
+    yield name
+    model = project.models.get(name)
+    if model is not None and model.is_view:
+        for each in leaves_of(project, model.query.inputs):
+            if each.kind is InputKind.MODEL:
+                yield each.name
+
+
+def columns_in_use(shop: Shop) -> Iterator[tuple[str, str, Grain]]:
+    """Give inputs, a column by which somebody asks where each changed, and whose grain asks."""
+    for model in shop.project.models.values():
+        if model.partition is not None:
+            yield model.name, model.partition.field, model.grid.grain
+        for version in model.versions:
+            for body in version.bodies:
+                for mapping in body.inputs:
+                    column = column_of(mapping)
+                    if column:
+                        yield mapping.input.name, column, model.grid.grain
+
+
+def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
+    """Whether an input changed after some step read it; None has never changed."""
+    if pin is None or pin.steps != steps:
+        return True
+    if pin.kind == "delta" and pin.table_ids - {table_id}:
+        return True
+    return changed is not None and changed > pin.version
+
+
+def record_pin(record: ModelRecord) -> Pin | None:
+    """Give the pin of a model's newest data change."""
+    if record.commit_version is None:
+        return None
+    return DeltaPin(record.table_id, record.commit_version)
+
+
+def newest_change(parts: PartitionsRecord) -> int | None:
+    """Give the version of the newest data change of any partition of a model."""
+    found = [group.commit_high for group in parts.groups if group.commit_high is not None]
+    return max(found, default=None)
+
+
+def note_written(shop: Shop, names: Iterable[str]) -> None:
+    """Note the logs of tables that a run has just written; what cannot be noted is read again.
+
+    Notes are a cache, and the memory of what logs lose: a failure here loses no record.
+    """
+    with suppress(StateError, TableError):
+        sight = open_sight(shop)
+        for name in dict.fromkeys(names):
+            model = shop.project.models[name]
+            if model.partition is not None:
+                uri = shop.project.uri_of(model.table)
+                sight.tail(str(model.table), uri, -1, (model.partition.field,))
+        sight.keep()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A model that reads through windows, and what its last success left on record."""
+
+    project: Project
+    settings: WindowSettings
+    record: ModelRecord
+    records: Mapping[str, ModelRecord]
+    sight: Sight
+
+
+def changed_below(
+    project: Project, names: Iterable[str], records: Mapping[str, ModelRecord], sight: Sight
+) -> dict[str, frozenset[str]]:
+    """Give the upstream models that changed rows which a window has passed, by reader.
+
+    Rows that a `lookback` takes in again are not passed. Logs are read only where an upstream has
+    a newer data change than was read of it. Of a table that another one replaced, and of a view
+    that was made anew, every row counts as changed.
+    """
+    found = {}
+    for name in names:
+        model, record = project.models[name], records.get(name)
+        settings = window_settings(model.strategy)
+        if settings is None or record is None or not record.succeeded_once:
+            continue
+        reader = _Reader(project, settings, record, records, sight)
+        stale = frozenset(mark.input for mark in record.watermarks if _is_stale(reader, mark))
+        if stale:
+            found[name] = stale
+    return found
+
+
+def _is_stale(reader: _Reader, mark: Watermark) -> bool:
+    low = low_bound(reader.settings, mark.value)
+    return low is not None and any(
+        _changed(reader, name, mark.column, low)
+        for name in tables_below(reader.project, mark.input)
+    )
+
+
+def _changed(reader: _Reader, name: str, column: str, low: Bound) -> bool:
+    """Whether an input has changed rows below a bound since the pin of the last success."""
+    above, pin = reader.records.get(name), reader.record.pins.get(name)
+    match above, pin:
+        case ModelRecord(), ViewPin(read):
+            return above.step_seq > read
+        case ModelRecord(), DeltaPin(table_id, read):
+            if above.commit_version is None:
+                return False
+            if above.table_id != table_id:
+                return True
+            return above.commit_version > read and _touched(reader, name, column, low, read)
+        case _:
+            return False
+
+
+def _touched(reader: _Reader, name: str, column: str, low: Bound, read: int) -> bool:
+    project = reader.project
+    model = project.models.get(name)
+    table = model.table if model is not None else project.seeds[name].table
+    passed = position(low.value.text, low.value.type.lower())
+    if passed is None:
+        return True
+    first = passed if low.inclusive else passed + 1
+    tail = reader.sight.tail(str(table), project.uri_of(table), read, (column,))
+    if tail.gap is not None and tail.gap[1] > read:
+        return True  # nobody can tell what was changed there
+    return any(
+        spans is None or any(begin < first for begin, _ in spans)
+        for spans in (commit.spans.get(column) for commit in tail.commits)
+    )

@@ -1,0 +1,295 @@
+"""Looking at targets and sources as they are now, without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from penstock.app.services.services import Shop
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.facts import Commit, Head, Listing
+from penstock.core.inputs import NoPin, Pin
+from penstock.core.model import Model, Source
+from penstock.core.names import InputKind
+from penstock.core.records import ModelRecord
+from penstock.core.step import StepKind
+from penstock.core.token import project_of, read_intent
+from penstock.plan.drift import is_replaced
+from penstock.plan.values import Now, Observed, Owner, Versions
+
+
+def last_writer(commits: Iterable[Commit]) -> Owner | None:
+    """Give the store whose step wrote rows last; None without any. It may be this one."""
+    writers = [commit for commit in commits if writes_rows(commit)]
+    if not writers:
+        return None
+    return Owner(project_of(writers[-1].token), writers[-1].store)
+
+
+def others(shop: Shop, writer: Owner | None) -> Owner | None:
+    """Give a writer that is another store than this one, None for this one or nobody."""
+    if writer is None or writer.store == shop.reading.archive.store_id():
+        return None
+    return writer
+
+
+def of_this_project(shop: Shop, writer: Owner | None) -> bool:
+    """Whether a table was written by this project, with this store or with one that was lost.
+
+    A token of before tokens named their project tells nothing else.
+    """
+    if writer is None:
+        return False
+    return others(shop, writer) is None or writer.project in ("", shop.project.name)
+
+
+def writes_rows(commit: Commit) -> bool:
+    """Whether a step of penstock wrote rows or made the table.
+
+    A property that it set on a foreign table does not count, nor a commit that holds nothing.
+    """
+    if not commit.step or not (commit.changes_data or commit.table_id):
+        return False
+    try:
+        return read_intent(commit.token).kind is not StepKind.ALTER
+    except (KeyError, ValueError):  # the token was cut
+        return True
+
+
+def unrecorded_commits(shop: Shop, commits: Collection[Commit]) -> tuple[Commit, ...]:
+    """Give those changes of rows that name this store and that no step is on record as having made.
+
+    The log is read before the store: a step that is running now is on record by then.
+    """
+    store = shop.reading.archive.store_id()
+    named = {c.step: c for c in commits if c.step and c.store == store and c.changes_data}
+    if not named:
+        return ()
+    versions = {step: commit.version for step, commit in named.items()}
+    unknown = shop.reading.records.unrecorded(versions)
+    return tuple(commit for step, commit in named.items() if step in unknown)
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What was seen: the plan's side of it, and the listings that steps will read."""
+
+    now: Now
+    listings: dict[str, Listing] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, moment: dt.datetime) -> View:
+        """Give a look at nothing."""
+        return cls(Now(moment, {}, {}))
+
+    def renew(self, later: View) -> None:
+        """Take over what was seen later.
+
+        Listings go before pins: a step that pins in between then reads more than its pin says,
+        and reads it again, but never less.
+        """
+        self.listings.update(later.listings)
+        _renew(self.now.targets, later.now.targets, self.now.unreadable)
+        _renew(self.now.unreadable, later.now.unreadable, self.now.targets)
+        _renew(self.now.sources, later.now.sources, self.now.broken)
+        _renew(self.now.broken, later.now.broken, self.now.sources)
+
+
+def _renew(
+    known: Mapping[str, Value], later: Mapping[str, Value], other: Mapping[str, object]
+) -> None:
+    """Take over what was seen later; it no longer counts as the other of two things."""
+    known.update(later)  # type: ignore[attr-defined]
+    for name in later:
+        other.pop(name, None)  # type: ignore[attr-defined]
+
+
+def observe(
+    shop: Shop, models: Iterable[str], records: dict[str, ModelRecord], moment: dt.datetime
+) -> View:
+    """Look at the targets of the models and at every source below them."""
+    project = shop.project
+    wanted = [project.models[name] for name in models]
+    targets: dict[str, Observed] = {}
+    unreadable: dict[str, PenstockError] = {}
+    for model in wanted:
+        if model.is_view or model.partition is not None:  # those are judged by partition
+            continue
+        try:
+            targets[model.name] = observe_target(shop, model, records.get(model.name))
+        except (TableError, OSError) as error:
+            unreadable[model.name] = not_read(model, error)
+    pins: dict[str, Pin] = {}
+    broken: dict[str, PenstockError] = {}
+    listings: dict[str, Listing] = {}
+    for name in source_names(shop, wanted):
+        source = project.sources[name]
+        try:
+            pins[name] = pin_source(shop, source, listings)
+        except PenstockError as error:
+            broken[name] = error
+        except OSError as error:
+            broken[name] = _source_not_read(source, error)
+    return View(Now(moment, targets, pins, broken, unreadable=unreadable), listings)
+
+
+def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
+    """Give the sources that the models read, themselves or through views, sorted."""
+    found: set[str] = set()
+    waiting = [name for model in models for name in model.inputs]
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        if name.kind is InputKind.SOURCE:
+            found.add(name.name)
+        inner = shop.project.models.get(name.name) if name.kind is InputKind.MODEL else None
+        if inner is not None and inner.is_view:
+            more = [each for each in inner.inputs if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+    return sorted(found)
+
+
+def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at one target: the newest entry of its log, and more only if something happened."""
+    if model.is_snapshot:
+        return _observe_history(shop, model, record)
+    head = shop.log.head(shop.project.uri_of(model.table))
+    return Observed() if head is None else _observe_there(shop, model, record, head)
+
+
+def _observe_history(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at a history table; one that cannot be read must not be taken for one that is not there.
+
+    Its history could not be made again.
+    """
+    uri = shop.project.uri_of(model.table)
+    try:
+        head = shop.log.head(uri)
+        if head is None:
+            return Observed(clutter=shop.log.is_cluttered(uri))
+        facts = shop.log.facts(uri)
+        seen = _observe_there(shop, model, record, head)
+    except TableError as error:
+        raise _unreadable(model, error.sentence) from error
+    if facts is None:
+        raise _unreadable(model, f"the log of {uri} tells nothing of its table")
+    return replace(seen, facts=facts)
+
+
+def not_read(model: Model, error: TableError | OSError) -> TableError:
+    """Give the error of a table that cannot be read as that of its model."""
+    if isinstance(error, OSError):
+        return _unreadable(model, str(error))
+    return TableError(error.code, error.sentence, where=error.where or model.where, hint=error.hint)
+
+
+def _unreadable(model: Model, why: str) -> TableError:
+    return TableError(
+        "target-unreadable",
+        f"{model.table} cannot be read: {why}",
+        where=model.where,
+        hint="restore what is missing or damaged; nothing was written",
+    )
+
+
+def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: Head) -> Observed:
+    uri = shop.project.uri_of(model.table)
+    if record is None or not record.succeeded_once or record.settled_version is None:
+        writer = last_writer(shop.log.commits(uri, -1, partial=True))
+        if of_this_project(shop, writer):
+            return Observed(head, ever_ours=True)
+        return Observed(head, owner=others(shop, writer))
+    relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
+    if is_as_left(head, record) and not relaid:
+        return Observed(head)
+    facts = shop.log.facts(uri)
+    seen = Observed(head, table_id=facts.table_id if facts else "", facts=facts if relaid else None)
+    if is_replaced(record, seen):
+        commits = shop.log.commits(uri, -1, partial=True)
+        ever_ours = any(commit.store == shop.reading.archive.store_id() for commit in commits)
+        since = [commit for commit in commits if commit.version > record.settled_version]
+        return replace(
+            seen,
+            ever_ours=ever_ours,
+            owner=others(shop, last_writer(commits)),
+            unrecorded=unrecorded_commits(shop, since),
+        )
+    commits, gap = _commits_above(shop, uri, record.settled_version, head)
+    store = shop.reading.archive.store_id()
+    foreign = tuple(c for c in commits if c.changes_data and c.store != store)
+    return replace(
+        seen,
+        foreign=foreign,
+        owner=others(shop, last_writer(foreign)),
+        gap=gap,
+        unrecorded=unrecorded_commits(shop, commits),
+    )
+
+
+def is_as_left(head: Head, record: ModelRecord) -> bool:
+    """Whether a table surely is as the last success left it, seen from its newest entry alone.
+
+    The same version is not enough: another table in its place may have got as far.
+    """
+    return head.version == record.settled_version and bool(head.step) and head.step == record.step
+
+
+def _commits_above(
+    shop: Shop, uri: str, version: int, head: Head
+) -> tuple[tuple[Commit, ...], Versions | None]:
+    """Give the commits above a version, and the versions that the log has lost of them."""
+    try:
+        return shop.log.commits(uri, version), None
+    except TableError as error:
+        if error.code != "log-gap":
+            raise
+    commits = shop.log.commits(uri, version, partial=True)
+    return commits, gap_of(version, head.version, commits)
+
+
+def gap_of(after: int, newest: int, commits: Iterable[Commit]) -> Versions | None:
+    """Give the first and the last version above `after` that a log has lost.
+
+    >>> gap_of(2, 4, ())
+    (3, 4)
+    """
+    lost = set(range(after + 1, newest + 1)) - {commit.version for commit in commits}
+    return (min(lost), max(lost)) if lost else None
+
+
+def pin_source(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
+    """Give the version of a source as it is now; of files their listing too."""
+    if not source.path:
+        return NoPin()
+    if not source.is_delta:
+        listings[str(source.table)] = shop.log.listing(source)
+        return listings[str(source.table)].pin
+    facts = shop.log.facts(source.path)
+    if facts is None:
+        raise no_source_table(source)
+    return facts.pin
+
+
+def _source_not_read(source: Source, error: OSError) -> TableError:
+    return TableError(
+        "source-unreadable",
+        f"source {source.table} cannot be read: {error}",
+        where=source.where,
+        hint="correct `path`, or make it readable",
+    )
+
+
+def no_source_table(source: Source) -> PenstockError:
+    """Give the error of a Delta source that is not there (case J17)."""
+    return TableError(
+        "source-missing",
+        f"source {source.table} has no Delta table: {source.path}",
+        where=source.where,
+        hint="correct `path` or `format`, or create the table",
+    )

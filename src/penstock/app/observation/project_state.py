@@ -1,0 +1,165 @@
+"""One look at models, tables and inputs: what plans and reports are decided from."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.app.observation.detect_drift import Judging, files_lines
+from penstock.app.observation.log_reader import changed_below, open_sight
+from penstock.app.observation.observe import View, not_read, observe
+from penstock.app.services.services import Shop, in_one_state
+from penstock.core.errors import PenstockError, TableError
+from penstock.core.graph import ordered
+from penstock.core.model import Model
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges, difference
+from penstock.core.records import ModelRecord
+from penstock.plan.cascade import WHOLE, cascaded, parents_of
+from penstock.plan.drift import drift
+from penstock.plan.partition_drift import Verdict
+from penstock.plan.resolve import dated
+from penstock.plan.values import Reason, State, Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one command sees.
+
+    `project` has the SQL of the run date, `names` are the models in topological order.
+    """
+
+    project: Project
+    names: tuple[str, ...]
+    view: View
+    records: dict[str, ModelRecord]
+    judging: Judging
+    moment: dt.datetime
+
+    def gap(self, name: str) -> Versions | None:
+        """Give what the log of a model lost after the last success."""
+        if self.project.models[name].partition is not None:
+            return self.judging.verdict(name).gap
+        seen = self.view.now.targets.get(name)
+        return seen.gap if seen is not None else None
+
+    def files_lines(self, name: str) -> tuple[str, ...]:
+        """Say which inputs of files of a model changed; nobody knows for which partitions."""
+        parts = self.judging.parts.get(name)
+        return files_lines(self.judging, self.project.models[name], parts) if parts else ()
+
+
+@in_one_state
+def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
+    """Look at some models; tables are opened only where something happened."""
+    project = dated_project(shop, moment)
+    records = dict(shop.reading.records.models())
+    wanted = set(names)
+    parents = {name: parents_of(project, project.models[name]) for name in wanted}
+    chosen = tuple(ordered(parents))
+    view = observe(shop, chosen, records, moment)
+    reading = shop.reading.records
+    judging = Judging(
+        shop,
+        project,
+        records,
+        view.now.sources,
+        open_sight(shop),
+        moment,
+        reading.partitions(),
+        reading.marks(),
+        view.now.broken,
+    )
+    below, unreadable = _below(judging, chosen)
+    unreadable |= view.now.unreadable
+    now = replace(view.now, meaning=judging.meaning, below=below, unreadable=unreadable)
+    return Looked(project, chosen, replace(view, now=now), records, judging, moment)
+
+
+def _below(
+    judging: Judging, names: Iterable[str]
+) -> tuple[dict[str, frozenset[str]], dict[str, PenstockError]]:
+    """Give the changes that windows have passed, and the readers of logs that cannot be read."""
+    found: dict[str, frozenset[str]] = {}
+    unreadable: dict[str, PenstockError] = {}
+    for name in names:
+        try:
+            found |= changed_below(judging.project, (name,), judging.records, judging.sight)
+        except (TableError, OSError) as error:
+            unreadable[name] = not_read(judging.project.models[name], error)
+    return found, unreadable
+
+
+def dated_project(shop: Shop, moment: dt.datetime) -> Project:
+    """Give the project with the SQL that counts at a time, and keep it in the shop."""
+    models = dated(shop.project.models, moment.date())
+    shop.project = replace(shop.project, models=models)
+    return shop.project
+
+
+IDLE = (State.CURRENT, State.NOT_EFFECTIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Every model that was looked at: partitions that drifted, and those that wait for them."""
+
+    looked: Looked
+    reasons: Mapping[str, Reason]
+    verdicts: Mapping[str, Verdict]
+    pending: Mapping[str, Ranges] = field(default_factory=dict)
+
+    def runs(self, name: str) -> bool:
+        """Whether something of a model drifted by itself."""
+        if name in self.verdicts:
+            return bool(self.verdicts[name].drifted)
+        reason = self.reasons.get(name)
+        return reason is not None and reason.drift and reason.state not in IDLE
+
+    def stale_above(self, model: Model) -> tuple[str, ...]:
+        """Name the models above one that drifted or wait for one that did."""
+        above = parents_of(self.looked.project, model)
+        return tuple(name for name in above if name in self.pending or self.runs(name))
+
+    def states(self, name: str) -> frozenset[str]:
+        """Give every state that a model or a partition of it is in, and `drifted` if one counts."""
+        if name in self.reasons:
+            reason = self.reasons[name]
+            found = {str(reason.state), *map(str, reason.also)}
+            counts = reason.state is not State.CURRENT and reason.drift
+            return frozenset({*found, "drifted"} if counts else found)
+        verdict = self.verdicts[name]
+        if verdict.whole is not None:
+            return frozenset({str(verdict.whole), "drifted"})
+        found = {str(state) for piece in verdict.pieces for state in piece.states}
+        if name in self.pending:
+            found.add(str(State.UPSTREAM_CHANGED))
+        if verdict.drifted:
+            found.add("drifted")
+        return frozenset(found or {str(State.CURRENT)})
+
+
+def judged_all(looked: Looked) -> Judged:
+    """Judge every model of a look, and what would follow from running what drifted."""
+    project = looked.project
+    reasons, verdicts, start = {}, {}, {}
+    for name in looked.names:
+        model = project.models[name]
+        if model.partition is not None:
+            verdicts[name] = looked.judging.verdict(name)
+            start[name] = verdicts[name].drifted
+            continue
+        reasons[name] = drift(project, model, looked.records, looked.view.now)
+        runs = reasons[name].drift and reasons[name].state not in IDLE
+        start[name] = WHOLE if runs and not model.is_snapshot else ()
+    if not any(start.values()):
+        return Judged(looked, reasons, verdicts)
+    todo = cascaded(
+        project,
+        start,
+        lambda name: verdicts[name].segments if name in verdicts else (),
+        lambda model: model.name in reasons and not model.is_view,
+    )
+    pending = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
+    return Judged(looked, reasons, verdicts, {n: r for n, r in pending.items() if r})

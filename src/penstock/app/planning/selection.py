@@ -1,0 +1,172 @@
+"""Selecting models for a command, with what `state:` and `result:` need to know."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+
+from penstock.app.observation.project_state import judged_all, look
+from penstock.app.request import Range, RunRequest
+from penstock.app.services.services import Shop
+from penstock.core.errors import SelectorError, UsageError
+from penstock.core.model import Model
+from penstock.core.partition import Grain
+from penstock.core.project import Project
+from penstock.core.ranges import Range as Numbers
+from penstock.core.ranges import Ranges, intersection, merged
+from penstock.plan.partition_drift import Verdict
+from penstock.project.select import Known, exact_names, select
+
+
+def selected_models(
+    shop: Shop, include: tuple[str, ...], exclude: tuple[str, ...], moment: dt.datetime
+) -> tuple[str, ...]:
+    """Give the selected models in topological order; raise `SelectorError` for none.
+
+    Drift and results are read only when a selector asks for them.
+    """
+    asked = " ".join((*include, *exclude))
+    states = _states(shop, moment) if "state:" in asked else {}
+    results = shop.reading.records.last_results() if "result:" in asked else {}
+    known = Known(states, {name: str(status).lower() for name, status in results.items()})
+    return select(shop.project, include, exclude, known)
+
+
+def _states(shop: Shop, moment: dt.datetime) -> dict[str, frozenset[str]]:
+    judged = judged_all(look(shop, shop.project.models, moment))
+    return {name: judged.states(name) for name in judged.looked.names}
+
+
+Divided = tuple[tuple[str, ...], tuple[str, ...], str]
+
+
+def divided(shop: Shop, request: RunRequest, moment: dt.datetime) -> Divided:
+    """Give what a run builds, what it leaves to another command, and the line that says so.
+
+    `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
+    others is an error, and so is a selection of nothing but others.
+    """
+    project = shop.project
+    if request.snapshot and not request.select and not _snapshots(project, project.models):
+        return (), (), ""
+    names = selected_models(shop, request.select, request.exclude, moment)
+    snapshots = _snapshots(project, names)
+    others = tuple(name for name in names if name not in snapshots)
+    named = _named(project, request.select)
+    if request.snapshot:
+        refused = [name for name in named if not project.models[name].is_snapshot]
+        if not refused and not snapshots and not request.select:
+            raise SelectorError("empty-selection", "every snapshot model is excluded")
+        if refused or not snapshots:
+            raise _not_a_snapshot(project, refused or list(others))
+        listed = ", ".join(others)
+        said = f"not snapshots, not run: {listed} ({len(others)})"
+        return snapshots, others, said if others and request.select else ""
+    if any(project.models[name].is_snapshot for name in named) or (
+        request.select and snapshots and not others
+    ):
+        raise SelectorError("snapshot-needs-snapshot-run", NEEDS_SNAPSHOT_RUN)
+    count = f"{len(snapshots)} snapshot model{'s' if len(snapshots) > 1 else ''}"
+    return others, snapshots, f"{count} not run; use 'penstock snapshot run'" if snapshots else ""
+
+
+NEEDS_SNAPSHOT_RUN = (
+    "Snapshot models cannot be executed via 'penstock run'. Use 'penstock snapshot run' instead."
+)
+
+
+def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if project.models[name].is_snapshot)
+
+
+def _named(project: Project, include: tuple[str, ...]) -> list[str]:
+    known = {str(model.table).lower(): name for name, model in project.models.items()}
+    known |= {name.lower(): name for name in project.models}
+    return [known[name.lower()] for name in exact_names(include) if name.lower() in known]
+
+
+def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
+    first = project.models[names[0]]
+    more = f" (and {len(names) - 1} more are none)" if len(names) > 1 else ""
+    article = "an" if first.strategy_name[0] in "aeiou" else "a"
+    return SelectorError(
+        "not-a-snapshot",
+        f"{first.name!r} is {article} {first.strategy_name} model{more}",
+        hint=f"penstock run --select {first.name}",
+    )
+
+
+def check_range(given: Range) -> None:
+    """Refuse bounds that exclude each other; raises `UsageError`."""
+    if given.days is not None and (given.first is not None or given.last is not None):
+        raise UsageError("option-conflict", "--days and --from/--to exclude each other")
+    if given.days is not None and given.days < 1:
+        raise UsageError("bad-value", f"--days {given.days} names no day", hint="--days 1 is today")
+
+
+def narrowed(model: Model, given: Range, moment: dt.datetime, known: Ranges) -> Ranges:
+    """Give the known partitions of a model in the range; `*` is never narrowed.
+
+    Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
+    """
+    check_range(given)
+    grid = model.grid
+    if given.is_open or grid.grain is Grain.WHOLE or not known:
+        return known
+    if given.days is not None:
+        if grid.grain is Grain.RANGE:
+            return known
+        today = moment.date()
+        return intersection(known, (grid.holding(today - dt.timedelta(given.days - 1), today),))
+    low = grid.bound(given.first, last=False) if given.first is not None else known[0][0]
+    high = grid.bound(given.last, last=True) if given.last is not None else known[-1][1]
+    if low > high and given.first is not None and given.last is not None:
+        raise UsageError(
+            "bad-value",
+            f"--from {given.first} lies after --to {given.last}",
+            hint="turn them round",
+        )
+    return intersection(known, merged([(low, high)]))
+
+
+def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> None:
+    """Refuse a range of which nothing can be run (exit 2): not due yet, or before any version.
+
+    Inside a range such partitions are passed over.
+    """
+    asked = named_range(model, given)
+    if asked is None:
+        return
+    low, high = asked
+    grid = model.grid
+    if there and low > there[-1][1]:
+        raise UsageError(
+            "partition-not-due",
+            f"{model.name} {grid.key(low)} is not due; the newest due partition is "
+            f"{grid.key(there[-1][1])}",
+            hint="wait, or name an earlier one",
+        )
+    first = verdict.segments[0].low if verdict.segments else None
+    if first is None or high < first:
+        since = f"; the first one is {grid.key(first)}" if first is not None else ""
+        raise UsageError(
+            "no-version-for-partition",
+            f"no version of {model.name} is for {grid.key(low)}{since}",
+            hint="give a version an earlier effective_from",
+        )
+
+
+def named_range(model: Model, given: Range) -> Numbers | None:
+    """Give the partitions that a range names; None where it names none."""
+    grid = model.grid
+    if grid.grain is Grain.WHOLE or (given.first is None and given.last is None):
+        return None
+    low = grid.bound(given.first or given.last or "", last=False)
+    high = grid.bound(given.last or given.first or "", last=True)
+    if low > high:
+        raise UsageError(
+            "bad-value",
+            f"--from {given.first} lies after --to {given.last}",
+            hint="turn them round",
+        )
+    return low, high

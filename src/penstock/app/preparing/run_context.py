@@ -1,0 +1,121 @@
+"""What all steps of one run share."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+from penstock.app.observation.observe import View
+from penstock.core.check_results import InvariantReport
+from penstock.core.inputs import InputPin
+from penstock.core.partition import Grain
+from penstock.core.project import Project
+from penstock.core.ranges import Ranges, union
+from penstock.core.records import ModelRecord
+from penstock.core.step import Intent
+from penstock.plan.values import Options, Step
+
+
+@dataclass(frozen=True, slots=True)
+class ViewVersion:
+    """A view as a step reads it: its name, and the versions of the tables below it."""
+
+    view: str
+    pins: frozenset[InputPin]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewReport:
+    """What the checks of a view said when a step was about to read it."""
+
+    view: str
+    report: InvariantReport
+    duration: float = 0.0
+
+
+@dataclass(slots=True)
+class ViewReports:
+    """The reports of one run; steps on several threads share them.
+
+    `told` are those that a step was the first to ask for, by the key of the step.
+    """
+
+    _known: dict[ViewVersion, InvariantReport] = field(default_factory=dict)
+    _told: dict[str, list[ViewReport]] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=dict)
+
+    def keep(self, version: ViewVersion, report: InvariantReport) -> None:
+        """Remember what the view's own step has found."""
+        self._known[version] = report
+
+    def once(
+        self, version: ViewVersion, step: str, look: Callable[[], ViewReport]
+    ) -> InvariantReport:
+        """Give what was said of a version of a view; look only where nobody has yet.
+
+        A second step that reads it waits for the first to have looked.
+        """
+        with self._locks.setdefault(version.view, Lock()):
+            if version not in self._known:
+                found = look()
+                self._known[version] = found.report
+                self._told.setdefault(step, []).append(found)
+            return self._known[version]
+
+    def told(self, step: str) -> tuple[ViewReport, ...]:
+        """Give the reports that a step was the first to ask for, each once."""
+        return tuple(self._told.pop(step, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One run: its timestamp, what it saw when it planned, what it remembers of every model.
+
+    `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
+    `changed` are the partitions whose rows steps of this run changed, `failed` those that it could
+    not make, by model. `bases` are the versions that tables of one partition had before.
+    `views` is what checks said of the views that its steps read.
+    """
+
+    run: str
+    run_timestamp: dt.datetime
+    project: Project
+    view: View
+    records: dict[str, ModelRecord]
+    as_of: dt.datetime | None = None
+    wait_seconds: float = 0.0
+    triggered_by: str = "run"
+    options: Options = Options()
+    changed: dict[str, Ranges] = field(default_factory=dict)
+    failed: dict[str, Ranges] = field(default_factory=dict)
+    bases: dict[str, int] = field(default_factory=dict)
+    views: ViewReports = field(default_factory=ViewReports)
+
+    def contents(self, intent: Intent) -> Mapping[str, str]:
+        """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
+        model = self.project.models.get(intent.model)
+        if model is None:
+            return {}
+        made = intent.fingerprint
+        for version in model.versions:
+            for body in version.bodies:
+                if body.fingerprint == made:
+                    texts = {made.sql: body.text, made.canonical: body.query.canonical}
+                    return texts | ({made.schema: version.schema_text} if made.schema else {})
+        if made.sql != model.fingerprint.sql:
+            return {}
+        shown = self.project.shown_sql(model)
+        return {made.sql: shown, made.canonical: model.query.canonical}
+
+    def change(self, intent: Intent) -> None:
+        """Remember that a step changed its partitions."""
+        self.changed[intent.model] = union(self.changed.get(intent.model, ()), intent.ords)
+        if intent.grid.grain is Grain.WHOLE and intent.base_version is not None:
+            self.bases.setdefault(intent.model, intent.base_version)
+
+    def fail(self, step: Step) -> None:
+        """Remember that a step did not make its partitions."""
+        made = step.partitions or ((0, 0),)
+        self.failed[step.model] = union(self.failed.get(step.model, ()), made)

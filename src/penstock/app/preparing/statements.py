@@ -1,0 +1,198 @@
+"""Running the stages of a step, holding their rules, and deciding on its statement."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.app.observation.inputs import marked_histories
+from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.step_inputs import Looked
+from penstock.app.services.services import Shop
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import DataError
+from penstock.core.findings import Location
+from penstock.core.history import Snapshot
+from penstock.core.model import Append, Merge, Model, Partition, Table, Writing
+from penstock.core.model import View as ViewStrategy
+from penstock.core.partition import Grain, literal_at
+from penstock.core.statement import Commit, Row, Scalar, Stage, Work
+from penstock.core.step import Intent, StepKind
+from penstock.core.typed import TypedValue
+from penstock.core.window import InputWindow, Window
+from penstock.plan.history import PROPERTY, property_of, retention_of
+from penstock.plan.values import Step
+from penstock.strategies.append import append
+from penstock.strategies.build import Build
+from penstock.strategies.history.engine import history
+from penstock.strategies.history.terms import terms_of
+from penstock.strategies.merge import merge
+from penstock.strategies.table import table
+from penstock.strategies.view import view
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The statement that a step's work came to, None for nothing to write, and what it has seen."""
+
+    work: Work
+    statement: Commit | None
+    seen: Row
+
+
+def decide(session: StepSession, work: Work, where: Location | None) -> Decided:
+    """Run the stages of a step and decide what it writes."""
+    seen = staged(session, work, where)
+    return Decided(work, work.decide(seen), seen)
+
+
+def staged(session: StepSession, work: Work, where: Location | None) -> Row:
+    """Run the stages of a step and hold their rules; give their looks as one row."""
+    seen: dict[str, Scalar] = {}
+    for stage in work.stages:
+        if stage.when and not seen.get(stage.when):
+            continue
+        look = session.stage(stage)
+        hold(session, stage, look, where)
+        seen |= look
+    return seen
+
+
+def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) -> None:
+    """Hold a stage's rules against its look; every broken one is in the error, with samples."""
+    broken = []
+    for rule in stage.rules:
+        count = int(look.get(rule.count) or 0)
+        if count:
+            samples = ", ".join(session.sample(rule.samples)) if rule.samples else ""
+            count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
+            told = rule.sentence.replace("{count}", str(count))  # names may hold braces
+            broken.append((rule, told.replace("{samples}", samples)))
+    if broken:
+        first, sentence = broken[0]
+        others = [f"{rule.code}: {text} ({rule.hint})" for rule, text in broken[1:]]
+        raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
+
+
+def build_of(shop: Shop, model: Model, looked: Looked) -> Build:
+    """Give what the model's strategy is told: nothing of a table that is replaced whole."""
+    catalog = bool(shop.project.target.catalog)
+    whole = model.writing is Writing.WHOLE or looked.table is None
+    return Build(
+        model=model,
+        target=shop.project.sql_of(model.table),
+        query=looked.query,
+        table=None if whole else looked.table,
+        evolves=looked.evolution.changes_table,
+        location=shop.project.uri_of(model.table) if catalog else "",
+        partition_by=None if whole or looked.facts is None else looked.facts.partition_by,
+    )
+
+
+def work_of(shop: Shop, context: Context, build: Build) -> Work:
+    """Give what the model's strategy wants to run."""
+    model, catalog = build.model, bool(shop.project.target.catalog)
+    match model.strategy:
+        case ViewStrategy():
+            name = shop.project.sql_of(model.table) if catalog else ""
+            return view(name, shop.project.view_sql(model, marked_histories(shop, model.query)))
+        case Table():
+            return table(build)
+        case Append():
+            return append(build)
+        case Merge() as strategy:
+            return merge(build, strategy)
+        case Snapshot() as strategy:
+            options = context.options
+            terms = terms_of(
+                strategy,
+                context.run_timestamp,
+                retention_of(model, options),
+                allow_empty=options.allow_empty,
+            )
+            return history(build, terms, {PROPERTY: property_of(model)})
+        case Partition():
+            raise TypeError(f"{model.name} is built by partitions")
+
+
+Values = Callable[[int], Mapping[str, str]]
+
+
+def run_date(moment: dt.datetime) -> dict[str, str]:
+    """Give the one parameter that every model has."""
+    return {"run_date": f"DATE '{moment.astimezone(dt.UTC).date().isoformat()}'"}
+
+
+def of_partitions(settings: Partition, moment: dt.datetime) -> Values:
+    """Give the parameters of a partition by its number, as its SQL has them."""
+
+    def values(number: int) -> Mapping[str, str]:
+        return of_range(settings, moment, number, number)
+
+    return values
+
+
+def of_range(settings: Partition, moment: dt.datetime, first: int, last: int) -> dict[str, str]:
+    """Give the parameters of some partitions that one run of the SQL makes."""
+    grid, kind = settings.grid, parameter_type(settings)
+    lower, upper = literal_at(grid.lower(first), kind), literal_at(grid.upper(last), kind)
+    return {
+        **run_date(moment),
+        "partition_date": lower,
+        "start_date": lower,
+        "end_date": upper,
+    }
+
+
+def parameter_type(settings: Partition) -> str:
+    """Give the type of the parameters: DATE, for HOUR that of the field, for RANGE an integer."""
+    match settings.grid.grain:
+        case Grain.HOUR:
+            return settings.type
+        case Grain.RANGE:
+            return "bigint"
+        case _:
+            return "date"
+
+
+def of_windows(windows: Sequence[InputWindow], moment: dt.datetime) -> Values:
+    """Give the bounds of the first window as half-open; without one only the run's date."""
+    day = run_date(moment)
+    if not windows:
+        return lambda _: day
+    lower, upper = _bounds(windows[0].window)
+    found = {**day, "partition_date": lower, "start_date": lower, "end_date": upper}
+    return lambda _: found
+
+
+def _bounds(window: Window) -> tuple[str, str]:
+    high = window.upper.value if window.upper else None
+    low = window.lower.value if window.lower else None
+    kind = (high or low or TypedValue("BIGINT", "0")).type
+    if low is None:
+        low = TypedValue.least(kind)
+    elif window.lower is not None and not window.lower.inclusive:
+        low = low.next()
+    high = low if high is None else high
+    if window.upper is not None and window.upper.inclusive:
+        high = high.next()
+    return low.sql, high.sql
+
+
+def intent_of(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
+    """Give what a step intends before anything was looked at."""
+    return Intent(
+        step=shop.clock.new_id(),
+        run=context.run,
+        model=model.name,
+        table=model.table,
+        uri="" if model.is_view else shop.project.uri_of(model.table),
+        kind=StepKind.BUILD,
+        strategy=model.strategy_name,
+        reason=str(step.reason),
+        triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
+        run_timestamp=context.run_timestamp,
+        fingerprint=model.fingerprint,
+        writing=model.writing,
+    )

@@ -1,0 +1,361 @@
+"""Looking before a step begins: windows, columns, schema. Nothing is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.app.observation.inputs import Inputs
+from penstock.app.observation.log_reader import changed_below, open_sight
+from penstock.app.observation.observe import observe_target
+from penstock.app.preparing.run_context import Context
+from penstock.app.services.services import Shop
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import TableError
+from penstock.core.facts import AddedFile, TableFacts
+from penstock.core.inputs import DeltaPin, DeltaRead, Pin, Relation
+from penstock.core.model import Append, Model, NullWatermark, WindowSettings, window_settings
+from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.records import ModelRecord
+from penstock.core.schema import Schema
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.typed import TypedValue, read_typed
+from penstock.core.window import Watermark, Window
+from penstock.plan.schema.evolution import Evolution, evolve
+from penstock.plan.values import Step
+from penstock.plan.windows import (
+    Measured,
+    Opened,
+    WindowedInput,
+    check_watermarks,
+    low_bound,
+    opened,
+    windowed_inputs,
+)
+from penstock.strategies.relations import Bound, bind
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The files that appends added to the table in a folder above version `after`."""
+
+    uri: str
+    after: int
+    files: tuple[AddedFile, ...]
+
+
+def arrivals(shop: Shop, pins: Mapping[str, Pin], record: ModelRecord | None) -> dict[str, Arrived]:
+    """Give what arrived, for every Delta input whose rows were only appended since.
+
+    An input that is new, was replaced or had rows rewritten is left out: nobody can tell.
+    """
+    found = {}
+    for name, now in pins.items():
+        then = record.pins.get(name) if record else None
+        uri = _uri(shop, name)
+        if not (uri and isinstance(now, DeltaPin) and isinstance(then, DeltaPin)):
+            continue
+        if now.table_id != then.table_id:
+            continue
+        files = shop.log.added(uri, then.version, now.version) if now.version > then.version else ()
+        if files is not None:
+            found[name] = Arrived(uri, then.version, files)
+    return found
+
+
+def _uri(shop: Shop, name: str) -> str:
+    project = shop.project
+    if name in project.sources:
+        source = project.sources[name]
+        return source.path if source.is_delta else ""
+    model = project.models.get(name)
+    return "" if model is None or model.is_view else project.uri_of(model.table)
+
+
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_EXACT = ("date", "tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What a measurement is made with: the model, its inputs' views, what it remembers.
+
+    `was_cut` is whether the step before left rows unread that had arrived.
+    """
+
+    model: Model
+    settings: WindowSettings
+    inputs: tuple[WindowedInput, ...]
+    views: Mapping[str, str]
+    watermarks: tuple[Watermark, ...]
+    initial: bool
+    as_of: dt.datetime | None = None
+    arrived: Mapping[str, Arrived] = field(default_factory=dict)
+    read_before: frozenset[str] = frozenset()
+    was_cut: bool = False
+
+
+def views_of(bound: Bound) -> dict[str, str]:
+    """Give the view of each input in a session that was bound without windows."""
+    return {relation.input.name: relation.view for relation in bound.relations}
+
+
+def measure(session: StepSession, what: Measuring) -> Opened:
+    """Find the greatest value and the NULLs of every windowed input, and open the windows.
+
+    Whole numbers and dates are told by the log; else one scan per input, and only of rows above
+    the watermark: files below it are skipped by their statistics.
+    """
+    if not what.initial:  # before Spark compares a watermark with a column of another type
+        check_watermarks(what.model, what.inputs, what.watermarks, what.read_before)
+    told = {each.input: _told_by_log(each, what) for each in what.inputs}
+    asked = [each for each in what.inputs if told[each.input] is None]
+    if asked:
+        looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
+        seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
+        for n, each in enumerate(asked):
+            nulls = int(seen[f"nulls_{n}"] or 0)
+            limit = _limit(each, what)
+            high = _value(each, seen[f"high_{n}"])
+            top = high if limit is None else _value(each, seen[f"top_{n}"])
+            told[each.input] = Measured(each, high, nulls, limit, top)
+    measured = [found for found in told.values() if found is not None]
+    return opened(
+        what.model,
+        what.settings,
+        measured,
+        what.watermarks,
+        initial=what.initial,
+        read_before=what.read_before,
+    )
+
+
+def _told_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
+    """Measure whole numbers and dates by the statistics of the files that arrived, without a job.
+
+    Rows that arrived before lie below the watermark and had no NULL, or the model would have
+    failed on them; so this is only for `null_watermark: error`.
+    """
+    arrived = what.arrived.get(each.input)
+    known = _known(what.watermarks, each.input)
+    exact = each.type in _EXACT and what.settings.null_watermark is NullWatermark.ERROR
+    whole = not what.initial and not what.was_cut and what.as_of is None
+    if arrived is None or known is None or not exact or not whole:
+        return None
+    column, files = each.column, arrived.files
+    if not all(column in f.nulls and (column in f.maximum or f.nulls[column]) for f in files):
+        return None
+    tops = [TypedValue.parse(each.type, f.maximum[column]) for f in files if column in f.maximum]
+    high = max((top for top in tops if top > known), default=None)
+    return Measured(each, high, sum(f.nulls[column] for f in files))
+
+
+def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
+    column = quoted(each.column)
+    known = None if what.initial else _known(what.watermarks, each.input)
+    where = f" WHERE {column} > {known.sql} OR {column} IS NULL" if known is not None else ""
+    limit, high, top = _limit(each, what), column, ""
+    if limit is not None:
+        high = f"CASE WHEN {column} <= {limit.sql} THEN {column} END"
+        top = f", CAST(max({column}) AS STRING) AS top_{number}"
+    view = quoted(what.views[each.input])
+    return (
+        f"(SELECT CAST(max({high}) AS STRING) AS high_{number}, "
+        f"count_if({column} IS NULL) AS nulls_{number}{top} FROM {view}{where})"
+    )
+
+
+def _limit(each: WindowedInput, what: Measuring) -> TypedValue | None:
+    """Give the value at which `--as-of` cuts a window; only times can be cut."""
+    if what.as_of is None or each.type not in _TIMES:
+        return None
+    return TypedValue.parse(each.type, what.as_of.isoformat())
+
+
+def _value(each: WindowedInput, text: object) -> TypedValue | None:
+    return None if text is None else TypedValue.parse(each.type, str(text))
+
+
+def _known(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
+    return next((mark.value for mark in watermarks if mark.input == name), None)
+
+
+def late_rows(session: StepSession, what: Measuring) -> int | None:
+    """Count rows at or below the low bound that arrived since the model last read its inputs.
+
+    Only appended files of Delta inputs can tell; None where any input cannot. Files whose
+    statistics lie above the bound are not opened.
+    """
+    if what.initial:
+        return None
+    counts = [_late_in(session, each, what) for each in what.inputs]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int | None:
+    arrived = what.arrived.get(each.input)
+    low = low_bound(what.settings, _known(what.watermarks, each.input))
+    if arrived is None or low is None:
+        return None
+    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in arrived.files):
+        return 0
+    before = f"{what.views[each.input]}_before"
+    read = DeltaRead(arrived.uri, arrived.after)
+    session.bind([Relation(InputName(InputKind.SOURCE, each.input), before, read)])
+    below = f"WHERE {quoted(each.column)} {'<' if low.inclusive else '<='} {low.value.sql}"
+    seen = session.look(
+        f"SELECT (SELECT count(*) FROM {quoted(what.views[each.input])} {below}) - "
+        f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
+    )
+    return int(seen["late"] or 0)
+
+
+def _is_above(minimum: str | None, each: WindowedInput, low: TypedValue) -> bool:
+    return minimum is not None and TypedValue.parse(each.type, minimum) > low
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a step knows before it begins.
+
+    `facts` are those of the table that is there, `table` its schema where the step builds on it.
+    `passed_by` are inputs that changed rows which the windows have passed.
+    """
+
+    query: Schema
+    evolution: Evolution
+    facts: TableFacts | None
+    table: Schema | None
+    opened: Opened | None
+    late: int | None
+    passed_by: tuple[str, ...] = ()
+
+    @property
+    def has_nothing_to_read(self) -> bool:
+        """Whether the model has windows and all of them are empty."""
+        return self.opened is not None and self.opened.all_empty
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """One step about to begin."""
+
+    shop: Shop
+    context: Context
+    step: Step
+    model: Model
+    inputs: Inputs
+
+    def look(self, session: StepSession) -> Looked:
+        """Open windows, define the query as `penstock_query`, compare it with the table."""
+        settings = window_settings(self.model.strategy)
+        windowed = self._windows(session, settings) if settings else None
+        opened, late = windowed or (None, None)
+        windows = {w.input: w.window for w in opened.windows} if opened else {}
+        bound = self._bind(windows)
+        session.bind(bound.relations)
+        query = session.define(QUERY_VIEW, bound.sql)
+        facts = self._facts()
+        table = facts.schema if facts and not self.step.initial else None
+        properties = facts.properties if facts else None
+        evolution = evolve(self.model, query, table, properties)
+        if facts is not None and table is not None:
+            uri = self.shop.project.uri_of(self.model.table)
+            read = DeltaRead(uri, facts.version)
+            session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
+        written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
+        return Looked(written, evolution, facts, table, opened, late, self._passed_by())
+
+    def _passed_by(self) -> tuple[str, ...]:
+        """Name what no window will read again; only a step that reads everything settles it.
+
+        The model itself is named if others changed rows of its table, which stay.
+        """
+        name, records = self.model.name, self.context.records
+        record = records.get(name)
+        if self.step.initial or record is None or window_settings(self.model.strategy) is None:
+            return ()
+        now = changed_below(self.shop.project, [name], records, open_sight(self.shop))
+        passed = {*record.passed_by, *now.get(name, ())}
+        if observe_target(self.shop, self.model, record).foreign:
+            passed.add(name)
+        return tuple(sorted(passed))
+
+    def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
+        whole = self._bind({})
+        schemas = session.bind(whole.relations)
+        views = views_of(whole)
+        direct = {
+            name.name: schemas[views[name.name]]
+            for name in self.model.query.inputs
+            if name.kind is not InputKind.THIS and name.name in views
+        }
+        record = self.context.records.get(self.model.name)
+        pins = {pin.input: pin.pin for pin in self.inputs.pins}
+        what = Measuring(
+            model=self.model,
+            settings=settings,
+            inputs=windowed_inputs(self.model, settings, direct),
+            views=views,
+            watermarks=self._watermarks(),
+            initial=self.step.initial,
+            as_of=self.context.as_of,
+            arrived=arrivals(self.shop, pins, record),
+            read_before=frozenset(record.pins if record else ()),
+            was_cut=record is not None and record.cut_at is not None,
+        )
+        return measure(session, what), late_rows(session, what)
+
+    def _watermarks(self) -> tuple[Watermark, ...]:
+        record = self.context.records.get(self.model.name)
+        if self.step.initial:
+            return ()
+        marks = record.watermarks if record else self._set_by_hand()
+        built = record is not None and record.succeeded_once
+        if not built and not marks and isinstance(self.model.strategy, Append):
+            raise TableError(
+                "adopt-needs-watermark",
+                f"{self.model.table} holds rows already; appending from the start doubles them",
+                where=self.model.where,
+                hint=f"say how far it goes: penstock watermark set {self.model.name} VALUE "
+                "--column INPUT.COLUMN --type TYPE",
+            )
+        return marks
+
+    def _set_by_hand(self) -> tuple[Watermark, ...]:
+        """Give the watermarks that somebody set for a model that never had a step."""
+        found: dict[tuple[str, str], Watermark | None] = {}
+        for change in self.shop.reading.records.watermark_history(self.model.name):
+            mark = change.value and Watermark(change.input, change.column, read_typed(change.value))
+            found.setdefault((change.input, change.column), mark or None)
+        return tuple(mark for mark in found.values() if mark is not None)
+
+    def _bind(self, windows: dict[str, Window]) -> Bound:
+        return bind(
+            self.shop.project,
+            self.model,
+            self.inputs.reads,
+            windows,
+            incremental=not self.step.initial,
+            moment=self.context.run_timestamp,
+        )
+
+    def _facts(self) -> TableFacts | None:
+        if self.model.is_view:
+            return None
+        facts = self.shop.log.facts(self.shop.project.uri_of(self.model.table))
+        if facts is None and not self.step.initial:
+            raise table_gone(self.model)
+        return facts
+
+
+def table_gone(model: Model) -> TableError:
+    """Give the error of a step whose table went away after it was planned."""
+    return TableError(
+        "table-gone",
+        f"{model.table} disappeared while the step was running",
+        where=model.where,
+        hint="run again; the next plan rebuilds it",
+    )

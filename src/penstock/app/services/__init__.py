@@ -1,0 +1,1 @@
+"""What every use case works with: the services wired at start, and who may write."""

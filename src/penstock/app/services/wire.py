@@ -1,0 +1,223 @@
+"""Choosing implementations: the one place that knows which store, log and engine are real."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import secrets
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.app.services.services import Shop
+from penstock.core.ports import Clock, Fault, Store
+from penstock.core.project import Project
+from penstock.core.step import Intent
+from penstock.core.token import write_fence
+from penstock.engine.launch import LaunchSettings
+from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.fences import DeltaFences
+from penstock.engine.log.places import DeltaPlaces
+from penstock.engine.spark_engine import SparkEngine
+from penstock.engine.staged_files import DiskFolders
+from penstock.project.load import load_project
+from penstock.state.identity import is_gone
+
+if TYPE_CHECKING:
+    from penstock.engine.spark_engine import SparkSession
+
+
+class SystemClock:
+    """Time of this machine, UTC; ids are UUIDv7 (RFC 9562), rising within one process."""
+
+    def __init__(self) -> None:
+        """Start with no id given."""
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def now(self) -> dt.datetime:
+        """See `Clock.now`."""
+        return dt.datetime.now(dt.UTC)
+
+    def new_id(self) -> str:
+        """See `Clock.new_id`; two ids of one millisecond still sort in the order they were made."""
+        with self._lock:
+            stamp = max(int(self.now().timestamp() * 1000) << 12, self._last + 1)
+            self._last = stamp
+        millis, counter = stamp >> 12, stamp & 0xFFF
+        value = millis << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62)
+        return str(uuid.UUID(int=value))
+
+
+_A_MOMENT = 0.2
+POINTS = (
+    "after-begin",
+    "during-staging",
+    "after-evaluating",
+    "after-checks",
+    "before-commit",
+    "after-commit",
+    "during-finish",
+    "after-finish",
+)
+
+
+def inert(point: str) -> None:
+    """Let every point pass."""
+
+
+def fault_from(environ: Mapping[str, str]) -> Fault:
+    """Give the fault that `PENSTOCK_FAULT` asks for, `inert` without it."""
+    asked = environ.get("PENSTOCK_FAULT", "")
+    if not asked:
+        return inert
+    *stop, point, count = (asked if asked.count(":") else f"{asked}:1").split(":")
+    sent = signal.SIGSTOP if stop == ["stop"] else signal.SIGKILL
+    lock, left = threading.Lock(), [int(count)]
+
+    def fault(passed: str) -> None:
+        with lock:
+            if passed != point:
+                return
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), sent)
+                time.sleep(_A_MOMENT)  # a thread may go on for an instant before all are stopped
+
+    return fault
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which project, for which target, with which variables."""
+
+    root: Path
+    target: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def open_project(where: Where) -> Project:
+    """Load the project; raise `ProjectError` with all findings."""
+    return load_project(
+        where.root, target=where.target, vars=where.variables, environ=dict(os.environ)
+    )
+
+
+def open_shop(where: Where, spark: SparkSession | None = None) -> Shop:
+    """Load the project and wire it; nothing is opened or started yet."""
+    return wired(open_project(where), SystemClock(), spark)
+
+
+def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Shop:
+    """Wire a loaded project with real parts."""
+    environ = dict(os.environ)
+    fault = fault_from(environ)
+    run_id = clock.new_id()
+    log_path = Path(project.root, ".penstock", "logs", f"{run_id}.log")
+    stores = Stores(project, clock, environ)
+    settings = LaunchSettings(project.target.spark, project.target.warehouse, log_path)
+    engine = SparkEngine(settings, environ, stores.signature, fault, spark)
+    return Shop(
+        project=project,
+        log=DeltaLog(),
+        places=DeltaPlaces(),
+        folders=DiskFolders(),
+        fences=DeltaFences(),
+        engine=engine,
+        clock=clock,
+        fault=fault,
+        open_reading=stores.open_reading,
+        open_writing=stores.open_writing,
+        has_state=stores.exists,
+        is_gone=is_gone,
+        fence_token=stores.fence_token,
+        environ=environ,
+        run_id=run_id,
+        log_path=str(log_path),
+    )
+
+
+def elsewhere(shop: Shop, warehouse: str) -> Shop:
+    """Give the same shop with a Spark that starts with another warehouse and is its own to stop."""
+    engine = shop.engine
+    moved = engine.elsewhere(warehouse) if isinstance(engine, SparkEngine) else engine
+    return replace(shop, engine=moved)
+
+
+def apart(shop: Shop, project: Project, clock: Clock) -> Shop:
+    """Wire another project on the same Spark, with a store in memory that nobody else sees."""
+    from penstock.state.memory import MemoryStore
+
+    store = MemoryStore(clock, project.lease)
+    engine = shop.engine
+    if isinstance(engine, SparkEngine):
+        engine = engine.signing(lambda: (version(), store.archive.store_id(), project.name))
+    return replace(
+        shop,
+        project=project,
+        clock=clock,
+        engine=engine,
+        open_reading=lambda: store,
+        open_writing=lambda: store,
+        has_state=lambda: True,
+        run_id="",
+        _reading=None,
+        _writing=None,
+    )
+
+
+@dataclass(slots=True)
+class Stores:
+    """Opening the state store: for reading an empty memory where no database is yet."""
+
+    project: Project
+    clock: Clock
+    environ: Mapping[str, str]
+    _opened: Store | None = None
+
+    def exists(self) -> bool:
+        """Whether there is a database."""
+        from penstock.state.open import store_exists
+
+        return store_exists(self.project.target.state)
+
+    def open_reading(self) -> Store:
+        """Open the database, or an empty memory if there is none."""
+        from penstock.state.memory import MemoryStore
+
+        if self.exists():
+            return self.open_writing()
+        return MemoryStore(self.clock, self.project.lease)
+
+    def open_writing(self) -> Store:
+        """Open the database; make it if there is none."""
+        from penstock.state.open import Identity, open_store
+
+        if self._opened is None:
+            self._opened = open_store(
+                self.project.target.state,
+                identity=Identity(self.project.name, self.project.target.name, version()),
+                clock=self.clock,
+                lease=self.project.lease,
+                fault=fault_from(self.environ),
+            )
+        return self._opened
+
+    def signature(self) -> tuple[str, str, str]:
+        """Give what commits are signed with: penstock's version, the store's id, the project."""
+        return version(), self.open_writing().archive.store_id(), self.project.name
+
+    def fence_token(self, intent: Intent) -> str:
+        """Give the token of a commit that fences a step."""
+        return write_fence(intent, *self.signature())
+
+
+def version() -> str:
+    """Give the version of the installed penstock."""
+    return metadata.version("penstock")

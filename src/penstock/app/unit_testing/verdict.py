@@ -1,0 +1,283 @@
+"""Holding what a run left behind against what its test expects (spec/checks.md §9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from penstock.app.unit_testing.comparing import Comparison
+from penstock.app.unit_testing.outcome import Outcome, is_called
+from penstock.app.unit_testing.reports import Difference
+from penstock.app.unit_testing.tables import (
+    Column,
+    columns_of,
+    placed,
+    read_rows,
+    typed_table,
+    with_rows,
+)
+from penstock.core.check_results import CheckStatus
+from penstock.core.engine_ports import StepSession
+from penstock.core.errors import PenstockError, UsageError
+from penstock.core.history import Snapshot
+from penstock.core.inputs import DeltaRead
+from penstock.core.model import Merge, Model
+from penstock.core.names import quoted
+from penstock.core.schema import Schema
+from penstock.core.typed import TypedValue
+from penstock.core.types import ColumnType
+from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, Mark
+from penstock.project.trees.field_types import shown_type
+from penstock.project.unit_tests.declared import system_names
+from penstock.strategies.relations import bind_query
+
+_VIEW = "penstock_test_view"
+
+
+def source_of(session: StepSession, outcome: Outcome) -> tuple[Schema, str] | None:
+    """Give the columns of the rows and SQL that reads them; None where there is no table."""
+    project = outcome.shop.project
+    model = project.models[outcome.model.name]
+    if not model.is_view:
+        facts = outcome.shop.log.facts(outcome.uri)
+        return None if facts is None else (facts.schema, f"delta.{quoted(outcome.uri)}")
+    reads = {name: DeltaRead(project.sources[name.name].path) for name in model.query.inputs}
+    bind = bind_query(project, model.query, reads, outcome.shop.clock.now())
+    session.bind(bind.relations)
+    return session.define(_VIEW, bind.sql), quoted(_VIEW)
+
+
+def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Difference]:
+    """Say whether the step failed as it must, and left its table alone."""
+    error = outcome.error
+    if error is None:
+        became = {"success": "the step succeeded", "unchanged": "the step changed nothing"}
+        yield f"expected {expected.code}, {became.get(outcome.status, f'it was {outcome.status}')}"
+        return
+    if error.code != expected.code:
+        yield f"expected {expected.code}, it failed with {_told(error)}"
+    elif expected.contains not in _text(error):
+        yield f"expected {expected.contains!r} in the error: {_told(error)}"
+    if not outcome.is_unchanged and not outcome.is_taken_back:
+        yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One expectation, and the key by which its rows are paired for people."""
+
+    session: StepSession
+    expected: Expectation
+    outcome: Outcome
+    key: tuple[str, ...] = ()
+
+    def differences(self) -> Iterator[Difference]:
+        """Give everything that is not as expected: rows first."""
+        expected, outcome = self.expected, self.outcome
+        status = list(self._status())
+        if not status or outcome.after is not None or outcome.model.is_view:
+            yield from self._of_tables()
+        yield from status
+        if expected.unchanged and not outcome.is_unchanged:
+            yield f"unchanged: {_version(outcome.before)} -> {_version(outcome.after)}"
+        if expected.commits is not None and expected.commits != outcome.commits:
+            yield f"commits: {expected.commits} expected, {outcome.commits} found"
+        yield from self._metrics()
+        yield from self._watermarks()
+        yield from self._checks()
+
+    def _status(self) -> Iterator[str]:
+        found, wanted = self.outcome.status, self.expected.status
+        error = self.outcome.error
+        told = f": {_told(error)}" if error is not None else ""
+        if wanted and wanted != found:
+            yield f"status: {wanted} expected, {found} found{told}"
+        elif not wanted and found not in ("success", "unchanged"):
+            yield f"status: success expected, {found} found{told}"
+
+    def _of_tables(self) -> Iterator[Difference]:
+        expected = self.expected
+        shape = expected.columns or expected.columns_exact
+        if expected.rows is not None or expected.row_count is not None or shape:
+            yield from self._of_target()
+        if expected.quarantine is not None:
+            yield from self._quarantine(expected.quarantine)
+
+    def _of_target(self) -> Iterator[Difference]:
+        found = source_of(self.session, self.outcome)
+        if found is None:
+            yield from self._without_table()
+            return
+        schema, source = found
+        yield from _types("columns", self.expected.columns, schema)
+        yield from self._others(schema)
+        if self.expected.rows is not None:
+            yield from self._rows("rows", self.expected.rows, schema, source)
+        if self.expected.row_count is not None:
+            count = self.session.look(f"SELECT count(*) AS n FROM {source}")["n"]
+            if count != self.expected.row_count:
+                yield f"row_count: {self.expected.row_count} expected, {count} found"
+
+    def _without_table(self) -> Iterator[str]:
+        expected = self.expected
+        rows = expected.rows
+        if rows is not None and (rows.rows or rows.query):
+            yield "rows: the table does not exist"
+        elif expected.row_count:
+            yield f"row_count: {expected.row_count} expected, the table does not exist"
+        elif expected.columns:
+            yield "columns: the table does not exist"
+
+    def _others(self, schema: Schema) -> Iterator[str]:
+        if not self.expected.columns_exact:
+            return
+        try:
+            named = {name.lower() for name in self._named()}
+        except UsageError:
+            return  # the rows of that query say why
+        system = {name.lower() for name in system_names(self.outcome.model)}
+        extra = [name for name in schema.names if name.lower() not in named | system]
+        if extra:
+            yield f"columns: {', '.join(extra)} not expected"
+
+    def _named(self) -> tuple[str, ...]:
+        rows = self.expected.rows
+        if rows is None or not rows.query:
+            return (*(rows.names if rows else ()), *self.expected.columns)
+        with placed(rows):
+            return (*self.session.describe(rows.query).names, *self.expected.columns)
+
+    def _rows(
+        self, what: str, table: GivenTable, schema: Schema, source: str
+    ) -> Iterator[Difference]:
+        """Compare the columns that rows name; those that stand in `columns` alone have a type."""
+        actual = {name.lower(): (name, kind) for name, kind in columns_of(schema)}
+        said = {name.lower() for name in table.columns}
+        if not table.query:
+            named = {n: kind for n, kind in table.columns.items() if n.lower() in table.valued}
+            table = replace(table, columns=named)
+        gone = [name for name in table.names if name.lower() not in actual]
+        if not gone:
+            try:
+                made = typed_table(self.session, table, dict(actual.values()), add=False)
+                made = with_rows(self.session, table, made)
+            except UsageError as error:
+                yield f"{what}: {error.where}: {_told(error)}"
+                return
+            gone = [name for name in made.names if name.lower() not in actual]
+        if gone:
+            unsaid = [name for name in gone if name.lower() not in said]
+            if unsaid:
+                yield f"{what}: test-column-missing: {', '.join(unsaid)}"
+            return
+        columns: list[Column] = [actual[name.lower()] for name in made.names]
+        if any(kind != made.type_of(name) for name, kind in columns):
+            return  # it was said that the types differ
+        found = read_rows(self.session, columns, source)
+        comparison = Comparison(columns, self._key(), self.expected.tolerance)
+        differ = comparison.differ(what, made.rows or (), found)
+        if differ is not None:
+            yield differ
+
+    def _key(self) -> tuple[str, ...]:
+        return self.key or key_of(self.outcome.model, self._named())
+
+    def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
+        outcome = self.outcome
+        kept = outcome.shop.reading.records.quarantines()
+        steps = {result.step for result in outcome.results}
+        mine = [each for each in kept if each.step in steps]
+        if not mine:
+            if table.rows or table.query:
+                yield "quarantine: nothing was kept"
+            return
+        facts = outcome.shop.log.facts(mine[0].uri)
+        if facts is None:
+            yield f"quarantine: {mine[0].table} is gone"
+            return
+        tables = " UNION ALL BY NAME ".join(f"SELECT * FROM delta.`{each.uri}`" for each in mine)
+        yield from _types("quarantine: columns", table.columns, facts.schema)
+        yield from self._rows("quarantine", table, facts.schema, f"({tables})")
+
+    def _metrics(self) -> Iterator[str]:
+        told = []
+        found = self.outcome.metrics
+        for name, wanted in self.expected.metrics.items():
+            if name not in found:
+                told.append(f"{name} {wanted} expected, the step has no such count")
+            elif found[name] != wanted:
+                told.append(f"{name} {wanted} expected, {found[name]} found")
+        if told:
+            yield f"metrics: {'; '.join(told)}"
+
+    def _watermarks(self) -> Iterator[str]:
+        found = {mark.key: mark.value for mark in self.outcome.watermarks}
+        for mark in self.expected.watermarks:
+            told = _watermark(mark, found)
+            if told:
+                yield f"watermark: {told}"
+
+    def _checks(self) -> Iterator[str]:
+        """Compare those that are named; no other gate may fail where any is, or a success is."""
+        order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
+        named = self.expected.checks
+        for name, wanted in named.items():
+            found = [check for check in self.outcome.checks if is_called(name, check)]
+            status = min((check.status for check in found), key=order.index, default=None)
+            if status is None:
+                yield f"checks: {name} {wanted} expected, it was not evaluated"
+            elif str(status) != wanted:
+                said = "; ".join(check.message for check in found)
+                yield f"checks: {name} {wanted} expected, {status} found: {said}"
+        if named or self.expected.status in ("", "success"):
+            for check in self.outcome.checks:
+                if check.failed_gate and not any(is_called(name, check) for name in named):
+                    yield f"checks: {check.name} failed: {check.message}"
+
+
+def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Iterator[str]:
+    columns = {name.lower(): kind for name, kind in columns_of(schema)}
+    for name, kind in wanted.items():
+        found = columns.get(name.lower())
+        if found is None:
+            yield f"{what}: test-column-missing: {name}"
+        elif found != kind:
+            yield f"{what}: {name} is {shown_type(found)}, {shown_type(kind)} expected"
+
+
+def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the columns that tell a model's rows apart, if any."""
+    match model.strategy:
+        case Merge(keys=keys):
+            return keys
+        case Snapshot(keys=keys, columns=columns):
+            folded = {name.lower() for name in named}
+            start = columns.valid_from
+            return (*keys, start) if start.lower() in folded else keys
+    return ()
+
+
+def _watermark(mark: Mark, found: dict[str, TypedValue]) -> str:
+    asked = mark.column.lower()
+    keys = [key for key in found if not asked or f".{key}".lower().endswith(f".{asked}")]
+    if len(keys) != 1:
+        there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
+        return f"{mark.column or mark.text} expected, {there} found"
+    value = found[keys[0]]
+    try:
+        same = TypedValue.parse(value.type, mark.text) == value
+    except UsageError as error:
+        return f"bad-test-value: {mark.where}: {error.sentence}"
+    return "" if same else f"{mark.text} expected, {value.text} found"
+
+
+def _told(error: PenstockError) -> str:
+    return f"{error.code}: {error.sentence}"
+
+
+def _text(error: PenstockError) -> str:
+    return f"{error.code}: {error.sentence}\n{error.hint}"
+
+
+def _version(version: int | None) -> str:
+    return "no table" if version is None else f"version {version}"

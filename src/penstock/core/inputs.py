@@ -1,0 +1,118 @@
+"""Pins: the exact version of an input that a step reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.names import InputName
+from penstock.core.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPin:
+    """A version of a Delta table; the id tells a table from another that took its place."""
+
+    table_id: str
+    version: int
+
+    def __str__(self) -> str:
+        """Give the version as reports show it."""
+        return f"v{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesPin:
+    """The files that lay under a path, told by a digest of names, sizes and times."""
+
+    digest: str
+    files: int
+
+    def __str__(self) -> str:
+        """Give the digest, cut, and the number of files."""
+        return f"{self.digest[:8]} ({self.files} files)"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPin:
+    """The step that last made a view; its base tables are pinned beside it."""
+
+    step_seq: int
+
+    def __str__(self) -> str:
+        """Give the step number."""
+        return f"step {self.step_seq}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoPin:
+    """An input whose versions nobody counts, such as a table of a foreign catalog."""
+
+    def __str__(self) -> str:
+        """Say so."""
+        return "unpinned"
+
+
+Pin = DeltaPin | FilesPin | ViewPin | NoPin
+
+
+@dataclass(frozen=True, slots=True)
+class InputPin:
+    """Which version of which input; `input` is the name that records keep."""
+
+    input: str
+    pin: Pin
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRead:
+    """The Delta table in a folder; without a version the newest is read.
+
+    `tombstones` is the column that marks deleted keys in a history table that has it.
+    """
+
+    uri: str
+    version: int | None = None
+    tombstones: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRead:
+    """Files that were listed when the step was planned.
+
+    `columns` are the names and types that the source declares; other columns stay as they are
+    read. CSV files without a header have exactly the declared columns.
+    """
+
+    format: str
+    root: str
+    files: tuple[str, ...]
+    options: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRead:
+    """A query over relations that come before this one: a view model, inlined."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRead:
+    """A table that Spark finds by name and penstock does not pin."""
+
+    name: str
+
+
+Read = DeltaRead | FilesRead | QueryRead | CatalogRead
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One input of a step as a temporary view; rows outside the window are not in it."""
+
+    input: InputName
+    view: str
+    read: Read
+    window: Window | None = None

@@ -1,0 +1,1 @@
+"""Delta logs and files, read and fenced without a JVM."""

@@ -1,0 +1,109 @@
+"""Fences: an empty commit after which a step's own commit can never land (spec/state.md §2).
+
+Delta skips or refuses every statement whose application transaction its table holds already.
+A step that is called failed gets its transaction written without it, so that a writer that was
+only asleep finds it there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.core.errors import TableError
+from penstock.engine.log.commit_file import read_info
+from penstock.engine.log.folder import commit_path, is_local, newest, open_table
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+# Tables of newer catalogs cannot even be opened here, so their logs are not written either.
+_BY_CATALOG = {"coordinatedCommits-preview"}
+_TIMED = "delta.enableInCommitTimestamps"
+
+
+class DeltaFences:
+    """The `Fences` over Delta tables in folders and, for URIs, through `deltalake`.
+
+    In a folder the commit file is written here: it adds no file and changes no metadata, so it is
+    allowed whatever features the table has, of which `deltalake` refuses some.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        """Take the clock that stamps commits, in seconds."""
+        self._now = now
+
+    def fence(self, uri: str, application: str, number: int, token: str) -> bool:
+        """See `Fences.fence`."""
+        while (table := open_table(uri)) is not None:
+            if (table.transaction_version(application) or 0) >= number:
+                return True
+            if not is_local(uri):
+                _write_remote(table, application, number, token)
+                return True
+            _refuse_catalogs(table, uri)
+            self._write(table, uri, application, number, token)
+        return False
+
+    def _write(
+        self, table: DeltaTable, uri: str, application: str, number: int, token: str
+    ) -> None:
+        """Write the next version if nobody else does; the caller looks again either way."""
+        version = newest(uri)
+        if version is None:
+            return
+        stamp = int(self._now() * 1000)
+        info: dict[str, object] = {"timestamp": stamp, "operation": "WRITE"}
+        info["operationParameters"] = {"mode": "Append", "partitionBy": "[]"}
+        if dict(table.metadata().configuration).get(_TIMED, "").lower() == "true":
+            before = read_info(commit_path(uri, version)).get("inCommitTimestamp", 0)
+            info["inCommitTimestamp"] = max(stamp, int(before) + 1)
+        info |= {"isBlindAppend": True, "engineInfo": "penstock", "userMetadata": token}
+        transaction = {"appId": application, "version": number, "lastUpdated": stamp}
+        lines = [{"commitInfo": info}, {"txn": transaction}]
+        _put(commit_path(uri, version + 1), "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def _put(path: Path, text: str) -> None:
+    """Make a file whole, or leave the one that has its name: no reader ever sees half of it."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    part.write_text(text, encoding="utf-8")
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        pass
+    except OSError:  # no hard links here
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    finally:
+        part.unlink()
+
+
+def _write_remote(table: DeltaTable, application: str, number: int, token: str) -> None:
+    from deltalake import CommitProperties, Transaction
+
+    table.create_write_transaction(
+        actions=[],
+        mode="append",
+        schema=table.schema(),
+        partition_by=table.metadata().partition_columns or None,
+        commit_properties=CommitProperties(
+            app_transactions=[Transaction(application, number)],
+            custom_metadata={"userMetadata": token},
+        ),
+    )
+
+
+def _refuse_catalogs(table: DeltaTable, uri: str) -> None:
+    if _BY_CATALOG.isdisjoint(table.protocol().writer_features or ()):
+        return
+    raise TableError(
+        "cannot-fence",
+        f"only its catalog may write the log of {uri}, so a step of it cannot be given up safely",
+        hint="stop its writer for good, then: penstock recover --step STEP --as committed",
+    )

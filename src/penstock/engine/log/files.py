@@ -1,0 +1,244 @@
+"""The files of a table at one version, as `deltalake` lists them: where their rows can lie."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from penstock.core.partition import Span, position
+from penstock.engine.log.folder import checksum, is_local
+
+if TYPE_CHECKING:
+    from arro3.core import RecordBatch, Table
+    from deltalake import DeltaTable
+
+NOWHERE: Span = (0, 0)
+"""No position at all: an empty file, or one that has only NULLs in the column."""
+
+_DAY = 86_400_000_000
+CUT = 1_000
+"""How far above its written value an instant can lie: statistics are cut to milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, as it is asked for and as the log names it, and its Spark type."""
+
+    name: str
+    physical: str
+    kind: str
+    _read: dict[str, Span | None] = field(default_factory=dict)
+
+    def at(self, text: str | None) -> Span | None:
+        """Give the span of a partition value, which is exact; None if it cannot be read."""
+        if not text:
+            return NOWHERE
+        if text not in self._read:
+            self._read[text] = over(position(text, self.kind), kind=self.kind)
+        return self._read[text]
+
+    def between(self, statistics: Mapping[str, Any]) -> Span | None:
+        """Give the span of a file's statistics; None if they do not tell."""
+        records = statistics.get("numRecords")
+        nulls = (statistics.get("nullCount") or {}).get(self.physical)
+        if records == 0 or (records is not None and nulls == records):
+            return NOWHERE
+        low = (statistics.get("minValues") or {}).get(self.physical)
+        high = (statistics.get("maxValues") or {}).get(self.physical)
+        if low is None or high is None:
+            return None
+        first, last = position(str(low), self.kind), position(str(high), self.kind)
+        return over(first, last, kind=self.kind, cut=CUT)
+
+
+def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
+    """Give the span from one value to another, or of one alone; a DATE is its whole day.
+
+    `cut` is how far above its written value an instant can lie.
+
+    >>> over(0, kind="date"), over(5, 7, kind="int"), over(5, 7, kind="timestamp", cut=1000)
+    ((0, 86400000000), (5, 8), (5, 1007))
+    """
+    high = low if high is None else high
+    if low is None or high is None:
+        return None
+    width = _DAY if kind == "date" else cut if kind.startswith("timestamp") else 1
+    return low, high + width
+
+
+def spans_of(action: Mapping[str, Any], fields: Sequence[Field]) -> tuple[Span | None, ...]:
+    """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere.
+
+    Statistics are read only for a column that the table is not partitioned by.
+    """
+    parts = action.get("partitionValues") or {}
+    if all(each.physical in parts for each in fields):
+        return tuple(each.at(parts[each.physical]) for each in fields)
+    told = json.loads(action.get("stats") or "{}")
+    return tuple(
+        each.at(parts[each.physical]) if each.physical in parts else each.between(told)
+        for each in fields
+    )
+
+
+def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Give spans rising and apart; neighbours become one, empty ones go.
+
+    >>> joined([(5, 7), (1, 3), (3, 4), (0, 0), (6, 9)])
+    ((1, 4), (5, 9))
+    """
+    apart: list[Span] = []
+    for low, high in sorted(span for span in spans if span[0] < span[1]):
+        if apart and low <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(apart[-1][1], high))
+        else:
+            apart.append((low, high))
+    return tuple(apart)
+
+
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # as a table's values: UTC, or of no zone
+
+
+def live_files(table: DeltaTable, fields: Sequence[Field]) -> Mapping[str, tuple[Span | None, ...]]:
+    """Give where the rows of each file can lie, by its decoded path and then by column."""
+    actions = table.get_add_actions(flatten=True)
+    paths = [unquote(path) for path in actions.column("path").to_pylist()]
+    told = [_spans(actions, each, len(paths)) for each in fields]
+    return dict(zip(paths, zip(*told, strict=True), strict=True))
+
+
+def hidden_files(table: DeltaTable) -> frozenset[str]:
+    """Give the decoded paths of files of which deletion vectors hide every row.
+
+    Vectors that cannot be read hide nothing.
+    """
+    hidden = _hidden_by_path(table) or {}
+    if not hidden:
+        return frozenset()
+    actions = table.get_add_actions(flatten=True)
+    paths = (unquote(path) for path in actions.column("path").to_pylist())
+    rows = dict(zip(paths, actions.column("num_records").to_pylist(), strict=True))
+    return frozenset(
+        path for path, gone in hidden.items() if (held := rows.get(path)) and gone >= held
+    )
+
+
+def count_hidden(table: DeltaTable) -> int | None:
+    """Count the rows that deletion vectors hide; None if they cannot be read.
+
+    `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
+    """
+    told = _checksum(table).get("numDeletedRecordsOpt")
+    if isinstance(told, int):
+        return told
+    hidden = _hidden_by_path(table)
+    return None if hidden is None else sum(hidden.values())
+
+
+def count_missing(table: DeltaTable) -> int:
+    """Count the data files that are no longer there; deletion vectors that are gone are one."""
+    if is_local(table.table_uri):
+        root = unquote(table.table_uri).removeprefix("file://")
+        told = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
+        paths = (os.path.join(root, path.removeprefix("file://")) for path in told)  # noqa: PTH118  # 10,000 files
+        gone = sum(not os.path.exists(path) for path in paths)  # noqa: PTH110  # as above
+    else:
+        gone = _count_missing_objects(table.file_uris())
+    return gone or int(_has_lost_vectors(table))
+
+
+def _hidden_by_path(table: DeltaTable) -> dict[str, int] | None:
+    from deltalake.exceptions import DeltaError
+
+    root = unquote(table.table_uri).rstrip("/") + "/"
+    hidden = {}
+    try:
+        for batch in _vectors(table):
+            paths = batch.column("filepath").to_pylist()
+            kept = batch.column("selection_vector").to_pylist()
+            for path, vector in zip(paths, kept, strict=True):
+                hidden[unquote(path).removeprefix(root)] = vector.count(False)
+    except DeltaError:
+        return None
+    return hidden
+
+
+def _has_lost_vectors(table: DeltaTable) -> bool:
+    from deltalake.exceptions import DeltaError
+
+    try:
+        return any(False for _ in _vectors(table))
+    except DeltaError as error:
+        return "File not found" in str(error)  # else it is of a kind that deltalake does not read
+
+
+def _vectors(table: DeltaTable) -> Iterable[RecordBatch]:
+    has_none = _checksum(table).get("numDeletionVectorsOpt") == 0
+    if has_none or "deletionVectors" not in (table.protocol().reader_features or ()):
+        return ()
+    return table.deletion_vectors()
+
+
+def _checksum(table: DeltaTable) -> Mapping[str, Any]:
+    uri = unquote(table.table_uri)
+    return checksum(uri, table.version()) if is_local(uri) else {}
+
+
+def _count_missing_objects(uris: Sequence[str]) -> int:
+    if not uris:
+        return 0
+    from pyarrow import fs  # only for object stores
+
+    system, _ = fs.FileSystem.from_uri(uris[0])
+    told = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
+    return sum(info.type == fs.FileType.NotFound for info in told)
+
+
+def _spans(actions: Table, field: Field, length: int) -> list[Span | None]:
+    names = set(actions.column_names)
+
+    def values(name: str) -> list[Any]:
+        return list(actions.column(name).to_pylist()) if name in names else [None] * length
+
+    part = f"partition.{field.name}".lower()  # of mapped columns, too, not the physical name
+    parts = [name for name in names if name.lower() == part]
+    if parts:
+        return [
+            NOWHERE if value is None else over(_place(value), kind=field.kind)
+            for value in values(parts[0])
+        ]
+    lows, highs = values(f"min.{field.physical}"), values(f"max.{field.physical}")
+    nulls = values(f"null_count.{field.physical}")
+    rows = values("num_records")
+    return [
+        NOWHERE
+        if count == 0 or (count is not None and none == count)
+        else _between(low, high, field.kind)
+        for count, none, low, high in zip(rows, nulls, lows, highs, strict=True)
+    ]
+
+
+def _between(low: object, high: object, kind: str) -> Span | None:
+    if low is None or high is None:
+        return None
+    first, last = _place(low), _place(high)
+    return None if first is None or last is None else over(first, last, kind=kind, cut=CUT)
+
+
+def _place(value: object) -> int | None:
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case dt.datetime():
+            return (value.replace(tzinfo=None) - _EPOCH) // dt.timedelta(microseconds=1)
+        case dt.date():
+            return (value - _EPOCH.date()).days * 86_400_000_000
+        case _:
+            return None

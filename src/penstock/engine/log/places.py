@@ -1,0 +1,250 @@
+"""Where rows of Delta tables changed or lie, from their logs (spec/drift.md §6.4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from penstock.core.facts import Commit, Touched
+from penstock.core.partition import FIRST, LAST, Span
+from penstock.core.step import PartitionRows
+from penstock.engine.log.commit_file import UNREADABLE, Actions, damaged, live_rows, read_actions
+from penstock.engine.log.delta_log import remote_commits
+from penstock.engine.log.files import (
+    NOWHERE,
+    Field,
+    count_missing,
+    hidden_files,
+    joined,
+    live_files,
+    spans_of,
+)
+from penstock.engine.log.folder import (
+    check_whole,
+    commit_path,
+    gap,
+    is_local,
+    metadata_at,
+    metadata_of,
+    open_table,
+    open_version,
+    versions,
+)
+
+Places = tuple[Span | None, ...]
+"""Where one file's rows lie, by column; None for anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A commit on its way to a `Touched`; `untold` are removed files that only their add tells."""
+
+    commit: Commit
+    spans: tuple[set[Span | None], ...] = ()
+    untold: dict[str, Places] = field(default_factory=dict)
+
+
+def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tuple[Touched, ...]:
+    """Give the commits among rising versions that changed rows, and where.
+
+    Columns are named as the newest of the versions names them. A commit that puts another table
+    in the place of the one that was may have touched anything. Where the log no longer tells which
+    table was there before, a commit that says what its table is like is no sign of another one:
+    whoever asks compares the ids of tables.
+    """
+    fields = _fields(uri, versions[-1], columns) if versions else ()
+    drafts: list[_Draft] = []
+    table_id: str | None = None
+    for version in versions:
+        actions = actions_of(uri, version)
+        if actions.metadata is not None:
+            before = table_id or _table_id(uri, version - 1)
+            table_id = str(actions.metadata["id"])
+            if before is not None and table_id != before:
+                drafts.append(_Draft(actions.commit(version)))
+                continue
+        if actions.adds or actions.removes:
+            drafts.append(_drafted(uri, version, actions, fields))
+    wanted = {path for draft in drafts for path in draft.untold}
+    told = _told(uri, versions, wanted, fields) if wanted else {}
+    return tuple(_finished(draft, fields, told, columns) for draft in drafts)
+
+
+def actions_of(uri: str, version: int) -> Actions:
+    """Read a commit; `log-gap` if its file is not there."""
+    try:
+        return read_actions(commit_path(uri, version))
+    except FileNotFoundError:
+        raise gap(uri, version) from None
+
+
+def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[Field, ...]:
+    metadata = metadata_at(uri, version) if columns else None
+    if metadata is None:
+        return ()
+    return tuple(
+        Field(name, metadata.physical[name.lower()], kind)
+        for name, kind in columns.items()
+        if name.lower() in metadata.physical
+    )
+
+
+def _table_id(uri: str, version: int) -> str | None:
+    metadata = metadata_at(uri, version) if version >= 0 else None
+    return metadata.table_id if metadata else None
+
+
+def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[Field]) -> _Draft:
+    draft = _Draft(actions.commit(version), tuple(set() for _ in fields))
+    here: dict[str, Places] = {}
+    try:
+        for add in actions.adds:
+            here[add["path"]] = spans_of(add, fields)
+        for remove in actions.removes:
+            path = remove["path"]
+            places = _filled(spans_of(remove, fields), here.get(path))
+            if None in places:
+                draft.untold[unquote(path)] = places
+            else:
+                here[path] = places
+    except UNREADABLE as error:
+        raise damaged(commit_path(uri, version)) from error
+    for places in here.values():
+        _gather(draft, places)
+    return draft
+
+
+def _filled(places: Places, told: Places | None) -> Places:
+    if told is None:
+        return places
+    return tuple(other if mine is None else mine for mine, other in zip(places, told, strict=True))
+
+
+def _gather(draft: _Draft, places: Places) -> None:
+    for spans, one in zip(draft.spans, places, strict=True):
+        spans.add(one)
+
+
+def _told(
+    uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[Field]
+) -> Mapping[str, Places]:
+    """Find what the adds of decoded paths tell: in these commits, else in the files before them.
+
+    An add counts that only moved rows about, too: OPTIMIZE makes files.
+    """
+    told: dict[str, Places] = {}
+    for version in versions:
+        for line in commit_path(uri, version).read_text(encoding="utf-8").splitlines():
+            add = json.loads(line).get("add") if '"add"' in line else None
+            if add and (path := unquote(add["path"])) in wanted:
+                told[path] = spans_of(add, fields)
+    if len(told) < len(wanted) and versions[0] > 0:
+        table = open_version(uri, versions[0] - 1)
+        if table is not None:
+            told = {**live_files(table, fields), **told}
+    return told
+
+
+def _finished(
+    draft: _Draft, fields: Sequence[Field], told: Mapping[str, Places], names: Iterable[str]
+) -> Touched:
+    for path, places in draft.untold.items():
+        _gather(draft, _filled(places, told.get(path)))
+    spans: dict[str, tuple[Span, ...] | None] = dict.fromkeys(names)
+    for each, found in zip(fields, draft.spans, strict=False):  # of another table: nothing found
+        known = [span for span in found if span is not None]
+        spans[each.name] = joined(known) if len(known) == len(found) else None
+    return touched_by(draft.commit, spans)
+
+
+def touched_by(commit: Commit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
+    """Give what a commit touched, with what the commit says of itself."""
+    return Touched(
+        version=commit.version,
+        time=commit.time,
+        operation=commit.operation,
+        step=commit.step,
+        store=commit.store,
+        user=commit.user,
+        spans=spans,
+    )
+
+
+class DeltaPlaces:
+    """The `Places` over Delta tables in folders and, for URIs, through `deltalake`."""
+
+    def touched(
+        self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
+    ) -> tuple[Touched, ...]:
+        """See `Places.touched`. Of a table that is not in a local folder no column tells."""
+        if not is_local(uri):
+            commits = remote_commits(uri, after, partial=partial)
+            anywhere = dict.fromkeys(columns)
+            return tuple(touched_by(each, anywhere) for each in commits if each.changes_data)
+        left = [version for version in versions(uri) if version > after]
+        if not partial:
+            check_whole(uri, after, left)
+        return touches(uri, left, columns)
+
+    def written(
+        self, uri: str, version: int, column: str, kind: str
+    ) -> Mapping[int, PartitionRows] | None:
+        """See `Places.written`. None for a table that is not in a local folder, too."""
+        if not is_local(uri):
+            return None
+        adds = actions_of(uri, version).adds
+        metadata = metadata_at(uri, version)
+        if metadata is None or column.lower() not in metadata.partition_by:
+            return None
+        try:
+            return _counted(adds, Field(column, metadata.physical[column.lower()], kind))
+        except UNREADABLE as error:
+            raise damaged(commit_path(uri, version)) from error
+
+    def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
+        """See `Places.lying`. A file of which the log does not tell can hold any row."""
+        table = open_table(uri)
+        if table is None:
+            return ()
+        physical = metadata_of(table).physical.get(column.lower(), column)
+        places = live_files(table, [Field(column, physical, kind)])
+        hidden = hidden_files(table)
+        shown = (span for path, (span,) in places.items() if path not in hidden)
+        return joined((FIRST, LAST) if span is None else span for span in shown)
+
+    def features(self, uri: str, version: int | None = None) -> frozenset[str]:
+        """See `Places.features`."""
+        table = open_table(uri) if version is None else open_version(uri, version)
+        if table is None:
+            raise gap(uri, version or 0)
+        return frozenset(table.protocol().reader_features or ())
+
+    def missing_files(self, uri: str, version: int) -> int:
+        """See `Places.missing_files`."""
+        table = open_version(uri, version)
+        if table is None:
+            raise gap(uri, version)
+        return count_missing(table)
+
+
+def _counted(adds: Iterable[Mapping[str, Any]], field: Field) -> Mapping[int, PartitionRows] | None:
+    counted: dict[int, PartitionRows] = {}
+    for add in adds:
+        span = field.at(add["partitionValues"][field.physical])
+        if span is None:
+            return None
+        if span == NOWHERE:
+            continue
+        rows, size = live_rows(add), add.get("size")
+        before = counted.get(span[0], PartitionRows(span[0], 0, 0))
+        counted[span[0]] = PartitionRows(
+            span[0], _plus(before.rows, rows), _plus(before.size_bytes, size)
+        )
+    return counted
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other

@@ -1,0 +1,196 @@
+"""The rows that one commit added, as a Delta table of their own: a log that names its files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from penstock.core.errors import TableError
+from penstock.engine.log.commit_file import Actions, read_actions
+from penstock.engine.log.folder import checksum, commit_path, gap, is_local, open_version
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+    from pyspark.sql import DataFrame
+
+
+class DiskFolders:
+    """The `Folders` of a local file system and, for URIs, of what pyarrow can reach."""
+
+    def names(self, uri: str) -> tuple[str, ...]:
+        """See `Folders.names`."""
+        if is_local(uri):
+            return tuple(sorted(_local_names(uri.removeprefix("file://"))))
+        from pyarrow import fs
+
+        system, path = filesystem(uri)
+        found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        return tuple(sorted(info.base_name for info in found if info.type == fs.FileType.Directory))
+
+    def drop(self, uri: str) -> None:
+        """See `Folders.drop`."""
+        if is_local(uri):
+            _drop_local(uri.removeprefix("file://"))
+            return
+        from pyarrow import fs
+
+        system, path = filesystem(uri)
+        if system.get_file_info(path).type == fs.FileType.Directory:
+            system.delete_dir(path)
+
+
+def filesystem(uri: str) -> tuple[FileSystem, str]:
+    """Give what reads and writes a place, and the place's path there."""
+    from pyarrow import fs
+
+    if is_local(uri):
+        return fs.LocalFileSystem(), uri.removeprefix("file://")
+    system, path = fs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
+    return system, path
+
+
+def _local_names(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _drop_local(folder: str) -> None:
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:  # it, or with another's help a part of it
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_NAMING = "delta.columnMapping."  # the only properties that say how files are read
+_SAID_OF_FILES = ("partitionValues", "size", "modificationTime", "stats")
+
+
+def write_log(uri: str, version: int, folder: str) -> None:
+    """Write the log of a table in `folder` whose files are those that a commit added.
+
+    Of the properties it has those without which its files cannot be read. `rows-not-apart` if the
+    commit hid rows of a file that was there before: it adds that file anew.
+    """
+    added = _actions(uri, version)
+    if any(add.get("deletionVector") for add in added.adds):
+        raise TableError(
+            "rows-not-apart",
+            f"version {version} of {uri} hid rows of files, so what it added cannot be told apart",
+            hint="check the whole table: scope: table",
+        )
+    protocol, metadata = _shape(uri, version)
+    lines = [{"protocol": protocol}, {"metaData": metadata}, *_adds(uri, added)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    system, path = filesystem(f"{folder.rstrip('/')}/_delta_log")
+    system.create_dir(path)
+    with system.open_output_stream(f"{path}/{0:020d}.json", compression=None) as file:
+        file.write(text.encode())
+
+
+def _actions(uri: str, version: int) -> Actions:
+    try:
+        if is_local(uri):
+            return read_actions(commit_path(uri, version))
+        system, path = filesystem(f"{uri.rstrip('/')}/_delta_log/{version:020d}.json")
+        with system.open_input_stream(path) as file:
+            return Actions.from_lines(file.read().decode().splitlines())
+    except FileNotFoundError:
+        raise gap(uri, version) from None
+
+
+def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Give the protocol and the metadata of a version: Spark's checksum file has them."""
+    told = checksum(uri, version) if is_local(uri) else {}
+    if {"protocol", "metadata"} <= told.keys():
+        return told["protocol"], _plain(told["metadata"])
+    table = open_version(uri, version)
+    if table is None:
+        raise gap(uri, version)
+    spoken, known = table.protocol(), table.metadata()
+    protocol: dict[str, Any] = {
+        "minReaderVersion": spoken.min_reader_version,
+        "minWriterVersion": spoken.min_writer_version,
+    }
+    features = {"readerFeatures": spoken.reader_features, "writerFeatures": spoken.writer_features}
+    protocol |= {name: list(each) for name, each in features.items() if each is not None}
+    return protocol, _plain(
+        {
+            "id": str(known.id),
+            "schemaString": table.schema().to_json(),
+            "partitionColumns": known.partition_columns,
+            "configuration": known.configuration,
+        }
+    )
+
+
+def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties = metadata.get("configuration") or {}
+    return {
+        "id": metadata["id"],
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": metadata["schemaString"],
+        "partitionColumns": list(metadata.get("partitionColumns") or ()),
+        "configuration": {k: v for k, v in properties.items() if k.startswith(_NAMING)},
+    }
+
+
+def _adds(uri: str, added: Actions) -> Iterator[Mapping[str, Any]]:
+    root = _encoded(uri)
+    for add in added.adds:
+        path = add["path"]
+        is_whole = path.startswith("/") or urlsplit(path).scheme
+        said = {name: add[name] for name in _SAID_OF_FILES if name in add}
+        whole = path if is_whole else f"{root}/{path}"
+        yield {"add": {"path": whole, **said, "dataChange": True}}
+
+
+def _encoded(uri: str) -> str:
+    """Give a table's folder as a URI, in which Delta has encoded everything unusual.
+
+    >>> _encoded("/w h/t/")
+    'file:///w%20h/t'
+    """
+    scheme, _, path = (uri if "://" in uri else f"file://{uri}").partition("://")
+    return f"{scheme}://{quote(path.rstrip('/'))}"
+
+
+CONFS = {
+    # Spark's default is a form of timestamps that other readers take for older than it is.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+_PLAIN = {
+    "compression": "none",
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+    "parquet.size.statistics.enabled": "false",
+}
+
+
+def write_files(frame: DataFrame, folder: str) -> DataFrame:
+    """Write a frame's rows to Parquet files; give a frame that reads them.
+
+    It has the same columns, whatever their names: in the files they are called by their places.
+    Files that lie in the folder already go.
+    """
+    placed = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
+    placed.write.mode("overwrite").options(**_PLAIN).parquet(folder)
+    reader = frame.sparkSession.read.schema(placed.schema)
+    return reader.parquet(folder).toDF(*frame.columns)
+
+
+def count_rows(folder: str) -> int:
+    """Count the rows of a folder's Parquet files, by what stands at their ends."""
+    from pyarrow import fs
+    from pyarrow import parquet as pq
+
+    system, path = filesystem(folder)
+    found = system.get_file_info(fs.FileSelector(path))
+    names = (info.path for info in found if info.base_name.endswith(".parquet"))
+    return sum(pq.read_metadata(name, filesystem=system).num_rows for name in names)

@@ -1,0 +1,1 @@
+"""Which columns a table must have, and how it comes to have them."""
