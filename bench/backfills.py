@@ -14,7 +14,7 @@ from place import Place, start_spark
 from penstock.app.commands.sync import sync
 from penstock.app.reports import RunReport
 from penstock.app.request import Range, SyncRequest
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 
 FIRST = dt.date(2024, 1, 1)
 ROWS_A_DAY = 20
@@ -60,13 +60,13 @@ class Backfills:
         self, name: str, first: dt.date, last: dt.date, batch_size: int | None = None
     ) -> RunReport:
         """Run `penstock backfill NAME --from FIRST --to LAST [--batch-size N]`."""
-        shop = open_shop(Where(self.place.root), self.place.spark)
+        services = open_services(Where(self.place.root), self.place.spark)
         try:
             range_ = Range(first.isoformat(), last.isoformat())
             request = SyncRequest(backfill=name, range=range_, batch_size=batch_size)
-            report = sync(shop, request)
+            report = sync(services, request)
         finally:
-            shop.close()
+            services.close()
         assert report.succeeded, [result.error for result in report.results]
         return report
 

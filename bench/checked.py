@@ -16,7 +16,7 @@ from place import Place, start_spark
 
 from penstock.app.commands.sync import sync
 from penstock.app.request import Range, SyncRequest
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.core.check_results import CheckStatus
 
 DAY = "2024-03-01"
@@ -127,12 +127,12 @@ class Checked:
 
     def build(self, name: str, *, batch_size: int | None = None) -> None:
         """Make its days anew; every check must hold."""
-        shop = open_shop(Where(self.place.root), self.place.spark)
+        services = open_services(Where(self.place.root), self.place.spark)
         try:
             days = Range(DAY, f"2024-03-{self.days:02}")
-            report = sync(shop, SyncRequest(backfill=name, range=days, batch_size=batch_size))
+            report = sync(services, SyncRequest(backfill=name, range=days, batch_size=batch_size))
         finally:
-            shop.close()
+            services.close()
         for result in report.results:
             told = result.invariant_report.all if result.invariant_report else ()
             assert all(each.status is CheckStatus.PASSED for each in told), told

@@ -12,7 +12,7 @@ from checked import DAY, OBSERVABLE, SCANNED, Checked, compared, told
 from penstock.app.checking.reports import CheckRequest
 from penstock.app.commands.check import check
 from penstock.app.request import Range
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 
 QUERIES = (
     "select count(*) from {t}",
@@ -39,11 +39,11 @@ def main(rows: int) -> None:
     day = f"(select * from {table} where date = DATE '{DAY}')"
 
     def ours() -> None:
-        shop = open_shop(Where(made.place.root), made.place.spark)
+        services = open_services(Where(made.place.root), made.place.spark)
         try:
-            assert check(shop, CheckRequest(select=("checked",), range=Range(DAY, DAY))).ok
+            assert check(services, CheckRequest(select=("checked",), range=Range(DAY, DAY))).ok
         finally:
-            shop.close()
+            services.close()
 
     def naive() -> None:
         assert made.place.spark is not None

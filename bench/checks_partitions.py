@@ -12,7 +12,7 @@ from checked import DAY, OBSERVABLE, Checked, compared, told
 from penstock.app.checking.reports import CheckRequest
 from penstock.app.commands.check import check
 from penstock.app.request import Range
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 
 DAYS = 31
 
@@ -25,12 +25,12 @@ def main(rows: int) -> None:
         made.build("checked", batch_size=DAYS)
 
     def checked(made: Checked) -> None:
-        shop = open_shop(Where(made.place.root), made.place.spark)
+        services = open_services(Where(made.place.root), made.place.spark)
         try:
             days = Range(DAY, f"2024-03-{made.days:02}")
-            assert check(shop, CheckRequest(select=("checked",), range=days)).ok
+            assert check(services, CheckRequest(select=("checked",), range=days)).ok
         finally:
-            shop.close()
+            services.close()
 
     costs = compared(many.jvm, lambda: checked(many), lambda: checked(one))
     told(f"{DAYS} partitions of {rows:,} rows beside one", *costs, 2.0)

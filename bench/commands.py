@@ -18,7 +18,7 @@ from pathlib import Path
 import generate
 from timing import median_of
 
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.core.graph import ordered
 from penstock.core.inputs import DeltaPin, InputPin, Pin
 from penstock.core.model import window_settings
@@ -74,16 +74,16 @@ def _call(words: list[str], root: Path) -> None:
 
 def _pretend_built(root: Path) -> None:
     """Write the logs and the records that a run of everything would leave."""
-    shop = open_shop(Where(root))
-    store = shop.writing
-    project = shop.project
+    services = open_services(Where(root))
+    store = services.writing
+    project = services.project
     sources: dict[str, Pin] = {}
     for name, source in project.sources.items():
         _write_log(Path(source.path), f"id-{name}", "")
         sources[name] = DeltaPin(f"id-{name}", 0)
     records: dict[str, ModelRecord] = {}
     steps = []
-    now = Now(shop.clock.now(), {}, sources)
+    now = Now(services.clock.now(), {}, sources)
     for number, name in enumerate(_order(project), start=1):
         step = _step(
             project, name, number, wanted_pins(project, project.models[name], records, now)
@@ -103,7 +103,7 @@ def _pretend_built(root: Path) -> None:
         )
         steps.append(step)
     store.archive.rebuild(steps)
-    shop.close()
+    services.close()
 
 
 def _order(project: Project) -> list[str]:

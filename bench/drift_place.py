@@ -14,7 +14,7 @@ from typing import Any
 from drift_log import Log
 from sqlalchemy import Connection, Engine, insert, make_url, update
 
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.core.facts import Seen, Touched
 from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint, Model
@@ -115,19 +115,19 @@ def write_sources(project: Project, shape: Shape) -> None:
 
 def write_world(root: Path, shape: Shape) -> None:
     """Write the sources, the logs of all tables, and a record of every partition."""
-    shop = open_shop(Where(root))
+    services = open_services(Where(root))
     try:
-        write_sources(shop.project, shape)
-        store = shop.writing
-        builder = _Builder(shop.project, shape, store.archive.store_id())
-        engine = sqlite.connect(make_url(shop.project.target.state))
+        write_sources(services.project, shape)
+        store = services.writing
+        builder = _Builder(services.project, shape, store.archive.store_id())
+        engine = sqlite.connect(make_url(services.project.target.state))
         builder.write(engine)
         engine.dispose()
-        for model in shop.project.models.values():
+        for model in services.project.models.values():
             seen = Seen(str(model.table), f"id-{model.name}", shape.last)
             store.records.note(seen, builder.commits[model.name])
     finally:
-        shop.close()
+        services.close()
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from penstock.app.commands.run import run
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.core.project import SparkSettings
 from penstock.engine.launch import LaunchSettings, launch
 from penstock.engine.spark_engine import running
@@ -60,11 +60,11 @@ class Place:
 
     def run(self, **asked: object) -> RunReport:
         """Run penstock as a command would, on the session both sides use."""
-        shop = open_shop(Where(self.root), self.spark)
+        services = open_services(Where(self.root), self.spark)
         try:
-            report = run(shop, RunRequest(**asked))  # type: ignore[arg-type]
+            report = run(services, RunRequest(**asked))  # type: ignore[arg-type]
         finally:
-            shop.close()
+            services.close()
         assert report.succeeded, [result.error for result in report.results]
         return report
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from place import Place, start_spark
 
 from penstock.app.commands.test import run_tests
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.app.unit_testing.reports import UnitTestRequest
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ class Side:
 
     def ours(self) -> None:
         """Run them as `penstock test --threads 1` does."""
-        shop = open_shop(Where(self.place.root), self.place.spark)
+        services = open_services(Where(self.place.root), self.place.spark)
         try:
-            report = run_tests(shop, UnitTestRequest(threads=1))
+            report = run_tests(services, UnitTestRequest(threads=1))
         finally:
-            shop.close()
+            services.close()
         assert report.ok, [result.lines for result in report.results if not result.passed][:1]
 
     def bare(self) -> None:

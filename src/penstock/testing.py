@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.commands.test import run_tests
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.app.unit_testing.reports import UnitResult, UnitTestReport, UnitTestRequest
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def run_unit_tests(  # the flags of the command
     understood. A Spark that is handed in, or runs in this
     process, is used and never stopped.
     """
-    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    services = open_services(Where(Path(project), target, variables or {}), spark)
     try:
-        return run_tests(shop, UnitTestRequest(select=tuple(select), names=tuple(tests)))
+        return run_tests(services, UnitTestRequest(select=tuple(select), names=tuple(tests)))
     finally:
-        shop.close()
+        services.close()

@@ -51,7 +51,7 @@ class Answer:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Write the project, with other files in place of its own, and go there."""
 
     def written(**changes: str | None) -> Path:

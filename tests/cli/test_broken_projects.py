@@ -6,7 +6,7 @@ TWO = "{{ config(materialized='table') }}\nselect * from {{ ref('two') }}\n"
 
 
 @pytest.fixture
-def only(shop):
+def only(services):
     """Write a project of these models alone."""
 
     def written(**models):
@@ -18,7 +18,7 @@ def only(shop):
                 "models/marts/daily.sql",
             )
         )
-        return shop(**(gone | models))
+        return services(**(gone | models))
 
     return written
 
@@ -79,8 +79,8 @@ def test_J3_a_cycle_is_printed_with_its_path_and_its_three_places(command, only,
     )
 
 
-def test_J4_a_misspelt_reference_is_answered_with_the_model_that_was_meant(shop, call):
-    shop(**{"models/marts/daily.sql": "select count(*) as n\nfrom {{ ref('user_clean') }}\n"})
+def test_J4_a_misspelt_reference_is_answered_with_the_model_that_was_meant(services, call):
+    services(**{"models/marts/daily.sql": "select count(*) as n\nfrom {{ ref('user_clean') }}\n"})
 
     answer = call("validate")
 
@@ -92,8 +92,8 @@ def test_J4_a_misspelt_reference_is_answered_with_the_model_that_was_meant(shop,
     )
 
 
-def test_J17_a_source_without_its_path_is_named_where_it_is_declared(shop, call):
-    root = shop()
+def test_J17_a_source_without_its_path_is_named_where_it_is_declared(services, call):
+    root = services()
     (root / "landing" / "users.csv").unlink()
 
     answers = [call(command, "--select", "users_clean") for command in ("plan", "run")]

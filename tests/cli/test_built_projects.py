@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from deltalake import DeltaTable
 
-from fakes.shops import an_intent, built
-from penstock.app.services.wire import Where, open_shop
+from fakes.services import an_intent, built
+from penstock.app.services.wire import Where, open_services
 from penstock.core.inputs import DeltaPin
 from penstock.core.token import write_token
 
@@ -25,10 +25,10 @@ FILES = {
 
 
 @pytest.fixture
-def made(shop, monkeypatch):
+def made(services, monkeypatch):
     """Leave what a run of two tables leaves, on a machine without Java."""
-    root = shop(**FILES)
-    wired = open_shop(Where(root))
+    root = services(**FILES)
+    wired = open_services(Where(root))
     models = wired.project.models
     store = wired.writing.archive.store_id()
     for number, (name, pins) in enumerate(PINS.items(), start=1):

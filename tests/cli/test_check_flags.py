@@ -47,8 +47,8 @@ from penstock.core.errors import UsageError
         ),
     ],
 )
-def test_C56_flags_that_exclude_each_other_are_refused(words, said, shop, call):
-    shop()
+def test_C56_flags_that_exclude_each_other_are_refused(words, said, services, call):
+    services()
 
     answer = call("check", *words)
 
@@ -64,8 +64,10 @@ def test_C56_flags_that_exclude_each_other_are_refused(words, said, shop, call):
         (["--partition", "soon"], "invalid-partition: 'soon' is not "),
     ],
 )
-def test_words_that_name_nothing_are_refused_before_anything_is_looked_at(words, said, shop, call):
-    shop()
+def test_words_that_name_nothing_are_refused_before_anything_is_looked_at(
+    words, said, services, call
+):
+    services()
 
     answer = call("check", *words)
 
@@ -73,8 +75,8 @@ def test_words_that_name_nothing_are_refused_before_anything_is_looked_at(words,
     assert answer.err.startswith(f"error: {said}")
 
 
-def test_python_refuses_the_same(shop):
-    shop()
+def test_python_refuses_the_same(services):
+    services()
 
     with pytest.raises(UsageError, match="--all and --select exclude each other"):
         penstock.check(".", everything=True, select=["daily"])
@@ -91,8 +93,8 @@ def test_python_refuses_the_same(shop):
 
 
 @pytest.mark.parametrize("command", ["run", "plan", "sync"])
-def test_a_mode_that_is_none_is_refused(command, shop, call):
-    shop()
+def test_a_mode_that_is_none_is_refused(command, services, call):
+    services()
 
     answer = call(command, "--on-failure", "stop")
 
@@ -100,8 +102,8 @@ def test_a_mode_that_is_none_is_refused(command, shop, call):
     assert "'stop' is not one of 'flag', 'block', 'rollback'" in answer.err
 
 
-def test_the_history_of_checks_starts_empty(shop, call):
-    shop()
+def test_the_history_of_checks_starts_empty(services, call):
+    services()
 
     answer = call("history", "daily", "--checks")
     document = json.loads(call("history", "daily", "--checks", "--json").out)
@@ -118,8 +120,8 @@ def test_the_history_of_checks_starts_empty(shop, call):
         (["--checks", "--check", "x"], "unknown-check: daily has no check called 'x'"),
     ],
 )
-def test_a_history_that_cannot_be_shown_is_refused(words, said, shop, call):
-    shop()
+def test_a_history_that_cannot_be_shown_is_refused(words, said, services, call):
+    services()
 
     answer = call("history", "daily", *words)
 

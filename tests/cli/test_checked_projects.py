@@ -30,8 +30,8 @@ FILES = {
 }
 
 
-def test_each_step_has_its_partitions_and_its_checks(shop, call):
-    shop(**FILES)
+def test_each_step_has_its_partitions_and_its_checks(services, call):
+    services(**FILES)
 
     answer = call(
         "plan", "--query", "stats", "--from", "2024-12-02", "--to", "2024-12-04", "--json"
@@ -68,10 +68,10 @@ def test_each_step_has_its_partitions_and_its_checks(shop, call):
     ]
 
 
-def test_C3_validate_lists_all_thirteen_and_exits_1(shop, call):
+def test_C3_validate_lists_all_thirteen_and_exits_1(services, call):
     files = user_stats()
     files[PATH] += f"    checks:\n      after:\n{C3}"
-    shop(**files)
+    services(**files)
 
     answer = call("validate")
 

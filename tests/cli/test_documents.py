@@ -31,8 +31,8 @@ WITHOUT_JVM = [
 
 
 @pytest.mark.parametrize("words", WITHOUT_JVM, ids=" ".join)
-def test_J20_stdout_is_one_document(words, shop, call):
-    shop()
+def test_J20_stdout_is_one_document(words, services, call):
+    services()
 
     answer = call(*words, "--json")
 
@@ -41,16 +41,16 @@ def test_J20_stdout_is_one_document(words, shop, call):
 
 
 @pytest.mark.parametrize("words", WITHOUT_JVM, ids=" ".join)
-def test_without_json_a_command_prints_plain_text(words, shop, call):
-    shop()
+def test_without_json_a_command_prints_plain_text(words, services, call):
+    services()
 
     answer = call(*words)
 
     assert "\x1b" not in answer.out + answer.err
 
 
-def test_a_command_that_only_looks_leaves_no_state_behind(shop, call):
-    root = shop()
+def test_a_command_that_only_looks_leaves_no_state_behind(services, call):
+    root = services()
 
     for words in (["validate"], ["list"], ["plan"], ["status"], ["show", "log"], ["recover"]):
         call(*words)
@@ -58,8 +58,8 @@ def test_a_command_that_only_looks_leaves_no_state_behind(shop, call):
     assert list(root.glob(".penstock/state*")) == []
 
 
-def test_plan_and_dry_run_are_one_document(shop, call):
-    shop()
+def test_plan_and_dry_run_are_one_document(services, call):
+    services()
 
     plan, dry = (json.loads(call(*w, "--json").out) for w in (["plan"], ["run", "--dry-run"]))
 
@@ -73,8 +73,8 @@ def test_plan_and_dry_run_are_one_document(shop, call):
     ]
 
 
-def test_the_project_may_be_the_first_argument(shop, call, monkeypatch, tmp_path_factory):
-    root = shop()
+def test_the_project_may_be_the_first_argument(services, call, monkeypatch, tmp_path_factory):
+    root = services()
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
 
     answer = call("plan", str(root), "--select", "log", "--env", "prod")

@@ -3,14 +3,14 @@
 import json
 
 
-def test_validate_counts_what_is_right(shop, call):
-    shop()
+def test_validate_counts_what_is_right(services, call):
+    services()
 
     assert call("validate").out == "no findings: 3 models, 1 source, 0 seeds\n"
 
 
-def test_validate_strict_fails_on_a_warning(shop, call):
-    shop(**{"models/notes.py": "x = 1\n"})
+def test_validate_strict_fails_on_a_warning(services, call):
+    services(**{"models/notes.py": "x = 1\n"})
 
     lenient, strict = call("validate"), call("validate", "--strict")
 
@@ -19,8 +19,8 @@ def test_validate_strict_fails_on_a_warning(shop, call):
     assert lenient.out.splitlines()[-1] == "0 errors, 1 warning"
 
 
-def test_validate_prints_errors_on_stdout_because_they_are_its_answer(shop, call):
-    shop(**{"models/marts/daily.sql": "drop table x\n"})
+def test_validate_prints_errors_on_stdout_because_they_are_its_answer(services, call):
+    services(**{"models/marts/daily.sql": "drop table x\n"})
 
     answer = call("validate")
 
@@ -28,8 +28,8 @@ def test_validate_prints_errors_on_stdout_because_they_are_its_answer(shop, call
     assert "error: not-a-query: " in answer.out
 
 
-def test_list_names_models_upstreams_first(shop, call):
-    shop()
+def test_list_names_models_upstreams_first(services, call):
+    services()
 
     assert call("list").out == (
         "NAME         TABLE                STRATEGY  TAGS   FILE\n"
@@ -39,8 +39,8 @@ def test_list_names_models_upstreams_first(shop, call):
     )
 
 
-def test_query_and_model_are_aliases_of_select(shop, call):
-    shop()
+def test_query_and_model_are_aliases_of_select(services, call):
+    services()
 
     answers = [call("list", flag, "log").out for flag in ("--select", "-s", "--query", "--model")]
 
@@ -48,8 +48,8 @@ def test_query_and_model_are_aliases_of_select(shop, call):
     assert answers[0].count("\n") == 2
 
 
-def test_graph_draws_sources_and_models(shop, call):
-    shop()
+def test_graph_draws_sources_and_models(services, call):
+    services()
 
     assert call("graph").out == (
         "raw.users\n"
@@ -62,8 +62,8 @@ def test_graph_draws_sources_and_models(shop, call):
     )
 
 
-def test_graph_of_a_selection_leaves_the_others_out(shop, call):
-    shop()
+def test_graph_of_a_selection_leaves_the_others_out(services, call):
+    services()
 
     document = json.loads(call("graph", "--select", "daily", "--format", "json").out)
 
@@ -81,8 +81,8 @@ def test_graph_of_a_selection_leaves_the_others_out(shop, call):
     }
 
 
-def test_show_tells_all_of_a_model(shop, call):
-    shop()
+def test_show_tells_all_of_a_model(services, call):
+    services()
 
     lines = call("show", "staging.users_clean").out.splitlines()
 
@@ -95,8 +95,8 @@ def test_show_tells_all_of_a_model(shop, call):
     assert lines[-2:] == ["SQL:", "  select id, email from raw.users"]
 
 
-def test_status_of_a_fresh_project_is_never_run(shop, call):
-    shop()
+def test_status_of_a_fresh_project_is_never_run(services, call):
+    services()
 
     answer = call("status")
 
@@ -113,15 +113,15 @@ def test_status_of_a_fresh_project_is_never_run(shop, call):
     )
 
 
-def test_status_fails_on_drift_if_asked_to(shop, call):
-    shop()
+def test_status_fails_on_drift_if_asked_to(services, call):
+    services()
 
     assert call("status", "--fail-on-drift").code == 1
     assert call("status", "--fail-on-drift", "--state", "tampered,missing").code == 0
 
 
-def test_warnings_stand_beside_the_answer(shop, call):
-    shop(**{"models/notes.py": "x = 1\n"})
+def test_warnings_stand_beside_the_answer(services, call):
+    services(**{"models/notes.py": "x = 1\n"})
 
     loud, quiet = call("plan"), call("plan", "--quiet")
 

@@ -16,8 +16,8 @@ BROKEN = {
 }
 
 
-def test_J2_findings_of_all_files_are_printed_at_once(shop, call):
-    shop(**BROKEN)
+def test_J2_findings_of_all_files_are_printed_at_once(services, call):
+    services(**BROKEN)
 
     answer = call("list")
 
@@ -32,8 +32,8 @@ def test_J2_findings_of_all_files_are_printed_at_once(shop, call):
     )
 
 
-def test_findings_are_a_document_with_json(shop, call):
-    shop(**BROKEN)
+def test_findings_are_a_document_with_json(services, call):
+    services(**BROKEN)
 
     answer = call("list", "--json")
 
@@ -45,8 +45,8 @@ def test_findings_are_a_document_with_json(shop, call):
     assert answer.err == ""
 
 
-def test_J5_a_selector_that_matches_nothing_says_which_tags_there_are(shop, call):
-    shop()
+def test_J5_a_selector_that_matches_nothing_says_which_tags_there_are(services, call):
+    services()
 
     answer = call("list", "--select", "tag:nothing")
 
@@ -56,8 +56,8 @@ def test_J5_a_selector_that_matches_nothing_says_which_tags_there_are(shop, call
     )
 
 
-def test_an_error_is_a_document_with_json(shop, call):
-    shop()
+def test_an_error_is_a_document_with_json(services, call):
+    services()
 
     answer = call("show", "user_clean", "--json")
 
@@ -91,8 +91,8 @@ def test_an_error_is_a_document_with_json(shop, call):
         (["run", "--break"], "error: bad-usage: No such option '--break'"),
     ],
 )
-def test_a_command_that_makes_no_sense_exits_2(words, said, shop, call):
-    shop()
+def test_a_command_that_makes_no_sense_exits_2(words, said, services, call):
+    services()
 
     answer = call(*words)
 
@@ -101,26 +101,26 @@ def test_a_command_that_makes_no_sense_exits_2(words, said, shop, call):
     assert answer.out == ""
 
 
-def test_a_bug_keeps_its_traceback(shop, call, monkeypatch):
-    shop()
+def test_a_bug_keeps_its_traceback(services, call, monkeypatch):
+    services()
     monkeypatch.setattr("penstock.app.commands.show.list_models", lambda *_: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         call("list")
 
 
-def test_ctrl_c_exits_130(shop, call, monkeypatch):
+def test_ctrl_c_exits_130(services, call, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    shop()
+    services()
     monkeypatch.setattr("penstock.app.commands.show.list_models", interrupted)
 
     assert call("list").code == 130
 
 
-def test_a_reader_that_goes_away_is_no_error(shop):
-    root = shop()
+def test_a_reader_that_goes_away_is_no_error(services):
+    root = services()
     code = "import sys; from penstock.ui.cli.main import main; sys.exit(main(['graph']))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -131,9 +131,9 @@ def test_a_reader_that_goes_away_is_no_error(shop):
     assert complaints == b""
 
 
-def test_J21_a_password_in_a_url_is_not_printed(shop, call):
+def test_J21_a_password_in_a_url_is_not_printed(services, call):
     state = "name: shop\ntargets: {dev: {state: 'postgresql+psycopg://me:hunter2@127.0.0.1:1/x'}}\n"
-    shop(**{"penstock.yml": state})
+    services(**{"penstock.yml": state})
 
     answers = [call("status", *more) for more in ([], ["--json"])]
 

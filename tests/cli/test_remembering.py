@@ -14,8 +14,8 @@ def marks(call, *words):
     return json.loads(call("watermark", "show", *words, "--json").out)
 
 
-def test_a_watermark_is_set_with_who_and_why(shop, call):
-    shop()
+def test_a_watermark_is_set_with_who_and_why(services, call):
+    services()
 
     answer = call("watermark", "set", "log", "2024-03-01", "--reason", "replay")
 
@@ -28,8 +28,8 @@ def test_a_watermark_is_set_with_who_and_why(shop, call):
     )
 
 
-def test_a_watermark_is_reset_and_its_history_stays(shop, call):
-    shop()
+def test_a_watermark_is_reset_and_its_history_stays(services, call):
+    services()
     call("watermark", "set", "log", "2024-03-01")
 
     answer = call("watermark", "reset", "log", "--yes")
@@ -51,8 +51,8 @@ def test_a_watermark_is_reset_and_its_history_stays(shop, call):
         (["show", "lgo"], "error: unknown-model: no model is called 'lgo'"),
     ],
 )
-def test_what_cannot_be_set_is_refused(words, said, shop, call):
-    shop()
+def test_what_cannot_be_set_is_refused(words, said, services, call):
+    services()
 
     answer = call("watermark", *words)
 
@@ -60,13 +60,13 @@ def test_what_cannot_be_set_is_refused(words, said, shop, call):
     assert answer.err.startswith(said)
 
 
-def test_a_model_with_two_windowed_inputs_needs_a_column(shop, call):
+def test_a_model_with_two_windowed_inputs_needs_a_column(services, call):
     two = """\
         {{ config(materialized='append', time_column='seen') }}
         select id, seen from {{ source('raw', 'users') }}
         union all select id, seen from raw.others
         """
-    shop(**{"models/staging/log.sql": two})
+    services(**{"models/staging/log.sql": two})
 
     answer = call("watermark", "set", "log", "2024-03-01")
     set_one = call("watermark", "set", "log", "2024-03-01", "--column", "RAW.USERS.SEEN")
@@ -78,8 +78,8 @@ def test_a_model_with_two_windowed_inputs_needs_a_column(shop, call):
     assert set_one.code == 0
 
 
-def test_a_question_without_a_terminal_needs_yes(shop, call):
-    shop()
+def test_a_question_without_a_terminal_needs_yes(services, call):
+    services()
     call("watermark", "set", "log", "2024-03-01")
 
     answer = call("watermark", "reset", "log")
@@ -90,7 +90,7 @@ def test_a_question_without_a_terminal_needs_yes(shop, call):
 
 
 @pytest.mark.parametrize(("typed", "code", "left"), [("yes\n", 0, 0), ("y\n", 1, 1), ("", 1, 1)])
-def test_only_the_word_yes_is_a_yes(typed, code, left, shop, call, monkeypatch):
+def test_only_the_word_yes_is_a_yes(typed, code, left, services, call, monkeypatch):
     class Terminal:
         def isatty(self):
             return True
@@ -98,7 +98,7 @@ def test_only_the_word_yes_is_a_yes(typed, code, left, shop, call, monkeypatch):
         def readline(self):
             return typed
 
-    shop()
+    services()
     call("watermark", "set", "log", "2024-03-01")
     monkeypatch.setattr(sys, "stdin", Terminal())
 
@@ -109,8 +109,8 @@ def test_only_the_word_yes_is_a_yes(typed, code, left, shop, call, monkeypatch):
     assert len(marks(call, "log")["watermarks"]) == left
 
 
-def test_the_state_goes_out_and_comes_back(shop, call):
-    root = shop()
+def test_the_state_goes_out_and_comes_back(services, call):
+    root = services()
     call("watermark", "set", "log", "2024-03-01")
     (root / "state.json").write_text(call("state", "export").out)
     call("watermark", "reset", "log", "--yes")
@@ -121,8 +121,8 @@ def test_the_state_goes_out_and_comes_back(shop, call):
     assert len(marks(call, "log")["watermarks"]) == 1
 
 
-def test_a_document_of_something_else_is_refused(shop, call):
-    root = shop()
+def test_a_document_of_something_else_is_refused(services, call):
+    root = services()
     (root / "state.json").write_text("{}")
 
     answer = call("state", "import", "state.json", "--yes")
@@ -132,8 +132,8 @@ def test_a_document_of_something_else_is_refused(shop, call):
     assert call("state", "import", "nothing.json", "--yes").code == 2
 
 
-def test_without_a_state_there_is_nothing_to_export_restore_or_unlock(shop, call):
-    root = shop()
+def test_without_a_state_there_is_nothing_to_export_restore_or_unlock(services, call):
+    root = services()
 
     assert call("state", "export").err == (
         "error: no-state: target 'dev' has no state yet\n  hint: the first penstock run makes it\n"

@@ -122,10 +122,10 @@ def test_J23_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events)
     process.send_signal(signal.SIGINT)
     told, _ = process.communicate(timeout=60)
 
-    shop = events.shop()
-    record = shop.reading.records.models()["slow"]
-    leases = shop.writing.journal.leases()
-    shop.close()
+    services = events.services()
+    record = services.reading.records.models()["slow"]
+    leases = services.writing.journal.leases()
+    services.close()
     assert process.returncode == 130, told
     assert record.failure is not None
     assert record.failure.code == "interrupted"
@@ -138,9 +138,9 @@ def _wait_for_running_step(place, process) -> None:
     while time.monotonic() < until:
         assert process.poll() is None, process.communicate()[0]
         if (place.root / ".penstock" / "state.db").exists():
-            shop = place.shop()
-            begun = shop.writing.journal.running()
-            shop.close()
+            services = place.services()
+            begun = services.writing.journal.running()
+            services.close()
             if begun:
                 time.sleep(2)  # into the Spark job
                 return
@@ -170,9 +170,9 @@ def test_properties_and_comments_are_set_at_once_and_partitioning_only_by_full_r
     assert note in report.notes
     assert again.plan.is_empty
     assert note in again.notes
-    shop = events.shop()
-    facts = shop.log.facts(f"{events.root}/warehouse/m/t")
-    shop.close()
+    services = events.services()
+    facts = services.log.facts(f"{events.root}/warehouse/m/t")
+    services.close()
     assert (facts.comment, facts.partition_by) == ("All events", ("id",))
     assert facts.properties["delta.appendOnly"] == "false"
     assert events.run().plan.is_empty

@@ -13,8 +13,8 @@ FILES = {
 }
 
 
-def test_show_lists_the_checks(shop, call):
-    shop(**FILES)
+def test_show_lists_the_checks(services, call):
+    services(**FILES)
 
     text = call("show", "daily").out
 
@@ -26,8 +26,8 @@ def test_show_lists_the_checks(shop, call):
     ) in text
 
 
-def test_show_gives_the_checks_as_json(shop, call):
-    shop(**FILES)
+def test_show_gives_the_checks_as_json(services, call):
+    services(**FILES)
 
     first, second = json.loads(call("show", "daily", "--json").out)["checks"]
 
@@ -45,8 +45,8 @@ def test_show_gives_the_checks_as_json(shop, call):
     assert second["name"] == "not_null_n"
 
 
-def test_a_tag_of_a_check_selects_its_model(shop, call):
-    shop(**FILES)
+def test_a_tag_of_a_check_selects_its_model(services, call):
+    services(**FILES)
 
     found = json.loads(call("list", "--select", "tag:crit", "--json").out)["models"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from penstock.app.planning.planning import make_plan
 from penstock.app.request import RunRequest, SnapshotRequest
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 
 FILES = {
     "models/snapshots/users_clean_snapshot.sql": """\
@@ -31,9 +31,9 @@ FILES = {
 
 
 @pytest.fixture
-def project(shop, monkeypatch):
+def project(services, monkeypatch):
     """One snapshot and two tables on a machine without Java, so whoever asks for Spark gets 2."""
-    root = shop(**FILES)
+    root = services(**FILES)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
     return root
@@ -80,7 +80,7 @@ def test_H124_naming_a_table_to_snapshot_run_is_refused_with_the_command_to_use(
 def test_H124_what_a_selector_matches_beside_snapshots_is_left_out_and_named(
     project, selector, line
 ):
-    wired = open_shop(Where(project))
+    wired = open_services(Where(project))
 
     planned = make_plan(wired, RunRequest(select=(selector,), snapshot=SnapshotRequest()))
 

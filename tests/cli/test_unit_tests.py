@@ -15,11 +15,11 @@ TESTS = """\
 
 
 @pytest.fixture
-def project(shop, monkeypatch):
+def project(services, monkeypatch):
     """A machine without Java, so whoever asks for Spark gets 2."""
 
     def written(**changes):
-        root = shop(**changes)
+        root = services(**changes)
         monkeypatch.delenv("JAVA_HOME", raising=False)
         monkeypatch.setenv("PATH", "/nowhere")
         return root

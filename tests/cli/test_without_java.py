@@ -47,8 +47,8 @@ def no_java(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
 
 
-def test_J9_every_command_that_needs_no_spark_works_without_java(no_java, shop, call):
-    shop()
+def test_J9_every_command_that_needs_no_spark_works_without_java(no_java, services, call):
+    services()
 
     answers = {" ".join(words): call(*words) for words in NEED_NO_SPARK}
 
@@ -56,9 +56,9 @@ def test_J9_every_command_that_needs_no_spark_works_without_java(no_java, shop, 
 
 
 def test_J9_without_java_a_run_says_what_is_missing_and_how_to_install_it(
-    no_java, shop, call, tmp_path, monkeypatch
+    no_java, services, call, tmp_path, monkeypatch
 ):
-    shop()
+    services()
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "apt-get").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))

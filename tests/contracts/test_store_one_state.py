@@ -6,7 +6,7 @@ import pytest
 
 from contracts.store_cases import HERE, OTHER, days, failed_gate, intent, succeed, with_mark, wrote
 from fakes.builders import a_model, a_project
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from penstock.app.commands.status import status
 from penstock.app.planning.planning import make_plan
 from penstock.app.request import RunRequest, StatusRequest
@@ -98,9 +98,9 @@ def test_a_reading_that_breaks_off_leaves_nothing_behind(store):
 
 
 def the_shop(store, happens):
-    shop = a_shop(a_project(USERS))
-    shop.open_reading = lambda: Interrupted(store, happens)
-    return shop
+    services = a_shop(a_project(USERS))
+    services.open_reading = lambda: Interrupted(store, happens)
+    return services
 
 
 def begun(store, step="theirs"):
@@ -117,8 +117,8 @@ def test_T18_status_tells_of_one_state_when_another_run_ends_in_the_middle(store
         other.journal.record_checks(step.step, failed_gate("*"))
         other.journal.finish(step.step, wrote(4))
 
-    shop = the_shop(store, they_end)
-    [told] = status(shop, StatusRequest()).models
+    services = the_shop(store, they_end)
+    [told] = status(services, StatusRequest()).models
     [later] = status(a_shop_over(store), StatusRequest()).models
 
     assert ([each.state for each in told.states], told.lines) == ([State.NEVER_RUN], ())
@@ -126,9 +126,9 @@ def test_T18_status_tells_of_one_state_when_another_run_ends_in_the_middle(store
 
 
 def a_shop_over(store):
-    shop = a_shop(a_project(USERS))
-    shop.open_reading = lambda: store
-    return shop
+    services = a_shop(a_project(USERS))
+    services.open_reading = lambda: store
+    return services
 
 
 def test_T18_a_plan_that_was_made_on_an_old_state_is_refused(store, other):

@@ -20,7 +20,7 @@ from penstock.app.checking.reports import CheckReport, CheckRequest
 from penstock.app.commands.check import check
 from penstock.app.reports import RunReport
 from penstock.app.request import Range, SnapshotRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import CheckRecord, CheckResult, Flag, Quarantine
 from penstock.core.partition import Grain, Grid
 from penstock.core.ports import Store
@@ -106,12 +106,12 @@ class CheckPlace(DriftPlace):
         super().__init__(root, spark, files, clock or FixedClock(MOMENT))
         self.fault: Callable[[str], None] | None = None
 
-    def shop(self) -> Shop:
+    def services(self) -> Services:
         """Load and wire the project anew; `fault` is called at every fault point of a step."""
-        shop = super().shop()
+        services = super().services()
         if self.fault is not None:
-            shop.fault = self.fault
-        return shop
+            services.fault = self.fault
+        return services
 
     def land(
         self, name: str, rows: Sequence[Cells], schema: pa.Schema, mode: str = "append"
@@ -168,7 +168,7 @@ class CheckPlace(DriftPlace):
         keys = ("first", "last", "days")
         given = {key: asked.pop(key) for key in keys if key in asked}
         request = CheckRequest(select=select, range=Range(**given), **asked)
-        return self.with_shop(lambda shop: check(shop, request))
+        return self.with_shop(lambda services: check(services, request))
 
     def snap(self, *select: str) -> RunReport:
         """Run `penstock snapshot run`."""
@@ -180,11 +180,11 @@ class CheckPlace(DriftPlace):
 
     def stored(self, read: Callable[[Store], Result]) -> Result:
         """Read something of the state."""
-        shop = self.shop()
+        services = self.services()
         try:
-            return read(shop.reading)
+            return read(services.reading)
         finally:
-            shop.close()
+            services.close()
 
     def partitions(self, model: str = "user_stats") -> dict[str, PartitionRun]:
         """Give what is on record of each partition."""

@@ -19,7 +19,7 @@ from penstock.app.commands.status import status
 from penstock.app.commands.sync import Ask, preview_sync, sync
 from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
 from penstock.app.request import Range, RollbackRequest, RunRequest, StatusRequest, SyncRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.wire import wired
 from penstock.project.load import load_project
 
@@ -100,22 +100,22 @@ class DriftPlace:
         """Give the version that a table would have without fences, -1 without a table."""
         return len(commits(self.root / "warehouse" / path)) - 1
 
-    def shop(self) -> Shop:
+    def services(self) -> Services:
         """Load and wire the project anew, as the next command would."""
         return wired(load_project(self.root, environ={}), self.clock, self.spark)
 
-    def with_shop(self, use: Callable[[Shop], Result]) -> Result:
+    def with_shop(self, use: Callable[[Services], Result]) -> Result:
         """Do something with a shop and let go of it; the clock moves on by a second."""
         self.clock.advance(seconds=1)
-        shop = self.shop()
+        services = self.services()
         try:
-            return use(shop)
+            return use(services)
         finally:
-            shop.close()
+            services.close()
 
     def status(self, *select: str, **asked: Any) -> StatusReport:
         request = StatusRequest(select=select, **_ranged(asked))
-        return self.with_shop(lambda shop: status(shop, request))
+        return self.with_shop(lambda services: status(services, request))
 
     def states(self, *select: str, **asked: Any) -> dict[str, list[str]]:
         """Give what `status` says as lines: `sql_changed 2024-12-02..2024-12-16`."""
@@ -124,33 +124,33 @@ class DriftPlace:
 
     def sync(self, *select: str, ask: Ask = yes, **asked: Any) -> RunReport:
         request = SyncRequest(select=select, **{"threads": 1, **_ranged(asked)})
-        return self.with_shop(lambda shop: sync(shop, request, ask=ask))
+        return self.with_shop(lambda services: sync(services, request, ask=ask))
 
     def preview(self, *select: str, **asked: Any) -> RunReport:
         request = SyncRequest(select=select, dry_run=True, **_ranged(asked))
-        return self.with_shop(lambda shop: preview_sync(shop, request))
+        return self.with_shop(lambda services: preview_sync(services, request))
 
     def backfill(self, model: str, first: str, last: str, **asked: Any) -> RunReport:
         range_ = Range(first, last)
         request = SyncRequest(backfill=model, range=range_, **{"threads": 1, **asked})
-        return self.with_shop(lambda shop: sync(shop, request))
+        return self.with_shop(lambda services: sync(services, request))
 
     def run(self, *select: str, **asked: Any) -> RunReport:
         request = RunRequest(select=select, **{"threads": 1, **_ranged(asked)})
-        return self.with_shop(lambda shop: run(shop, request))
+        return self.with_shop(lambda services: run(services, request))
 
     def diff(self, *asked: Any) -> DiffReport:
-        return self.with_shop(lambda shop: diff(shop, *asked))
+        return self.with_shop(lambda services: diff(services, *asked))
 
     def history(self, *asked: Any, **more: Any) -> HistoryReport:
-        return self.with_shop(lambda shop: history(shop, *asked, **more))
+        return self.with_shop(lambda services: history(services, *asked, **more))
 
     def audit(self, **asked: Any) -> AuditReport:
-        return self.with_shop(lambda shop: audit(shop, **asked))
+        return self.with_shop(lambda services: audit(services, **asked))
 
     def rollback(self, model: str, step: str, **asked: Any) -> RollbackReport:
         request = RollbackRequest(model, step, **asked)
-        return self.with_shop(lambda shop: rollback(shop, request))
+        return self.with_shop(lambda services: rollback(services, request))
 
 
 def _ranged(asked: dict[str, Any]) -> dict[str, Any]:

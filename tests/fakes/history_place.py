@@ -18,7 +18,7 @@ from penstock.app.services.wire import Where, open_project, wired
 
 if TYPE_CHECKING:
     from penstock.app.reports import ModelResult, RunReport
-    from penstock.app.services.services import Shop
+    from penstock.app.services.services import Services
     from penstock.core.ports import Clock
 
 TS = {"strategy": "timestamp", "unique_key": "id", "updated_at": "updated_at"}
@@ -52,7 +52,7 @@ class HistoryPlace(Place):
 
     def snap(self, at: dt.datetime | None, *select: str, **asked: object) -> RunReport:
         """Run `penstock snapshot run --as-of AT`."""
-        with_shop = self.shop()
+        with_shop = self.services()
         try:
             return run(with_shop, request(at, select, asked))
         finally:
@@ -60,7 +60,7 @@ class HistoryPlace(Place):
 
     def rehearse(self, at: dt.datetime | None, *select: str, **asked: object) -> RunReport:
         """Run it with `--dry-run`."""
-        with_shop = self.shop()
+        with_shop = self.services()
         try:
             return rehearse(with_shop, request(at, select, asked))
         finally:
@@ -68,7 +68,7 @@ class HistoryPlace(Place):
 
     def live(self, clock: Clock, *select: str) -> RunReport:
         """Run it when the clock says so."""
-        with_shop: Shop = wired(open_project(Where(self.root)), clock, self.spark)
+        with_shop: Services = wired(open_project(Where(self.root)), clock, self.spark)
         try:
             return run(with_shop, request(None, select, {}))
         finally:

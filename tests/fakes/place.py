@@ -12,8 +12,8 @@ from penstock.app.commands.status import status
 from penstock.app.commands.sync import sync
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
-from penstock.app.services.services import Shop
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.services import Services
+from penstock.app.services.wire import Where, open_services
 from penstock.plan.values import State
 
 if TYPE_CHECKING:
@@ -81,33 +81,33 @@ class Place:
         """Give a model's rows in order."""
         return self.sql(f"SELECT * FROM {self.table(name)} ORDER BY {order}")
 
-    def shop(self) -> Shop:
+    def services(self) -> Services:
         """Load and wire the project anew, as the next command would."""
-        return open_shop(Where(self.root), self.spark)
+        return open_services(Where(self.root), self.spark)
 
     def run(self, *select: str, **asked: object) -> RunReport:
         """Run what is selected and let go of the state."""
-        shop = self.shop()
+        services = self.services()
         try:
-            return run(shop, RunRequest(select=select, **asked))  # type: ignore[arg-type]
+            return run(services, RunRequest(select=select, **asked))  # type: ignore[arg-type]
         finally:
-            shop.close()
+            services.close()
 
     def sync(self, *select: str, **asked: object) -> RunReport:
         """Sync what is selected, confirmed beforehand, and let go of the state."""
-        shop = self.shop()
+        services = self.services()
         try:
-            return sync(shop, SyncRequest(select=select, **asked))  # type: ignore[arg-type]
+            return sync(services, SyncRequest(select=select, **asked))  # type: ignore[arg-type]
         finally:
-            shop.close()
+            services.close()
 
     def states(self) -> dict[str, list[State]]:
         """Give the states of each model that has any but `current`."""
-        shop = self.shop()
+        services = self.services()
         try:
-            found = status(shop, StatusRequest())
+            found = status(services, StatusRequest())
         finally:
-            shop.close()
+            services.close()
         return {one.model: [each.state for each in one.states] for one in found.models}
 
     def version(self, name: str) -> int:

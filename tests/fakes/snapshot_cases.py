@@ -178,14 +178,14 @@ class Chronicle:
             place.model(name, case.query(name, extract), **case.settings(extract))
             rows.extend(f"('{name}', array({words}))" for words in _words(extract.rows))
         place.sql(f"INSERT OVERWRITE {place.landing('feed')} VALUES {', '.join(rows)}")
-        shop = place.shop()
+        services = place.services()
         try:
             asked = RunRequest(
                 exclude=tuple(over), as_of=TIMES[number - 1], snapshot=SnapshotRequest()
             )
-            report = run(shop, asked)
+            report = run(services, asked)
         finally:
-            shop.close()
+            services.close()
         for name, result in report.items():
             self._results[name, number] = result
             self._versions[name, number] = place.version(name)

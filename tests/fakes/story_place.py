@@ -20,7 +20,7 @@ from penstock.app.commands.sync import plan_sync, sync
 from penstock.app.planning.planning import make_plan
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 
 NOON = dt.datetime(2024, 3, 3, 12, tzinfo=dt.UTC)
 HABITS = ("always", "sometimes", "never")
@@ -33,7 +33,7 @@ Event = tuple[int, int, int]
 class Tables(Protocol):
     """Where a story's tables lie: rows in memory, or Delta on a disk."""
 
-    def shop(self, *, anew: bool) -> Shop: ...
+    def services(self, *, anew: bool) -> Services: ...
 
     def deliver(self, rows: Sequence[tuple[object, ...]]) -> None: ...
 
@@ -79,12 +79,12 @@ class Story:
     def run(self, *select: str, **asked: Any) -> RunReport:
         """Run, as of some days ago if that is asked for."""
         request = RunRequest(select=select, **{"threads": 1, **self._past(asked)})
-        return self._heard(lambda shop: run(shop, request))
+        return self._heard(lambda services: run(services, request))
 
     def sync(self, *select: str, **asked: Any) -> RunReport:
         """Sync, as of some days ago if that is asked for."""
         request = SyncRequest(select=select, **{"threads": 1, **self._past(asked)})
-        return self._heard(lambda shop: sync(shop, request))
+        return self._heard(lambda services: sync(services, request))
 
     def tell(self, deed: Deed, habit: str) -> None:
         """Let one thing happen; the habit says whether commands are given `--as-of`."""
@@ -121,26 +121,26 @@ class Story:
 
     def complaints(self) -> list[str]:
         """Say of everything that is called current what is wrong with it."""
-        report = self._with(lambda shop: status(shop, StatusRequest()))
+        report = self._with(lambda services: status(services, StatusRequest()))
         current = [each.model for each in report.models if not each.states]
         found = [self._complaint(name) for name in current if name in READS]
         return [each for each in found if each]
 
     def states(self) -> dict[str, list[str]]:
         """Give the states of what is not current."""
-        report = self._with(lambda shop: status(shop, StatusRequest()))
+        report = self._with(lambda services: status(services, StatusRequest()))
         found = {m.model: [f"{s.state} {s.because}" for s in m.states] for m in report.models}
         return {name: states for name, states in found.items() if states}
 
     def left(self) -> list[str]:
         """Give the steps that the commands would still plan."""
         everything = SyncRequest(everything=True, cascade=True)
-        synced = self._with(lambda shop: plan_sync(shop, everything)).plan
+        synced = self._with(lambda services: plan_sync(services, everything)).plan
         return [*self.runs_left(), *(f"sync {s.key}: {s.reason}" for s in synced.steps)]
 
     def runs_left(self, as_of: dt.datetime | None = None) -> list[str]:
         """Give the steps that a run would still plan."""
-        made = self._with(lambda shop: make_plan(shop, RunRequest(as_of=as_of))).plan
+        made = self._with(lambda services: make_plan(services, RunRequest(as_of=as_of))).plan
         return [f"run {s.key}: {s.reason}" for s in made.steps]
 
     def _complaint(self, name: str) -> str:
@@ -160,12 +160,12 @@ class Story:
 
     def _with(self, use: Any) -> Any:
         self.clock.advance(seconds=1)
-        shop = self.tables.shop(anew=self._edited)
+        services = self.tables.services(anew=self._edited)
         self._edited = False
         try:
-            return use(shop)
+            return use(services)
         finally:
-            shop.close()
+            services.close()
 
     def _heard(self, command: Any) -> RunReport:
         report: RunReport = self._with(command)

@@ -11,7 +11,7 @@ from fakes.folders import FakeFolders
 from fakes.row_lake import RowLake, RowLog
 from fakes.story_project import EVENTS
 from fakes.story_rows import Row
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.wire import inert, wired
 from penstock.core.project import LeaseSettings, Project
 from penstock.core.token import write_fence
@@ -34,11 +34,11 @@ class RowTables:
         self.lake = RowLake(self._signature)
         self._project: Project | None = None
 
-    def shop(self, *, anew: bool) -> Shop:
+    def services(self, *, anew: bool) -> Services:
         if anew or self._project is None:
             self._project = load_project(self._root, environ={})
         log = RowLog(self.lake)
-        return Shop(
+        return Services(
             project=self._project,
             log=log,
             places=log,
@@ -84,7 +84,7 @@ class DeltaTables:
             "(id INT, v INT, at TIMESTAMP, day DATE) USING delta"
         )
 
-    def shop(self, *, anew: bool) -> Shop:
+    def services(self, *, anew: bool) -> Services:
         return wired(load_project(self._root, environ={}), self._clock, self._spark)
 
     def deliver(self, rows: Sequence[tuple[object, ...]]) -> None:

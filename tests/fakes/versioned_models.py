@@ -26,7 +26,7 @@ from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
 from penstock.core.schema import Schema
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, Ground, Piece, Verdict
+from penstock.plan.partition_drift import Evidence, PartitionCode, Piece, Verdict
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import State
 
@@ -144,10 +144,10 @@ def a_commit(
     return Touched(version, RUN_TIMESTAMP, operation, spans={column: spans} if spans else {})
 
 
-def ground(model: Model, moment: dt.datetime = RUN_TIMESTAMP) -> Ground:
+def partition_code(model: Model, moment: dt.datetime = RUN_TIMESTAMP) -> PartitionCode:
     """The partitions that are due at a time, with their SQL."""
     known = due(model, moment)
-    return Ground(known, resolve(model, moment.date(), known))
+    return PartitionCode(known, resolve(model, moment.date(), known))
 
 
 WITHIN = Computed("week_start", ((Lower(), Upper()),))
@@ -182,7 +182,7 @@ def the_project(*models: Model) -> Project:
 
 def synced(model: Model, **changes: object) -> Evidence:
     """What is on record of a model whose every due partition was made by one step a segment."""
-    segments = ground(model).segments
+    segments = partition_code(model).segments
     marks = {at: each.body.fingerprint for at, each in enumerate(segments, 1)}
     runs = tuple(a_run((each.range,), at, at) for at, each in enumerate(segments, 1))
     settings: dict[str, object] = {
@@ -215,7 +215,7 @@ def changed_since(*commits: Touched, **runs: tuple[PartitionRun, ...]) -> Change
 
 def verdict_of(model: Model, **states: Ranges) -> Verdict:
     """Give a verdict on the due partitions of which these are in a state: `sql_changed=…`."""
-    known, segments = ground(model).known, ground(model).segments
+    known, segments = partition_code(model).known, partition_code(model).segments
     pieces = [
         Piece(low, high, (State(state),), (), segment)
         for state, ranges in states.items()

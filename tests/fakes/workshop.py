@@ -15,14 +15,14 @@ from fakes.flaky import FlakyStore
 from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
-from fakes.shops import an_intent
+from fakes.services import an_intent
 from penstock.app.checking.reports import CheckReport, CheckRequest
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
 from penstock.app.planning.planning import Planned, make_plan
 from penstock.app.reports import Listener, RunReport, silent
 from penstock.app.request import RunRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.wire import inert
 from penstock.core.inputs import InputPin
 from penstock.core.model import Model, Source
@@ -53,9 +53,9 @@ class Workshop:
         known = dict(self.project.models) | {model.name: model for model in models}
         self.project = replace(self.project, models=known)
 
-    def shop(self) -> Shop:
+    def services(self) -> Services:
         """Wire it anew, as the next command would."""
-        return Shop(
+        return Services(
             project=self.project,
             log=self.lake.log,
             places=FakePlaces(self.lake),
@@ -73,20 +73,20 @@ class Workshop:
 
     def run(self, *select: str, listener: Listener = silent, **asked: Any) -> RunReport:
         self.clock.advance(seconds=1)
-        return run(self.shop(), RunRequest(select=select, **asked), listener)
+        return run(self.services(), RunRequest(select=select, **asked), listener)
 
     def check(self, *select: str, **asked: Any) -> CheckReport:
         """Run `penstock check`; `artifacts` are then the files that it has written."""
         self.clock.advance(seconds=1)
         with TemporaryDirectory() as root:
-            shop = self.shop()
-            shop.project = replace(shop.project, root=root)
-            report = check(shop, CheckRequest(select=select, **asked))
+            services = self.services()
+            services.project = replace(services.project, root=root)
+            report = check(services, CheckRequest(select=select, **asked))
             self.artifacts = sorted(each.name for each in Path(root).rglob("*.json"))
         return report
 
     def plan(self, *select: str, **asked: Any) -> Planned:
-        return make_plan(self.shop(), RunRequest(select=select, **asked))
+        return make_plan(self.services(), RunRequest(select=select, **asked))
 
     def begin(self, holder: Holder, model: str, step: str = "step-other", **changes: Any) -> Intent:
         """Begin a step of a model as another run would; it reads the sources as they are now."""

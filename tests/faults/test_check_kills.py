@@ -79,10 +79,10 @@ def sync(place: CheckPlace, mode: str) -> None:
 
 def left_open(place: CheckPlace) -> list[object]:
     """Give what must not be there after a command: leases, open steps, staged rows."""
-    shop = place.shop()
-    journal, records = shop.writing.journal, shop.reading.records
+    services = place.services()
+    journal, records = services.writing.journal, services.reading.records
     found = [*journal.leases(), *journal.running(), *records.unsettled()]
-    shop.close()
+    services.close()
     return [*found, *place.staged()]
 
 

@@ -85,8 +85,8 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
     for number in range(6):
         crash.place.model(f"slow{number}", SLEEP, materialized="table")
     command = Command(crash.place.root, "run", "--select", "slow*")
-    shop = crash.place.shop()
-    while len(shop.writing.journal.running()) < 4:
+    services = crash.place.services()
+    while len(services.writing.journal.running()) < 4:
         time.sleep(0.1)
     time.sleep(2)  # into their queries
 
@@ -98,8 +98,8 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
     assert len(sentences(told)) == 1
     assert told.count("FAILED  spark-died") == 4
     assert told.count("skipped: Spark's JVM is gone") == 2
-    assert shop.writing.journal.running() == ()
-    shop.close()
+    assert services.writing.journal.running() == ()
+    services.close()
 
 
 def test_ctrl_c_on_a_run_whose_jvm_is_gone_ends_it_as_ever(crash) -> None:

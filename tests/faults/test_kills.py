@@ -22,12 +22,12 @@ def settled(crash, model):
     """Run again and give what a newcomer would look at: rows, version, record."""
     report = crash.place.snap(T2, model) if model in HISTORIES else crash.place.run(model)
     assert [result.error for result in report.values() if not result.ok] == []
-    shop = crash.place.shop()
-    record = shop.reading.records.models()[model]
-    leases = shop.writing.journal.leases()
-    running = shop.writing.journal.running()
-    history = shop.reading.records.history(model, 10)
-    shop.close()
+    services = crash.place.services()
+    record = services.reading.records.models()[model]
+    leases = services.writing.journal.leases()
+    running = services.writing.journal.running()
+    history = services.reading.records.history(model, 10)
+    services.close()
     assert (leases, running) == ((), ())
     return report, record, history
 

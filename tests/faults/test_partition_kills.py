@@ -79,10 +79,10 @@ def kill(place: DriftPlace, fault: str, *words: str) -> None:
 
 def settled(place: DriftPlace) -> list[object]:
     """Give leases and steps that are still open, which must be none."""
-    shop = place.shop()
-    journal = shop.writing.journal
+    services = place.services()
+    journal = services.writing.journal
     found = [*journal.leases(), *journal.running()]
-    shop.close()
+    services.close()
     return found
 
 

@@ -64,20 +64,20 @@ def killed(process):
 
 
 def last_step(place, model):
-    shop = place.shop()
+    services = place.services()
     try:
-        return [step.status for step in shop.reading.records.steps_of(model)]
+        return [step.status for step in services.reading.records.steps_of(model)]
     finally:
-        shop.close()
+        services.close()
 
 
 def given_up(place):
     """Settle what is open, as any command that writes does first."""
-    shop = place.shop()
+    services = place.services()
     try:
-        return recover(shop).sentences
+        return recover(services).sentences
     finally:
-        shop.close()
+        services.close()
 
 
 def overtaken(place, process, order, run):
@@ -157,9 +157,9 @@ def test_T14_a_history_run_that_wakes_late_closes_no_version_twice(crashed_histo
 def test_T14_a_restore_that_lands_late_is_found_recorded_and_what_it_took_back_comes_again(crash):
     place = crash.place
     assert place.run("log").succeeded
-    shop = place.shop()
-    step = shop.reading.records.steps_of("log")[-1].intent.step
-    shop.close()
+    services = place.services()
+    step = services.reading.records.steps_of("log")[-1].intent.step
+    services.close()
     process = crash.started("rollback", "log", "--to", step, "--yes", fault="stop:at-statement:1")
     until(lambda: state_of(process.pid) == "T", process=process)
     time.sleep(LEASE_SECONDS)

@@ -28,7 +28,7 @@ from penstock.core.partition import Grain, Grid
 from penstock.core.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, Ground, judge
+from penstock.plan.partition_drift import Evidence, PartitionCode, judge
 from penstock.plan.resolve import Segment, resolve
 
 FROM, DAYS = dt.date(2024, 1, 20), 30
@@ -226,9 +226,9 @@ def shops(draw):
     return grid, sql, records, above, draw(targets(domain)), marks, steps
 
 
-def judged(shop) -> dict[int, tuple]:
+def judged(services) -> dict[int, tuple]:
     """Ask the code under test; give the states of the partitions that are not current."""
-    grid, sql, records, above, target, marks, steps = shop
+    grid, sql, records, above, target, marks, steps = services
     model = a_daily("m", a_body("v1", "2024-01-01"), grid=grid)
     segments = tuple(segment_of(span, code) for span, code in sql if code)
     evidence = Evidence(
@@ -239,7 +239,7 @@ def judged(shop) -> dict[int, tuple]:
         target=target_of(target),
     )
     known = ((sql[0][0][0], sql[-1][0][1]),)
-    verdict = judge(model, Ground(known, segments), evidence, changes_of(above))
+    verdict = judge(model, PartitionCode(known, segments), evidence, changes_of(above))
     return {n: piece.states for piece in verdict.pieces for n in range(piece.low, piece.high + 1)}
 
 
@@ -284,9 +284,9 @@ def changes_of(above: dict[str, Above]) -> Changes:
     return Changes(partitions, tables)
 
 
-def defined(shop) -> dict[int, tuple]:
+def defined(services) -> dict[int, tuple]:
     """Ask the definition, partition by partition."""
-    grid, sql, records, above, target, _, _ = shop
+    grid, sql, records, above, target, _, _ = services
     code = {n: code for (low, high), code in sql for n in range(low, high + 1)}
     rows_of = {
         n: found[0] if found else None
@@ -304,8 +304,8 @@ def defined(shop) -> dict[int, tuple]:
 
 @settings(max_examples=max(100, settings().max_examples))
 @given(shops())
-def test_law_4_ranges_are_judged_as_each_partition_would_be(shop):
-    if not any(found for _, found in shop[2]):
+def test_law_4_ranges_are_judged_as_each_partition_would_be(services):
+    if not any(found for _, found in services[2]):
         return  # without records nothing is compared: never run, or a strange table
 
-    assert judged(shop) == defined(shop)
+    assert judged(services) == defined(services)

@@ -32,11 +32,11 @@ def both(place: Place, *wanted: str) -> dict[str, object]:
     """Run tables and history tables; give the results of the wanted models, else of all."""
     found = {}
     for asked in (RunRequest(), RunRequest(snapshot=SnapshotRequest())):
-        shop = place.shop()
+        services = place.services()
         try:
-            found |= run(shop, asked)
+            found |= run(services, asked)
         finally:
-            shop.close()
+            services.close()
     return {name: each for name, each in found.items() if name in (wanted or found)}
 
 
@@ -122,11 +122,11 @@ def test_names_that_delta_refuses_are_named_in_every_strategy_and_the_hints_help
 
 def test_a_seed_whose_header_has_a_blank_is_refused_by_name(place) -> None:
     place.write("seeds/prices.csv", "id,unit price\n1,2\n")
-    shop = place.shop()
+    services = place.services()
     try:
-        report = seed(shop)
+        report = seed(services)
     finally:
-        shop.close()
+        services.close()
 
     assert report["prices"].error.code == "column-name"
     assert "'unit price'" in report["prices"].error.sentence

@@ -5,11 +5,11 @@ from penstock.app.commands.seed import seed
 
 
 def load(place):
-    shop = place.shop()
+    services = place.services()
     try:
-        return seed(shop)
+        return seed(services)
     finally:
-        shop.close()
+        services.close()
 
 
 def test_a_seed_keeps_declared_text_and_its_readers_follow_it(place) -> None:

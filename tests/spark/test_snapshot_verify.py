@@ -44,7 +44,7 @@ def shared(tmp_path_factory, spark):
 @pytest.fixture
 def call(shared, monkeypatch, capfd):
     """Call penstock on the shared project and its Spark; give exit code and stdout."""
-    real = wire.open_shop
+    real = wire.open_services
     monkeypatch.setattr(wire, "open_shop", lambda where: real(where, shared.spark))
     monkeypatch.chdir(shared.root)
 
@@ -56,12 +56,12 @@ def call(shared, monkeypatch, capfd):
 
 
 def migrated(place, name, fault=None, **asked):
-    shop = place.shop()
-    shop.fault = fault or shop.fault
+    services = place.services()
+    services.fault = fault or services.fault
     try:
-        return migrate(shop, name, **asked)
+        return migrate(services, name, **asked)
     finally:
-        shop.close()
+        services.close()
 
 
 def refused(place, name, **asked):
@@ -123,10 +123,10 @@ def test_H82_gaps_of_deleted_keys_are_counted_also_when_deletes_are_ignored_late
 
 
 def test_verify_is_for_history_models(shared) -> None:
-    shop = shared.shop()
+    services = shared.services()
 
     with pytest.raises(UsageError, match="'mart' is a table model and keeps no versions"):
-        verify(shop, ["users", "mart"])
+        verify(services, ["users", "mart"])
 
 
 def test_H100_a_migrated_table_gets_a_property_and_no_version(shared) -> None:

@@ -24,20 +24,20 @@ def events(place: Place) -> Place:
 
 
 def states(place: Place) -> dict[str, str]:
-    shop = place.shop()
+    services = place.services()
     try:
-        found = status(shop, StatusRequest()).models
+        found = status(services, StatusRequest()).models
         return {m.model: str(m.states[0].state) if m.states else "current" for m in found}
     finally:
-        shop.close()
+        services.close()
 
 
 def records(place: Place) -> dict[str, object]:
-    shop = place.shop()
+    services = place.services()
     try:
-        return dict(shop.reading.records.models())
+        return dict(services.reading.records.models())
     finally:
-        shop.close()
+        services.close()
 
 
 def build_three(place: Place) -> None:
@@ -69,14 +69,14 @@ def a_copied_file(place: Place):
 
 def an_export(place: Place):
     """Keep the state as `state export` writes it; give what imports it."""
-    shop = place.shop()
-    document = shop.reading.archive.export()
-    shop.close()
+    services = place.services()
+    document = services.reading.archive.export()
+    services.close()
 
     def put_back() -> None:
-        shop = place.shop()
-        shop.writing.archive.load(document)
-        shop.close()
+        services = place.services()
+        services.writing.archive.load(document)
+        services.close()
 
     return put_back
 
@@ -132,9 +132,9 @@ def test_T7_a_lost_store_is_rebuilt_from_the_logs(events) -> None:
         file.unlink()
 
     lost = states(events)
-    shop = events.shop()
-    report = rebuild(shop)
-    shop.close()
+    services = events.services()
+    report = rebuild(services)
+    services.close()
 
     assert lost == {"log": "unrecorded", "totals": "unrecorded", "users": "unrecorded"}
     assert report.steps == 6
@@ -199,9 +199,9 @@ def test_T13_every_commit_of_many_threads_carries_its_own_step(events) -> None:
     report = events.run(threads=8)
 
     assert report.succeeded
-    shop = events.shop()
-    carried = {name: shop.log.head(f"{events.root}/warehouse/m/{name}").step for name in report}
-    shop.close()
+    services = events.services()
+    carried = {name: services.log.head(f"{events.root}/warehouse/m/{name}").step for name in report}
+    services.close()
     assert carried == {name: result.step for name, result in report.items()}
     assert len(set(carried.values())) == 40
 

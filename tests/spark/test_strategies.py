@@ -348,7 +348,7 @@ def test_layout_and_comments_are_those_of_the_project(events) -> None:
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
 
-    told = events.shop().log.facts(f"{events.root}/warehouse/m/t")
+    told = events.services().log.facts(f"{events.root}/warehouse/m/t")
 
     assert told.partition_by == ("id",)
     assert told.properties["delta.enableDeletionVectors"] == "true"

@@ -11,7 +11,7 @@ from penstock.app.checking.flags import refuse_conflicts
 from penstock.app.checking.reports import CheckReport, CheckRequest
 from penstock.app.request import asked_range
 from penstock.app.services.services import parse_moment
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.core.checks import Phase
 from penstock.core.errors import UsageError
 
@@ -63,11 +63,11 @@ def check(  # the flags of the command
         as_of=parse_moment(str(as_of)) if as_of is not None else None,
     )
     refuse_conflicts(request)
-    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    services = open_services(Where(Path(project), target, variables or {}), spark)
     try:
-        return evaluate(shop, request)
+        return evaluate(services, request)
     finally:
-        shop.close()
+        services.close()
 
 
 def _phase(given: Phase | str) -> Phase:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport
 from penstock.app.request import Range, RollbackRequest, SyncRequest, failure_mode
 from penstock.app.services.services import parse_moment
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.wire import Where, open_services
 from penstock.core.checks import OnFailure
 
 if TYPE_CHECKING:
@@ -116,11 +116,11 @@ def _synced(where: Where, request: SyncRequest, spark: SparkSession | None) -> R
     from penstock.app.commands.sync import preview_sync
     from penstock.app.commands.sync import sync as execute
 
-    shop = open_shop(where, spark)
+    services = open_services(where, spark)
     try:
-        return preview_sync(shop, request) if request.dry_run else execute(shop, request)
+        return preview_sync(services, request) if request.dry_run else execute(services, request)
     finally:
-        shop.close()
+        services.close()
 
 
 def diff(
@@ -134,11 +134,11 @@ def diff(
     """Compare the SQL and schema that built partitions with those of the files."""
     from penstock.app.commands.diff import diff as compare
 
-    shop = open_shop(Where(Path(project), target, variables or {}))
+    services = open_services(Where(Path(project), target, variables or {}))
     try:
-        return compare(shop, model, partition)
+        return compare(services, model, partition)
     finally:
-        shop.close()
+        services.close()
 
 
 def history(  # the flags of the command
@@ -154,11 +154,11 @@ def history(  # the flags of the command
     """Give the executions of a model's partitions, newest first."""
     from penstock.app.commands.history import history as executions
 
-    shop = open_shop(Where(Path(project), target, variables or {}))
+    services = open_services(Where(Path(project), target, variables or {}))
     try:
-        return executions(shop, model, partition, limit, show_sql=show_sql)
+        return executions(services, model, partition, limit, show_sql=show_sql)
     finally:
-        shop.close()
+        services.close()
 
 
 def audit(  # the flags of the command
@@ -174,12 +174,12 @@ def audit(  # the flags of the command
     """Say of every version and revision what it built and whether its SQL still is the same."""
     from penstock.app.commands.audit import audit as rows
 
-    shop = open_shop(Where(Path(project), target, variables or {}))
+    services = open_services(Where(Path(project), target, variables or {}))
     try:
         chosen = tuple(select), tuple(exclude)
-        return rows(shop, *chosen, modified_only=modified_only, diffs=diffs)
+        return rows(services, *chosen, modified_only=modified_only, diffs=diffs)
     finally:
-        shop.close()
+        services.close()
 
 
 def rollback(  # the flags of the command
@@ -197,8 +197,8 @@ def rollback(  # the flags of the command
     from penstock.app.commands.rollback import rollback as go_back
 
     request = RollbackRequest(model, to, include_foreign, dry_run)
-    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    services = open_services(Where(Path(project), target, variables or {}), spark)
     try:
-        return go_back(shop, request)
+        return go_back(services, request)
     finally:
-        shop.close()
+        services.close()

@@ -20,8 +20,8 @@ from penstock.app.request import (
     check_snapshot_flags,
     failure_mode,
 )
-from penstock.app.services.services import Shop, parse_moment
-from penstock.app.services.wire import Where, open_project, open_shop
+from penstock.app.services.services import Services, parse_moment
+from penstock.app.services.wire import Where, open_project, open_services
 from penstock.core.checks import OnFailure
 from penstock.core.project import Project
 
@@ -76,11 +76,11 @@ def run(  # the flags of the command
         skip_checks=skip_checks,
         on_failure=failure_mode(on_failure),
     )
-    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    services = open_services(Where(Path(project), target, variables or {}), spark)
     try:
-        return _dry(shop, request) if dry_run else _run(shop, request)
+        return _dry(services, request) if dry_run else _run(services, request)
     finally:
-        shop.close()
+        services.close()
 
 
 def status(  # the flags of the command
@@ -102,11 +102,11 @@ def status(  # the flags of the command
     request = StatusRequest(
         tuple(select), tuple(exclude), tuple(states), Range(from_, to, days), _moment(as_of)
     )
-    shop = open_shop(Where(Path(project), target, variables or {}))
+    services = open_services(Where(Path(project), target, variables or {}))
     try:
-        return look(shop, request)
+        return look(services, request)
     finally:
-        shop.close()
+        services.close()
 
 
 def snapshot_run(  # the flags of the command
@@ -147,11 +147,11 @@ def snapshot_run(  # the flags of the command
         skip_checks=skip_checks,
         on_failure=failure_mode(on_failure),
     )
-    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    services = open_services(Where(Path(project), target, variables or {}), spark)
     try:
-        return _rehearse(shop, request) if dry_run else _run(shop, request)
+        return _rehearse(services, request) if dry_run else _run(services, request)
     finally:
-        shop.close()
+        services.close()
 
 
 def snapshot_verify(
@@ -165,11 +165,11 @@ def snapshot_verify(
     """Check the laws of one history table, as `penstock snapshot verify`; nothing is written."""
     from penstock.app.commands.verify import verify
 
-    shop = open_shop(Where(Path(project), target, variables or {}), spark)
+    services = open_services(Where(Path(project), target, variables or {}), spark)
     try:
-        return verify(shop, (model,))[0]
+        return verify(services, (model,))[0]
     finally:
-        shop.close()
+        services.close()
 
 
 def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
@@ -177,19 +177,19 @@ def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
     return None if given is None else parse_moment(str(given))
 
 
-def _run(shop: Shop, request: RunRequest) -> RunReport:
+def _run(services: Services, request: RunRequest) -> RunReport:
     from penstock.app.commands.run import run as execute
 
-    return execute(shop, request)
+    return execute(services, request)
 
 
-def _rehearse(shop: Shop, request: RunRequest) -> RunReport:
+def _rehearse(services: Services, request: RunRequest) -> RunReport:
     from penstock.app.commands.rehearse import rehearse
 
-    return rehearse(shop, request)
+    return rehearse(services, request)
 
 
-def _dry(shop: Shop, request: RunRequest) -> RunReport:
+def _dry(services: Services, request: RunRequest) -> RunReport:
     from penstock.app.commands.plan import preview
 
-    return preview(shop, request).report
+    return preview(services, request).report

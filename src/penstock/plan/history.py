@@ -223,15 +223,15 @@ def high_time(record: ModelRecord | None, told: str) -> dt.datetime | None:
 
 
 def run_time_refusal(
-    model: Model, high: dt.datetime | None, moment: dt.datetime
+    model: Model, high: dt.datetime | None, run_timestamp: dt.datetime
 ) -> PenstockError | None:
     """Refuse a run before the last one: it would break the intervals."""
-    if high is None or moment >= high:
+    if high is None or run_timestamp >= high:
         return None
     return TableError(
         "run-time-before-history",
-        f"run timestamp {moment:%Y-%m-%d %H:%M:%S} is before {high:%Y-%m-%d %H:%M:%S}, the last "
-        f"run of {model.name!r}",
+        f"run timestamp {run_timestamp:%Y-%m-%d %H:%M:%S} is before "
+        f"{high:%Y-%m-%d %H:%M:%S}, the last run of {model.name!r}",
         where=model.where,
         hint="give a later --as-of, or none",
     )

@@ -42,7 +42,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PartitionCode:
     """The partitions that a verdict is about, and the SQL that is for them now."""
 
     known: Ranges
@@ -118,9 +118,11 @@ class _Mark:
     because: str = ""
 
 
-def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) -> Verdict:
+def judge(
+    model: Model, partition_code: PartitionCode, evidence: Evidence, changes: Changes
+) -> Verdict:
     """Give every partition its first state that holds, with the others beside it."""
-    known, segments = ground.known, ground.segments
+    known, segments = partition_code.known, partition_code.segments
     done = tuple(run for run in evidence.runs if run.step_seq)
     recorded = merged((run.low, run.high) for run in done)
     target = evidence.target
@@ -146,12 +148,11 @@ def judge(model: Model, ground: Ground, evidence: Evidence, changes: Changes) ->
     cosmetic = sum(count(mark.ranges) for mark in code if mark.state is State.CURRENT)
     marks += _of_inputs(model, done, segments, evidence, changes)
     marks += [_Mark(effective, State.UNREADABLE, evidence.unread)] if evidence.unread else []
-    pieces = tuple(_pieces(marks, segments, known))
     return Verdict(
         model.name,
         known,
         segments,
-        pieces,
+        tuple(_pieces(marks, segments, known)),
         recorded,
         cosmetic,
         lines=_lines(model, known, target),
@@ -362,10 +363,12 @@ def told_gap(model: Model, gap: Versions) -> str:
     )
 
 
-def unreadable(model: str, ground: Ground, error: PenstockError) -> Verdict:
+def unreadable(model: str, partition_code: PartitionCode, error: PenstockError) -> Verdict:
     """Give the verdict on a model whose log, or that of an input, cannot be read."""
     lines, whole = (told_error(error),), State.UNREADABLE
-    return Verdict(model, ground.known, ground.segments, whole=whole, error=error, lines=lines)
+    return Verdict(
+        model, partition_code.known, partition_code.segments, whole=whole, error=error, lines=lines
+    )
 
 
 def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Verdict:

@@ -44,7 +44,7 @@ def resolve(model: Model, run_date: dt.date, within: Ranges) -> tuple[Segment, .
     return tuple(found)
 
 
-def due(model: Model, moment: dt.datetime) -> Ranges:
+def due(model: Model, run_timestamp: dt.datetime) -> Ranges:
     """Give the partitions that should be there at a time, those before any version included.
 
     From `start`, or the first version; up to the one of this moment, or with `ready_after` the
@@ -59,7 +59,7 @@ def due(model: Model, moment: dt.datetime) -> Ranges:
     first = settings.start or min((each for each in dates if each), default=None)
     if first is None:
         return ()
-    now = instant(moment)
+    now = instant(run_timestamp)
     if settings.ready_after is None:
         last = grid.at(now)
     else:
@@ -74,14 +74,14 @@ def first_from(grid: Grid, day: dt.date) -> int:
     return number if grid.lower(number) >= place else number + 1
 
 
-def instant(moment: dt.datetime) -> int:
+def instant(run_timestamp: dt.datetime) -> int:
     """Give a time as a position.
 
     >>> instant(dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC))
     1000000
     """
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-    return (moment - epoch) // dt.timedelta(microseconds=1)
+    return (run_timestamp - epoch) // dt.timedelta(microseconds=1)
 
 
 def dated(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:

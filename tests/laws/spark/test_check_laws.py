@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fakes.check_ground import a_check, a_ground, column_check, rows_of
+from fakes.check_inputs import a_check, a_ground, column_check, rows_of
 from penstock.app.checking.evaluate import evaluate
 from penstock.core.checks import (
     AcceptedValues,

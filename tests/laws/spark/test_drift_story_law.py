@@ -38,9 +38,9 @@ def crash(place: DriftPlace, nth: int) -> None:
             if left[0] == 0:
                 raise CrashError
 
-    def use(shop):
-        shop.fault = fault
-        sync(shop, SyncRequest(cascade=True, threads=1))
+    def use(services):
+        services.fault = fault
+        sync(services, SyncRequest(cascade=True, threads=1))
 
     try:
         place.with_shop(use)

@@ -45,15 +45,15 @@ def by_day(place):
 
 def marks(place):
     """Give what built each range of partitions, and whether it left rows."""
-    shop = place.shop()
-    records = shop.reading.records
+    services = place.services()
+    records = services.reading.records
     marks = records.marks()
     found = [
         (number, marks[run.fingerprint].label, run.holds_rows)
         for run in records.runs("daily_user_stats")
         for number in range(run.low, run.high + 1)
     ]
-    shop.close()
+    services.close()
     return found
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fakes.check_ground import a_ground, rows_of
+from fakes.check_inputs import a_ground, rows_of
 from fakes.check_place import CheckPlace
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import Ground
+from penstock.app.checking.inputs import CheckInputs
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, NotNull, ValueRange
 from penstock.core.schema import Schema
@@ -45,8 +45,10 @@ class Looker:
     def view(self, name: str, sql: str) -> Schema:
         return self.session.define(name, sql)
 
-    def look(self, checks: Sequence[Check], ground: Ground, **how: bool) -> tuple[CheckResult, ...]:
-        return evaluate(self, checks, ground, **how)  # type: ignore[arg-type]
+    def look(
+        self, checks: Sequence[Check], check_inputs: CheckInputs, **how: bool
+    ) -> tuple[CheckResult, ...]:
+        return evaluate(self, checks, check_inputs, **how)  # type: ignore[arg-type]
 
     def on(self, check: Check, *keys: str, sql: str = S) -> CheckResult:
         """Evaluate one check on partitions of fixture S; a single one also as it is observed."""
@@ -54,23 +56,23 @@ class Looker:
         inside = ", ".join(f"DATE '{key}'" for key in keys)
         rows = rows_of("s", columns)
         rows = replace(rows, sql=f"{rows.sql} WHERE date IN ({inside})")
-        ground = a_ground(rows, *keys)
-        (found,) = self.look([check], ground)
+        check_inputs = a_ground(rows, *keys)
+        (found,) = self.look([check], check_inputs)
         if len(keys) == 1:
-            self._hold_observed(check, ground, found)
+            self._hold_observed(check, check_inputs, found)
         return found
 
-    def _hold_observed(self, check: Check, ground: Ground, scanned: CheckResult) -> None:
-        assert ground.step is not None
-        counts = observables([check], ground.step.columns)
+    def _hold_observed(self, check: Check, check_inputs: CheckInputs, scanned: CheckResult) -> None:
+        assert check_inputs.step is not None
+        counts = observables([check], check_inputs.step.columns)
         if not counts:
             return
         (seen,) = self.session.rows(
             f"SELECT {', '.join(f'{sql} AS `{name}`' for name, sql in counts.items())} "
-            f"FROM ({ground.step.sql})"
+            f"FROM ({check_inputs.step.sql})"
         )
         asked = len(self.ran)
-        (found,) = self.look([check], replace(ground, observed=seen))
+        (found,) = self.look([check], replace(check_inputs, observed=seen))
         assert replace(found, duration=0.0) == replace(scanned, duration=0.0)
         is_sampled = found.sample is not None
         counts_failures = found.failed and isinstance(check.rule, ValueRange | NotNull)

@@ -33,7 +33,7 @@ def test_C5_a_typed_check_sees_the_part_of_its_input_that_the_partition_reads(st
     stats.edit(STATS_SQL, "FROM raw.events", joined)
     stats.checks(before=[enough])
     with pytest.raises(ProjectError) as refused:
-        stats.shop()
+        stats.services()
     stats.checks(before=[enough | {"input": "raw.events"}])
 
     report = stats.on(P1)

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from fakes.check_ground import (
+from fakes.check_inputs import (
     THIS,
     a_check,
     a_ground,
@@ -182,9 +182,9 @@ def test_C18_relationships(looker):
     columns = looker.view("s", f"SELECT * FROM ({SOURCE})")
     looker.view("codes_view", "SELECT * FROM VALUES ('eu'), ('eu'), (NULL) AS t(code)")
     rule = Relationships(("region",), CODES, ("code",), "staging.codes")
-    ground = a_ground(rows_of("s", columns), P1, P3, views={CODES: "codes_view"})
+    check_inputs = a_ground(rows_of("s", columns), P1, P3, views={CODES: "codes_view"})
 
-    (found,) = looker.look([a_check(rule)], ground)
+    (found,) = looker.look([a_check(rule)], check_inputs)
 
     message = "1 row without a partner in staging.codes (code)"
     assert found.message == f"1 of 2 partitions failed: {P1}: {message}"
@@ -201,9 +201,9 @@ def test_relationships_of_pairs_find_partners_in_the_own_table(looker):
     pairs = "(1, 2), (2, 1), (NULL, 7), (9, 9), (3, 9)"
     columns = looker.view("s", f"SELECT DATE '{P1}' AS date, * FROM VALUES {pairs} AS t(a, `b c`)")
     rule = Relationships(("a", "b c"), THIS, ("b c", "a"), "user_stats")
-    ground = a_ground(rows_of("s", columns), P1, views={THIS: "s"})
+    check_inputs = a_ground(rows_of("s", columns), P1, views={THIS: "s"})
 
-    (found,) = looker.look([a_check(rule, where="date IS NOT NULL")], ground)
+    (found,) = looker.look([a_check(rule, where="date IS NOT NULL")], check_inputs)
 
     assert found.message == "1 row without a partner in user_stats (b c, a)"
     assert found.sample.rows == ((P1, "3", "9"),)
@@ -213,9 +213,9 @@ def test_relationships_of_a_text_with_a_number_are_not_compared(looker):
     columns = looker.view("s", SOURCE)
     looker.view("codes_view", "SELECT 1 AS code")
     rule = Relationships(("region",), CODES, ("code",), "staging.codes")
-    ground = a_ground(rows_of("s", columns), P1, views={CODES: "codes_view"})
+    check_inputs = a_ground(rows_of("s", columns), P1, views={CODES: "codes_view"})
 
-    (found,) = looker.look([a_check(rule)], ground)
+    (found,) = looker.look([a_check(rule)], check_inputs)
 
     said_so = 'could not be evaluated: column "region": STRING with INT is not compared'
     assert (found.message, found.error) == (said_so, "check-error")
@@ -270,9 +270,9 @@ def no_negative():
 
 def test_C23_a_query_per_group(looker):
     columns = looker.view("s", S_TEXT)
-    ground = a_ground(rows_of("s", columns), P1, P2, views={THIS: "s"})
+    check_inputs = a_ground(rows_of("s", columns), P1, P2, views={THIS: "s"})
 
-    (found,) = looker.look([no_negative()], ground)
+    (found,) = looker.look([no_negative()], check_inputs)
 
     assert found.message == f"1 of 2 partitions failed: {P2}: 1 row (expected 0)"
     assert (found.partitions, found.failures) == ((P2,), 1)
@@ -361,9 +361,9 @@ def test_C25_a_division_by_zero_takes_only_its_own_check_out(looker):
 def test_C27_each_check_counts_its_own_partition(looker, grid, field, values, keys):
     rows = ", ".join(f"(CAST('{value}' AS {field}))" for value in values)
     columns = looker.view("s", f"SELECT * FROM VALUES {rows} AS t(f)")
-    ground = a_ground(rows_of("s", columns, grid, "f"), *keys, grid=grid)
+    check_inputs = a_ground(rows_of("s", columns, grid, "f"), *keys, grid=grid)
 
-    (found,) = looker.look([a_check(RowCount(3))], ground)
+    (found,) = looker.look([a_check(RowCount(3))], check_inputs)
 
     assert [(value.group, value.message) for value in found.values] == [
         (keys[0], "rows 1 < min 3"),
@@ -386,12 +386,12 @@ def test_C26_one_query_for_all_partitions_of_a_step(looker):
 
 def test_C20_and_C21_changes_of_row_counts(looker):
     columns = looker.view("s", S_TEXT)
-    ground = a_ground(rows_of("s", columns), P1, P2, P3)
-    bases = RowsBefore({ground.grid.parse(P1): 3})
+    check_inputs = a_ground(rows_of("s", columns), P1, P2, P3)
+    bases = RowsBefore({check_inputs.grid.parse(P1): 3})
     change = RowCountChange(Decimal(50), Decimal(60))
 
-    (previous,) = looker.look([a_check(change)], replace(ground, bases=bases))
-    (trailing,) = looker.look([a_check(replace(change, last=2))], ground)
+    (previous,) = looker.look([a_check(change)], replace(check_inputs, bases=bases))
+    (trailing,) = looker.look([a_check(replace(change, last=2))], check_inputs)
 
     assert [value.message for value in previous.values] == [
         "rows 1, -66.7 % of 3 (max decrease 60 %)",
@@ -474,11 +474,11 @@ def test_C58_without_sample_no_cell_leaves_spark(looker):
 def test_C52_one_sample_query_for_each_failed_check_and_none_without_sampling(looker):
     columns = looker.view("s", S_TEXT)
     checks = [a_check(column_check("user_count", f"user_count < {n}")) for n in range(12)]
-    ground = a_ground(rows_of("s", columns), P1)
+    check_inputs = a_ground(rows_of("s", columns), P1)
 
-    found = looker.look(checks, ground)
+    found = looker.look(checks, check_inputs)
     with_samples = len(looker.ran)
-    again = looker.look(checks, ground, sampling=False)
+    again = looker.look(checks, check_inputs, sampling=False)
 
     assert [each.failures for each in found] == [1] * 12
     assert (with_samples, len(looker.ran) - with_samples) == (13, 1)
@@ -504,13 +504,13 @@ def test_C50_what_a_write_observes_equals_what_a_scan_finds(looker, tmp_path):
     checks += [a_check(rule, where="user_count > 80") for rule in OBSERVED]
     columns = looker.view("s", S_OF_P1)
     rows = rows_of("s", columns)
-    ground = a_ground(rows, P1, bases=RowsBefore({20058: 2}))
+    check_inputs = a_ground(rows, P1, bases=RowsBefore({20058: 2}))
     counts = observables(checks, columns)
 
     kept = looker.session.keep(Feed("kept", rows.sql, counts), str(tmp_path / "kept"))
-    seen = looker.look(checks, replace(ground, observed=kept.counts), sampling=False)
+    seen = looker.look(checks, replace(check_inputs, observed=kept.counts), sampling=False)
     asked = len(looker.ran)
-    found = looker.look(checks, ground, sampling=False)
+    found = looker.look(checks, check_inputs, sampling=False)
 
     assert (kept.rows, asked, len(looker.ran)) == (3, 1, 2)  # failing rows are counted when needed
     assert [replace(each, duration=0) for each in seen] == [

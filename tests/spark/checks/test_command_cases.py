@@ -54,11 +54,11 @@ def shell(tmp_path, spark, two_days, monkeypatch, capfd):
     clock = FixedClock(MOMENT)
     clock.advance(seconds=60)
 
-    def open_shop(where: wire.Where) -> object:
+    def open_services(where: wire.Where) -> object:
         clock.advance(seconds=1)
         return wire.wired(wire.open_project(where), clock, spark)
 
-    monkeypatch.setattr(wire, "open_shop", open_shop)
+    monkeypatch.setattr(wire, "open_shop", open_services)
 
     def call(*words: str) -> Answer:
         capfd.readouterr()

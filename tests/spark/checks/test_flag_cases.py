@@ -35,11 +35,11 @@ def test_C9_what_a_check_reads_is_built_first_unless_that_closes_a_circle(stats)
 
     report = stats.run("baskets customers")
     stats.model("m/customers", "SELECT id FROM {{ ref('baskets') }}", materialized="table")
-    shop = stats.shop()
+    services = stats.services()
 
     assert list(report) == ["customers", "baskets"]
     assert after(report, "baskets") == {"relationships_id": "passed every row has a partner"}
-    assert [(f.code, f.severity) for f in shop.project.findings] == [
+    assert [(f.code, f.severity) for f in services.project.findings] == [
         ("check-order-dropped", "info")
     ]
 
@@ -131,7 +131,7 @@ def test_C32_a_flagged_window_is_never_taken_again(stats) -> None:
     second = stats.run("log")
     passed, lines = stats.record("log"), stats.status("log").models[0].lines
     (flag,) = stats.flags()
-    stats.with_shop(lambda shop: accept(shop, flag.step, "known"))
+    stats.with_shop(lambda services: accept(services, flag.step, "known"))
     fresh = {"type": "freshness", "column": "at", "max_age": "5 days"}
     stats.model("m/log", LOG_SQL, fresh, fresh | {"name": "all", "scope": "table"}, **config)
     stats.land("log", [(0, "2024-12-01 09:00")], LOG)

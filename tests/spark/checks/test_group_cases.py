@@ -47,11 +47,11 @@ def test_C26_one_query_gives_each_partition_the_value_it_would_have_alone(
 
 def test_C26_sql_without_a_partition_is_of_all_partitions(stats) -> None:
     stats.checks({"name": "none", "sql": "SELECT 1 AS one FROM {destination}"})
-    shop = stats.shop()
+    services = stats.services()
 
     report = stats.backfill("user_stats", P1, P4)
 
-    assert [(f.code, f.is_warning) for f in shop.project.findings] == [
+    assert [(f.code, f.is_warning) for f in services.project.findings] == [
         ("check-not-partitioned", True)
     ]
     assert after(report) == {"none": "failed more than 5 rows (expected 0)"}

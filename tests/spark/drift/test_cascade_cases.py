@@ -262,9 +262,9 @@ def test_DC10_a_commit_between_pin_and_commit_of_a_reader_is_news_to_it(synced):
             meanwhile.append(True)
             meanwhile.append(other.sync("daily_user_stats"))
 
-    def read_late(shop):
-        shop.fault = upstream_commits
-        return sync(shop, request)
+    def read_late(services):
+        services.fault = upstream_commits
+        return sync(services, request)
 
     report = synced.with_shop(read_late)
 

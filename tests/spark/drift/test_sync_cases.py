@@ -260,7 +260,7 @@ def test_DS6_partitions_whose_rows_are_gone_are_nothing_to_ask_about(synced):
     shutil.rmtree(synced.root / "warehouse" / WEEKLY_TABLE)
 
     request = SyncRequest(select=("weekly_summary",))
-    asked = synced.with_shop(lambda shop: overwrites(shop, plan_sync(shop, request)))
+    asked = synced.with_shop(lambda services: overwrites(services, plan_sync(services, request)))
 
     assert asked == ()
 
@@ -324,12 +324,12 @@ def test_DS9_dry_runs_write_nothing(cascaded):
         cascaded.preview(cascade=True),
         cascaded.preview(full_refresh=True),
         cascaded.with_shop(
-            lambda shop: preview_sync(
-                shop,
+            lambda services: preview_sync(
+                services,
                 SyncRequest(backfill="daily_user_stats", range=Range("2024-12-02", "2024-12-03")),
             )
         ),
-        cascaded.with_shop(lambda shop: preview(shop, RunRequest()).report),
+        cascaded.with_shop(lambda services: preview(services, RunRequest()).report),
     ]
     back = cascaded.rollback("daily_user_stats", rolled, dry_run=True)
 
@@ -344,8 +344,8 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
     request = SyncRequest(select=("daily_user_stats",), threads=1)
     refused, waited, started = [], [], threading.Event()
 
-    def waits(shop):
-        waited.append(sync(shop, replace(request, wait_seconds=60), lambda _: started.set()))
+    def waits(services):
+        waited.append(sync(services, replace(request, wait_seconds=60), lambda _: started.set()))
 
     late = threading.Thread(target=lambda: others[1].with_shop(waits))
 
@@ -355,9 +355,9 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
             late.start()
             assert started.wait(30)
 
-    def first(shop):
-        shop.fault = meanwhile
-        return sync(shop, request)
+    def first(services):
+        services.fault = meanwhile
+        return sync(services, request)
 
     report = synced.with_shop(first)
     late.join(60)

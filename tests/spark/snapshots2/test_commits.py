@@ -183,8 +183,8 @@ def meddled(place, early, late):
     """
     delete = f"DELETE FROM {place.table('ts')} WHERE _ps_is_current = true AND id = "
     left = [late, early]
-    shop = place.shop()
-    log = Meddling(shop.log, lambda: place.sql(delete + str(left.pop())))
+    services = place.services()
+    log = Meddling(services.log, lambda: place.sql(delete + str(left.pop())))
 
     def fault(point):
         if point == "before-commit" and left == [late, early]:
@@ -192,11 +192,13 @@ def meddled(place, early, late):
         elif point == "before-commit" and left == [late]:
             log.armed = True
 
-    shop.log, shop.fault = log, fault
+    services.log, services.fault = log, fault
     try:
-        return run(shop, request(T4, ("ts",), {}))["ts"], shop.reading.records.history("ts", 3)
+        return run(services, request(T4, ("ts",), {}))["ts"], services.reading.records.history(
+            "ts", 3
+        )
     finally:
-        shop.close()
+        services.close()
 
 
 def test_H144_a_version_that_goes_between_classify_and_merge_is_classified_again(story) -> None:

@@ -66,10 +66,10 @@ def told_as_of(place):
     place.model("alive", AS_OF.format("ref('tomb'), '2024-06-02'"), materialized="view")
     deleted = AS_OF.format("ref('tomb'), '2024-06-02', include_deleted=true")
     place.model("deleted", deleted, materialized="view")
-    shop = place.shop()
+    services = place.services()
     names = ("old", "alive", "deleted")
-    told = [query(shop, f"select * from m.{name} order by id", 10).rows for name in names]
-    shop.close()
+    told = [query(services, f"select * from m.{name} order by id", 10).rows for name in names]
+    services.close()
     return told
 
 

@@ -44,11 +44,11 @@ class Project:
         self.place.write(file, text)
 
     def run(self, *select: str, **asked: object) -> UnitTestReport:
-        shop = self.place.shop()
+        services = self.place.services()
         try:
-            return run_tests(shop, UnitTestRequest(select=select, **asked))  # type: ignore[arg-type]
+            return run_tests(services, UnitTestRequest(select=select, **asked))  # type: ignore[arg-type]
         finally:
-            shop.close()
+            services.close()
 
     def told(self, text: str, **asked: object) -> list[tuple[str, ...]]:
         """Run the tests of one file and give what differs, test by test."""

@@ -8,7 +8,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.reports import a_plan, a_report, a_result
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from penstock.app.artifacts.write import write_artifacts
 from penstock.core.errors import QueryError
 from penstock.core.model import ColumnDoc, Merge

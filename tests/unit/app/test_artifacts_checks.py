@@ -9,7 +9,7 @@ import pytest
 from fakes.builders import a_model, a_project, a_source
 from fakes.check_story import BROKEN, GATE, NO_BASE, STORY
 from fakes.reports import a_check_result, a_plan, a_report, a_result
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from penstock.app.artifacts.results import UnitTested
 from penstock.app.artifacts.write import (
     write_artifacts,

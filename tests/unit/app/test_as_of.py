@@ -31,7 +31,7 @@ def hour(number):
 
 
 def record(story, model="log"):
-    return story.tables.shop(anew=False).reading.records.models()[model]
+    return story.tables.services(anew=False).reading.records.models()[model]
 
 
 def test_a_run_as_of_an_earlier_time_keeps_its_pins_and_where_it_was_cut(story):

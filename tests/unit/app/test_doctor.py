@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from fakes.builders import a_model, a_project
-from fakes.shops import a_shop, built
+from fakes.services import a_shop, built
 from penstock.app.commands import doctor
 from penstock.app.commands.doctor import Check, DoctorReport, Health, examine
 from penstock.app.commands.init import init
@@ -159,11 +159,11 @@ def test_logs_older_than_the_last_five_are_not_looked_at(tmp_path):
 
 def test_a_clock_behind_the_records_is_an_error():
     model = a_model("a")
-    shop = a_shop(a_project(model))
-    built(shop, model)
-    shop.clock.advance(hours=-2)
+    services = a_shop(a_project(model))
+    built(services, model)
+    services.clock.advance(hours=-2)
 
-    assert doctor._clock(shop) == Check(
+    assert doctor._clock(services) == Check(
         "clock",
         Health.ERROR,
         "the clock says 2024-03-01 10:00 UTC, but something ran at 2024-03-01 12:00 UTC",
@@ -172,9 +172,9 @@ def test_a_clock_behind_the_records_is_an_error():
 
 
 def test_a_clock_before_the_first_release_is_an_error():
-    shop = a_shop(a_project())
-    shop.has_state = lambda: False
+    services = a_shop(a_project())
+    services.has_state = lambda: False
 
-    assert not doctor._clock(shop).ok
-    shop.clock.advance(days=(dt.date(2025, 1, 2) - dt.date(2024, 3, 1)).days)
-    assert doctor._clock(shop).ok
+    assert not doctor._clock(services).ok
+    services.clock.advance(days=(dt.date(2025, 1, 2) - dt.date(2024, 3, 1)).days)
+    assert doctor._clock(services).ok

@@ -24,7 +24,7 @@ def workshop():
 
 def seen(workshop, *models):
     names = models or tuple(workshop.project.models)
-    return observe(workshop.shop(), names, workshop.records(), workshop.clock.now())
+    return observe(workshop.services(), names, workshop.records(), workshop.clock.now())
 
 
 def watched(workshop, monkeypatch):

@@ -43,7 +43,7 @@ def results(report):
 
 
 def told(workshop):
-    return status(workshop.shop(), StatusRequest())
+    return status(workshop.services(), StatusRequest())
 
 
 def test_a_damaged_log_is_the_state_of_its_model_and_the_others_are_told_as_they_are(workshop):

@@ -31,7 +31,7 @@ def test_a_plan_writes_no_record_no_table_and_no_file(workshop, tmp_path, monkey
     before = workshop.store.archive.export(), repr(workshop.lake)
 
     planned = workshop.plan()
-    preview(workshop.shop(), RunRequest())
+    preview(workshop.services(), RunRequest())
 
     assert [step.model for step in planned.plan.steps] == ["top", "above"]
     assert (workshop.store.archive.export(), repr(workshop.lake)) == before
@@ -39,14 +39,14 @@ def test_a_plan_writes_no_record_no_table_and_no_file(workshop, tmp_path, monkey
 
 
 def test_a_plan_opens_the_store_for_reading_only(workshop):
-    shop = workshop.shop()
-    shop.open_writing = lambda: pytest.fail("a plan opened the store for writing")
+    services = workshop.services()
+    services.open_writing = lambda: pytest.fail("a plan opened the store for writing")
 
-    assert preview(shop, RunRequest()).report.plan.steps
+    assert preview(services, RunRequest()).report.plan.steps
 
 
 def test_a_run_executes_the_plan_that_the_dry_run_showed(workshop):
-    shown = preview(workshop.shop(), RunRequest()).report.plan
+    shown = preview(workshop.services(), RunRequest()).report.plan
     told = []
 
     report = workshop.run(listener=told.append)
@@ -59,7 +59,7 @@ def test_a_run_executes_the_plan_that_the_dry_run_showed(workshop):
 def test_a_plan_at_another_time_carries_that_time(workshop):
     moment = workshop.clock.now().replace(year=2020)
 
-    assert preview(workshop.shop(), RunRequest(as_of=moment)).report.run_timestamp == moment
+    assert preview(workshop.services(), RunRequest(as_of=moment)).report.run_timestamp == moment
 
 
 def test_one_table_is_adopted_at_a_time(workshop):

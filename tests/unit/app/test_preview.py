@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project
-from fakes.check_ground import a_check
+from fakes.check_inputs import a_check
 from fakes.log import FakeLog
-from fakes.shops import a_shop, built
+from fakes.services import a_shop, built
 from penstock.app.commands.plan import SqlChange, preview
 from penstock.app.request import RunRequest
 from penstock.core.checks import Checks, OnFailure, RowCount
@@ -18,9 +18,9 @@ OURS = replace(FOREIGN, step="step-users")
 
 def test_models_are_reported_upstreams_first_with_what_would_become_of_them():
     daily, users, other = a_model("daily", "users"), a_model("users"), a_model("other")
-    shop = a_shop(a_project(daily, other, users), FakeLog({"/w/s/users": (FOREIGN,)}))
+    services = a_shop(a_project(daily, other, users), FakeLog({"/w/s/users": (FOREIGN,)}))
 
-    found = preview(shop, RunRequest())
+    found = preview(services, RunRequest())
 
     assert [(r.name, r.status, r.reason) for r in found.report.results] == [
         ("other", "planned", "never_run"),
@@ -32,37 +32,37 @@ def test_models_are_reported_upstreams_first_with_what_would_become_of_them():
 
 def test_changed_sql_stands_beside_what_was_executed():
     users = a_model("users")
-    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
-    built(shop, replace(users, fingerprint=Fingerprint("old", "old")), text="select 0")
+    services = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(services, replace(users, fingerprint=Fingerprint("old", "old")), text="select 0")
 
-    found = preview(shop, RunRequest())
+    found = preview(services, RunRequest())
 
     assert found.changes == (SqlChange("users", "select 0", "select * from (select 1)"),)
 
 
 def test_changed_sql_of_the_same_meaning_is_called_cosmetic():
     users = a_model("users")
-    shop = a_shop(a_project(users), FakeLog())
+    services = a_shop(a_project(users), FakeLog())
     older = replace(users, fingerprint=replace(users.fingerprint, sql="old"))
-    built(shop, older, text="SELECT * FROM (SELECT 1)")
+    built(services, older, text="SELECT * FROM (SELECT 1)")
 
-    (change,) = preview(shop, RunRequest()).changes
+    (change,) = preview(services, RunRequest()).changes
 
     assert change.cosmetic
 
 
 def test_sql_that_nobody_kept_gives_no_comparison():
     users = a_model("users")
-    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
-    built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
+    services = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(services, replace(users, fingerprint=Fingerprint("old", "old")))
 
-    assert preview(shop, RunRequest()).changes == ()
+    assert preview(services, RunRequest()).changes == ()
 
 
 def test_a_first_build_is_not_said_to_be_rolled_back():
     checks = Checks((), (a_check(RowCount(1)),), OnFailure.ROLLBACK)
-    shop = a_shop(a_project(a_model("users", checks=checks)))
+    services = a_shop(a_project(a_model("users", checks=checks)))
 
-    found = preview(shop, RunRequest())
+    found = preview(services, RunRequest())
 
     assert str(found.checks["users"]) == "checks: 1 after (1 observed), on failure: block"

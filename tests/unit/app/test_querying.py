@@ -5,7 +5,7 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from penstock.app.commands.query import query
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
@@ -15,7 +15,7 @@ from penstock.core.model import View
 
 
 @pytest.fixture
-def shop():
+def services():
     parts = (
         a_source("events"),
         a_model("clean", "raw.events", strategy=View()),
@@ -31,16 +31,16 @@ def commits(count):
     return tuple(Commit(n, NOON, "WRITE", changes_data=True) for n in range(count))
 
 
-def test_a_table_is_read_at_its_newest_version(shop):
-    assert query(shop, "select n from s.daily", 5) == QueryResult(("n",), (("1",),))
-    assert [each.read for each in shop.engine.bound] == [DeltaRead("/w/s/daily", 0)]
-    assert shop.engine.asked == ["select n from `in_0_daily` AS `daily`"]
+def test_a_table_is_read_at_its_newest_version(services):
+    assert query(services, "select n from s.daily", 5) == QueryResult(("n",), (("1",),))
+    assert [each.read for each in services.engine.bound] == [DeltaRead("/w/s/daily", 0)]
+    assert services.engine.asked == ["select n from `in_0_daily` AS `daily`"]
 
 
-def test_a_view_is_its_query_over_what_lies_there_now(shop):
-    query(shop, "select * from clean", 5)
+def test_a_view_is_its_query_over_what_lies_there_now(services):
+    query(services, "select * from clean", 5)
 
-    assert [each.read for each in shop.engine.bound] == [
+    assert [each.read for each in services.engine.bound] == [
         DeltaRead("/landing/events", 2),
         QueryRead("select * from `in_0_events` AS `events`"),
     ]
@@ -54,18 +54,18 @@ def test_a_view_is_its_query_over_what_lies_there_now(shop):
         ("drop table s.daily", "not-a-query", 'penstock query "select …"'),
     ],
 )
-def test_a_mistake_is_told_before_spark_starts(shop, sql, code, hint):
+def test_a_mistake_is_told_before_spark_starts(services, sql, code, hint):
     with pytest.raises(PenstockError) as refused:
-        query(shop, sql, 5)
+        query(services, sql, 5)
 
     assert (refused.value.code, refused.value.hint) == (code, hint)
-    assert shop.engine.asked == []
+    assert services.engine.asked == []
 
 
-def test_a_model_that_was_never_built_says_how_to_build_it(shop):
-    shop.log = FakeLog()
+def test_a_model_that_was_never_built_says_how_to_build_it(services):
+    services.log = FakeLog()
 
     with pytest.raises(PenstockError, match="daily has no table at /w/s/daily") as refused:
-        query(shop, "select * from daily", 5)
+        query(services, "select * from daily", 5)
 
     assert refused.value.hint == "penstock run --select daily"

@@ -49,7 +49,7 @@ def test_rebuilt_records_equal_those_that_were_lost():
     workshop = built()
     lost = without_store(workshop)
 
-    report = rebuild(lost.shop())
+    report = rebuild(lost.services())
 
     assert report == RebuildReport(8, ("log", "users", "top"))
     before, after = workshop.records(), lost.records()
@@ -61,7 +61,7 @@ def test_before_the_rebuild_every_table_is_unrecorded_and_after_it_views_are_mad
     lost = without_store(built())
 
     blocked = [(each.model, each.error.code) for each in lost.plan().plan.blocked]
-    rebuild(lost.shop())
+    rebuild(lost.services())
     after = lost.plan().plan
 
     assert blocked == [("log", "unrecorded"), ("users", "unrecorded"), ("top", "unrecorded")]
@@ -71,10 +71,10 @@ def test_before_the_rebuild_every_table_is_unrecorded_and_after_it_views_are_mad
 
 def test_a_second_rebuild_changes_nothing():
     lost = without_store(built())
-    rebuild(lost.shop())
+    rebuild(lost.services())
     before = lost.records()
 
-    rebuild(lost.shop())
+    rebuild(lost.services())
 
     assert lost.records() == before
 
@@ -84,7 +84,7 @@ def test_a_log_whose_beginning_is_gone_tells_what_it_still_knows():
     workshop.lake.tables["/w/s/log"].gone.add(0)
     lost = without_store(workshop)
 
-    rebuild(lost.shop())
+    rebuild(lost.services())
 
     assert lost.records()["log"].watermarks == workshop.records()["log"].watermarks
     assert lost.records()["log"].table_id == workshop.records()["log"].table_id
@@ -94,7 +94,7 @@ def test_a_table_without_a_step_of_ours_is_named():
     lost = Workshop(*PARTS)
     lost.lake.land("/w/s/top")
 
-    assert rebuild(lost.shop()) == RebuildReport(0, (), ("top",))
+    assert rebuild(lost.services()) == RebuildReport(0, (), ("top",))
     assert lost.plan().plan.blocked[0].error.code == "foreign-table"
 
 
@@ -103,7 +103,7 @@ def test_commits_of_others_are_no_steps_and_what_follows_the_last_is_tampered():
     workshop.lake.write("/w/s/top", "DELETE", None, "")
     lost = without_store(workshop)
 
-    rebuild(lost.shop())
+    rebuild(lost.services())
 
     states = {step.model: step.reason.state for step in lost.plan().plan.steps}
     assert states["top"] is State.TAMPERED

@@ -29,7 +29,7 @@ def workshop():
 
 
 def told(workshop):
-    return [*recover(workshop.shop()).sentences]
+    return [*recover(workshop.services()).sentences]
 
 
 def test_T1_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop):
@@ -103,7 +103,7 @@ def with_a_gap(workshop, model, **changes):
 def test_an_open_step_whose_log_is_gone_is_undecidable_where_rows_could_double(workshop, model):
     with_a_gap(workshop, model)
 
-    error = recover(workshop.shop()).stuck[model]
+    error = recover(workshop.services()).stuck[model]
 
     assert error.code == "undecidable-step"
     assert f"step step-other of {model} was left open" in error.sentence
@@ -127,7 +127,7 @@ def test_a_damaged_log_is_told_as_what_it_is(workshop):
     workshop.commit(step)
     workshop.lake.tables[step.uri].damaged.add(0)
 
-    error = recover(workshop.shop()).stuck["log"]
+    error = recover(workshop.services()).stuck["log"]
 
     assert error.code == "log-unreadable"
     assert [each.status for each in workshop.store.journal.running()] == [Status.RUNNING]
@@ -149,16 +149,16 @@ def test_T14_a_step_that_is_called_failed_is_fenced_first(workshop):
 def test_T14_a_commit_that_lands_while_the_fence_is_put_up_is_recorded(workshop):
     workshop.run("log")
     step = workshop.begin(DEAD, "log", base_version=0)
-    shop = workshop.shop()
-    put_up = shop.fences.fence
+    services = workshop.services()
+    put_up = services.fences.fence
 
     def fence(*pair):
         workshop.commit(step)
         return put_up(*pair)
 
-    shop.fences.fence = fence
+    services.fences.fence = fence
 
-    assert [*recover(shop).sentences] == [
+    assert [*recover(services).sentences] == [
         "step step-other of log had committed version 1; recorded"
     ]
 
@@ -224,7 +224,7 @@ def test_T17_an_append_whose_table_is_not_there_any_more_is_undecidable(workshop
     step = workshop.begin(DEAD, "log", base_version=0)
     del workshop.lake.tables[step.uri]
 
-    assert recover(workshop.shop()).stuck["log"].code == "undecidable-step"
+    assert recover(workshop.services()).stuck["log"].code == "undecidable-step"
 
 
 def test_T22_other_models_run_beside_one_that_is_undecidable(workshop):
@@ -255,21 +255,21 @@ def test_T22_a_full_refresh_settles_it_and_builds_it_anew(workshop):
 def test_T22_somebody_who_has_looked_says_what_became_of_it(workshop, committed, status, version):
     with_a_gap(workshop, "log")
 
-    settle_as(workshop.shop(), "step-ot", committed=committed)
+    settle_as(workshop.services(), "step-ot", committed=committed)
 
     record = workshop.records()["log"]
     assert (record.status, record.settled_version) == (status, version)
     assert workshop.store.journal.running() == ()
-    assert recover(workshop.shop()).stuck == {}
+    assert recover(workshop.services()).stuck == {}
 
 
 def test_a_step_that_nobody_left_open_cannot_be_settled_by_hand(workshop):
     workshop.begin(ELSEWHERE, "top")
 
     with pytest.raises(UsageError) as lives:
-        settle_as(workshop.shop(), "step-other", committed=False)
+        settle_as(workshop.services(), "step-other", committed=False)
     with pytest.raises(UsageError) as unknown:
-        settle_as(workshop.shop(), "nothing", committed=False)
+        settle_as(workshop.services(), "nothing", committed=False)
 
     assert (lives.value.code, unknown.value.code) == ("step-running", "unknown-step")
 
@@ -281,7 +281,7 @@ def test_status_names_a_commit_of_this_store_that_no_step_is_known_to_have_made(
     workshop.run("log")
     workshop.store.archive.load(old)
 
-    reason = status(workshop.shop(), StatusRequest(("log",))).models[0].states[0]
+    reason = status(workshop.services(), StatusRequest(("log",))).models[0].states[0]
 
     assert str(reason.state) == "unrecorded"
     assert reason.because[0].startswith("version 1 is of step ")

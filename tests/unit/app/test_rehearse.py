@@ -25,7 +25,7 @@ def asked(*select, **flags):
 
 
 def rehearsed(workshop, *select, **flags):
-    return rehearse(workshop.shop(), asked(*select, **flags))
+    return rehearse(workshop.services(), asked(*select, **flags))
 
 
 def snapped(workshop, *select):

@@ -7,7 +7,7 @@ import pytest
 from fakes.builders import a_project
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from penstock.app.commands.seed import seed
 from penstock.core.errors import QueryError, SelectorError, TableError
 from penstock.core.facts import Commit
@@ -30,7 +30,7 @@ SEED = Seed(
 
 
 @pytest.fixture
-def shop(tmp_path):
+def services(tmp_path):
     log = FakeLog()
     project = dataclasses.replace(a_project(), root=str(tmp_path), seeds={"countries": SEED})
     made = a_shop(project, log)
@@ -41,20 +41,20 @@ def shop(tmp_path):
     return made
 
 
-def changed(shop, **changes):
-    found = dataclasses.replace(shop.project.seeds["countries"], **changes)
-    shop.project = dataclasses.replace(shop.project, seeds={"countries": found})
+def changed(services, **changes):
+    found = dataclasses.replace(services.project.seeds["countries"], **changes)
+    services.project = dataclasses.replace(services.project, seeds={"countries": found})
 
 
 def reasons(report):
     return [(r.name, r.status, r.reason, r.version) for r in report.results]
 
 
-def test_a_seed_is_created_with_declared_types_else_inferred_ones(shop):
-    report = seed(shop)
+def test_a_seed_is_created_with_declared_types_else_inferred_ones(services):
+    report = seed(services)
 
     assert reasons(report) == [("countries", "success", "never_run", 0)]
-    define, create = shop.engine.asked
+    define, create = services.engine.asked
     assert define == (
         "SELECT CAST(`code` AS string) AS `code`, CAST(`zip` AS STRING) AS `zip` "
         "FROM `penstock_seed_raw`"
@@ -66,11 +66,11 @@ def test_a_seed_is_created_with_declared_types_else_inferred_ones(shop):
     )
 
 
-def test_a_seed_that_is_as_it_was_loaded_starts_no_session(shop):
-    seed(shop)
-    shop.engine = None
+def test_a_seed_that_is_as_it_was_loaded_starts_no_session(services):
+    seed(services)
+    services.engine = None
 
-    assert reasons(seed(shop)) == [("countries", "unchanged", "current", None)]
+    assert reasons(seed(services)) == [("countries", "unchanged", "current", None)]
 
 
 @pytest.mark.parametrize(
@@ -80,51 +80,53 @@ def test_a_seed_that_is_as_it_was_loaded_starts_no_session(shop):
         ({"columns": ()}, "source_changed: its settings changed"),
     ],
 )
-def test_a_changed_file_or_type_loads_it_again(shop, changes, reason):
-    seed(shop)
-    changed(shop, **changes)
+def test_a_changed_file_or_type_loads_it_again(services, changes, reason):
+    seed(services)
+    changed(services, **changes)
 
-    assert reasons(seed(shop)) == [("countries", "success", reason, 1)]
-
-
-def test_a_table_that_somebody_else_wrote_is_loaded_again(shop):
-    seed(shop)
-    foreign = Commit(1, shop.clock.now(), "DELETE", changes_data=True)
-    shop.log.tables = {URI: (*shop.log.tables[URI], foreign)}
-
-    assert seed(shop)["countries"].reason.startswith("tampered: version 1 DELETE")
+    assert reasons(seed(services)) == [("countries", "success", reason, 1)]
 
 
-def test_a_table_that_penstock_did_not_make_is_not_replaced(shop):
-    shop.log.tables = {URI: (Commit(0, shop.clock.now(), "WRITE", changes_data=True),)}
+def test_a_table_that_somebody_else_wrote_is_loaded_again(services):
+    seed(services)
+    foreign = Commit(1, services.clock.now(), "DELETE", changes_data=True)
+    services.log.tables = {URI: (*services.log.tables[URI], foreign)}
 
-    report = seed(shop)
+    assert seed(services)["countries"].reason.startswith("tampered: version 1 DELETE")
+
+
+def test_a_table_that_penstock_did_not_make_is_not_replaced(services):
+    services.log.tables = {URI: (Commit(0, services.clock.now(), "WRITE", changes_data=True),)}
+
+    report = seed(services)
 
     assert (report["countries"].status, report["countries"].error.code) == (
         "failed",
         "foreign-table",
     )
-    assert shop.engine.asked == []
+    assert services.engine.asked == []
 
 
-def test_the_table_of_another_project_is_not_loaded_over(shop):
+def test_the_table_of_another_project_is_not_loaded_over(services):
     signed = '{"penstock": "1", "store": "store-2", "project": "billing", "step": "x"}'
-    theirs = Commit(0, shop.clock.now(), "WRITE", changes_data=True, step="x", token=signed)
-    shop.log.tables = {URI: (dataclasses.replace(theirs, store="store-2"),)}
+    theirs = Commit(0, services.clock.now(), "WRITE", changes_data=True, step="x", token=signed)
+    services.log.tables = {URI: (dataclasses.replace(theirs, store="store-2"),)}
 
-    error = seed(shop)["countries"].error
+    error = seed(services)["countries"].error
 
     assert error.code == "table-of-another-store"
     assert error.sentence.startswith("s.countries is written by project 'billing'")
     assert error.hint == "give it another schema or alias, or the target another warehouse"
-    assert shop.engine.asked == []
+    assert services.engine.asked == []
 
 
-def test_a_seed_whose_log_cannot_be_read_does_not_stop_the_others(shop, monkeypatch):
+def test_a_seed_whose_log_cannot_be_read_does_not_stop_the_others(services, monkeypatch):
     towns = dataclasses.replace(
-        shop.project.seeds["countries"], name="towns", table=TableName("s", "towns")
+        services.project.seeds["countries"], name="towns", table=TableName("s", "towns")
     )
-    shop.project = dataclasses.replace(shop.project, seeds={**shop.project.seeds, "towns": towns})
+    services.project = dataclasses.replace(
+        services.project, seeds={**services.project.seeds, "towns": towns}
+    )
     head = FakeLog.head
 
     def damaged(self, uri, hint=None):
@@ -134,7 +136,7 @@ def test_a_seed_whose_log_cannot_be_read_does_not_stop_the_others(shop, monkeypa
 
     monkeypatch.setattr(FakeLog, "head", damaged)
 
-    report = seed(shop)
+    report = seed(services)
 
     assert [(r.name, r.status, r.error and r.error.code) for r in report.results] == [
         ("countries", "failed", "log-unreadable"),
@@ -142,34 +144,34 @@ def test_a_seed_whose_log_cannot_be_read_does_not_stop_the_others(shop, monkeypa
     ]
 
 
-def test_a_seed_that_fails_is_in_the_report_with_the_command_that_resumes(shop):
-    shop.engine.refuses = QueryError("spark-cast-invalid-input", "no number: 'x'")
+def test_a_seed_that_fails_is_in_the_report_with_the_command_that_resumes(services):
+    services.engine.refuses = QueryError("spark-cast-invalid-input", "no number: 'x'")
 
-    report = seed(shop)
+    report = seed(services)
 
     assert not report.succeeded
     assert report.resume == "penstock seed --select 'countries'"
-    assert [str(s) for s in shop.reading.records.last_results().values()] == ["FAILED"]
+    assert [str(s) for s in services.reading.records.last_results().values()] == ["FAILED"]
 
 
-def test_a_declared_column_that_the_file_lacks_is_named(shop):
-    changed(shop, columns=(ColumnDoc("zpi"),))
+def test_a_declared_column_that_the_file_lacks_is_named(services):
+    changed(services, columns=(ColumnDoc("zpi"),))
 
-    error = seed(shop)["countries"].error
+    error = seed(services)["countries"].error
 
     assert error.sentence == "countries.csv has no column 'zpi'"
     assert error.hint == "its columns are: code, zip"
 
 
-def test_a_selector_that_finds_no_seed_names_the_nearest(shop):
+def test_a_selector_that_finds_no_seed_names_the_nearest(services):
     with pytest.raises(SelectorError) as refused:
-        seed(shop, ("contries",))
+        seed(services, ("contries",))
 
     assert refused.value.hint == "did you mean 'countries'?"
 
 
-def test_a_loaded_seed_writes_the_artifacts(shop, tmp_path):
-    seed(shop, ("coun*",))
+def test_a_loaded_seed_writes_the_artifacts(services, tmp_path):
+    seed(services, ("coun*",))
 
     assert sorted(path.name for path in (tmp_path / ".penstock" / "target").iterdir()) == [
         "manifest.json",

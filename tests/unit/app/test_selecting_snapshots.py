@@ -41,7 +41,7 @@ def taken(*select, snapshot=False, parts=SHOP, exclude=()):
     asked = RunRequest(
         select=select, exclude=exclude, snapshot=SnapshotRequest() if snapshot else None
     )
-    return divided(Workshop(*parts).shop(), asked, NOON)
+    return divided(Workshop(*parts).services(), asked, NOON)
 
 
 def refused(*select, **more):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.log import FakeLog
-from fakes.shops import a_shop, built
+from fakes.services import a_shop, built
 from penstock.app.commands.status import status
 from penstock.app.reports import State
 from penstock.app.request import StatusRequest
@@ -21,8 +21,8 @@ def described(name, version):
     return TableFacts(f"id-{name}", version, Schema())
 
 
-def look(shop, *select, **asked):
-    return status(shop, StatusRequest(select=select, **asked))
+def look(services, *select, **asked):
+    return status(services, StatusRequest(select=select, **asked))
 
 
 def states(report):
@@ -33,21 +33,21 @@ def states(report):
 
 def test_a_built_model_is_current():
     users = a_model("users")
-    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
-    built(shop, users)
+    services = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(services, users)
 
-    assert states(look(shop)) == {"users": []}
+    assert states(look(services)) == {"users": []}
 
 
 def test_models_above_a_drifted_one_are_pending():
     users, daily, report = a_model("users"), a_model("daily", "users"), a_model("report", "daily")
     tables = {f"/w/s/{m}": (replace(OURS, step=f"step-{m}"),) for m in ("users", "daily", "report")}
-    shop = a_shop(a_project(users, daily, report), FakeLog(tables))
-    built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
-    built(shop, daily, users=DeltaPin("id-users", 0))
-    built(shop, report, daily=DeltaPin("id-daily", 0))
+    services = a_shop(a_project(users, daily, report), FakeLog(tables))
+    built(services, replace(users, fingerprint=Fingerprint("old", "old")))
+    built(services, daily, users=DeltaPin("id-users", 0))
+    built(services, report, daily=DeltaPin("id-daily", 0))
 
-    found = look(shop)
+    found = look(services)
 
     assert states(found) == {
         "users": [("sql_changed", True, False)],
@@ -60,21 +60,23 @@ def test_models_above_a_drifted_one_are_pending():
 
 def test_what_is_above_the_selection_is_looked_at_but_not_reported():
     users, daily = a_model("users"), a_model("daily", "users")
-    shop = a_shop(a_project(users, daily), FakeLog({"/w/s/daily": (OURS,), "/w/s/users": (OURS,)}))
-    built(shop, replace(users, fingerprint=Fingerprint("old", "old")))
-    built(shop, daily, users=DeltaPin("id-users", 0))
+    services = a_shop(
+        a_project(users, daily), FakeLog({"/w/s/daily": (OURS,), "/w/s/users": (OURS,)})
+    )
+    built(services, replace(users, fingerprint=Fingerprint("old", "old")))
+    built(services, daily, users=DeltaPin("id-users", 0))
 
-    assert states(look(shop, "daily")) == {"daily": [("upstream_changed", False, True)]}
+    assert states(look(services, "daily")) == {"daily": [("upstream_changed", False, True)]}
 
 
 def test_a_foreign_change_shows_version_time_and_operation():
     users = a_model("users")
     theirs = Commit(1, NOON + dt.timedelta(hours=1), "UPDATE", changes_data=True, user="bob")
     log = FakeLog({"/w/s/users": (OURS, theirs)}, {"/w/s/users": described("users", 1)})
-    shop = a_shop(a_project(users), log)
-    built(shop, users)
+    services = a_shop(a_project(users), log)
+    built(services, users)
 
-    (found,) = look(shop).models[0].states
+    (found,) = look(services).models[0].states
 
     assert (found.state, found.because) == (
         State.TAMPERED,
@@ -85,19 +87,19 @@ def test_a_foreign_change_shows_version_time_and_operation():
 def test_new_input_of_a_windowed_model_is_no_drift():
     log = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
     tables = FakeLog({"/w/s/log": (OURS,)}, {"/landing/events": described("events", 4)})
-    shop = a_shop(a_project(log, a_source("events")), tables)
-    built(shop, log, raw__events=DeltaPin("id-events", 3))
+    services = a_shop(a_project(log, a_source("events")), tables)
+    built(services, log, raw__events=DeltaPin("id-events", 3))
 
-    assert states(look(shop)) == {"log": [("source_changed", False, False)]}
+    assert states(look(services)) == {"log": [("source_changed", False, False)]}
 
 
 def test_only_the_states_that_are_asked_for_are_reported():
     users, gone = a_model("users"), a_model("gone")
-    shop = a_shop(a_project(users, gone), FakeLog({"/w/s/users": (OURS,)}))
-    built(shop, users)
-    built(shop, gone)
+    services = a_shop(a_project(users, gone), FakeLog({"/w/s/users": (OURS,)}))
+    built(services, users)
+    built(services, gone)
 
-    assert states(look(shop, states=("missing, tampered",))) == {
+    assert states(look(services, states=("missing, tampered",))) == {
         "users": [],
         "gone": [("missing", True, False)],
     }
@@ -105,10 +107,10 @@ def test_only_the_states_that_are_asked_for_are_reported():
 
 def test_a_cosmetic_change_is_told_and_is_no_drift():
     users = a_model("users")
-    shop = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
-    built(shop, replace(users, fingerprint=replace(users.fingerprint, sql="older")))
+    services = a_shop(a_project(users), FakeLog({"/w/s/users": (OURS,)}))
+    built(services, replace(users, fingerprint=replace(users.fingerprint, sql="older")))
 
-    (found,) = look(shop).models
+    (found,) = look(services).models
 
     assert (found.states, found.cosmetic) == ((), 1)
 

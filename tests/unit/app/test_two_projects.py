@@ -7,7 +7,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_source
 from fakes.clock import FixedClock
-from fakes.shops import an_intent
+from fakes.services import an_intent
 from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.execution.recover import RebuildReport, rebuild
@@ -75,7 +75,7 @@ def commits(workshop):
 
 
 def told(workshop):
-    return status_text(status(workshop.shop(), StatusRequest()))
+    return status_text(status(workshop.services(), StatusRequest()))
 
 
 def edit(workshop, name):
@@ -119,7 +119,7 @@ def test_no_flag_but_adopt_takes_a_table_over(first, second, asked):
 
 
 def test_a_rebuild_of_the_state_does_not_take_over_what_another_project_made(first, second):
-    report = rebuild(second.shop())
+    report = rebuild(second.services())
 
     assert report == RebuildReport(0, (), NAMES)
     assert blocked(second) == dict.fromkeys(NAMES, "table-of-another-store")
@@ -157,7 +157,7 @@ def test_an_append_that_is_adopted_asks_how_far_it_goes(second):
 def test_two_stores_of_one_project_are_told_apart_once_both_know_the_table(first):
     copy = another(first, "shop")
     assert blocked(copy) == dict.fromkeys(NAMES, "unrecorded")
-    rebuild(copy.shop())
+    rebuild(copy.services())
     edit(copy, "top")
     assert copy.run("top")["top"].status == "success"
 

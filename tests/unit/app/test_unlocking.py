@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.builders import a_model, a_project
-from fakes.shops import ME, a_shop, an_intent
+from fakes.services import ME, a_shop, an_intent
 from penstock.app.commands.unlock import lease_of, unlock
 
 USERS = a_model("users")
@@ -11,14 +11,14 @@ USERS = a_model("users")
 
 @pytest.mark.parametrize("name", ["users", "s.users", "S.Users"])
 def test_a_lease_is_found_by_model_or_table(name):
-    shop = a_shop(a_project(USERS))
-    shop.writing.journal.begin(an_intent(USERS), {}, ME, None)
+    services = a_shop(a_project(USERS))
+    services.writing.journal.begin(an_intent(USERS), {}, ME, None)
 
-    lease = lease_of(shop, name)
+    lease = lease_of(services, name)
 
     assert (lease.target, lease.run) == ("s.users", "run-1")
-    assert unlock(shop, lease)
-    assert lease_of(shop, name) is None
+    assert unlock(services, lease)
+    assert lease_of(services, name) is None
 
 
 def test_nobody_holds_what_nobody_took():

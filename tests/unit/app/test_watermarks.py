@@ -4,7 +4,7 @@ import pytest
 
 from fakes.builders import a_model, a_project, a_source
 from fakes.log import FakeLog
-from fakes.shops import ME, a_shop, an_intent, built
+from fakes.services import ME, a_shop, an_intent, built
 from penstock.app.commands.watermark import (
     WantedMark,
     marks_to_reset,
@@ -28,20 +28,20 @@ def a_log_shop(**tables):
 
 
 def test_a_value_takes_the_type_of_the_watermark_before_it():
-    shop = a_log_shop()
-    built(shop, LOG, MARK)
+    services = a_log_shop()
+    built(services, LOG, MARK)
 
-    change = set_watermark(shop, WantedMark("log", "3"))
+    change = set_watermark(services, WantedMark("log", "3"))
 
     assert (change.input, change.column, change.value) == ("raw.events", "ts", "BIGINT 3")
-    assert shop.reading.records.models()["log"].watermarks[0].value == TypedValue("BIGINT", "3")
+    assert services.reading.records.models()["log"].watermarks[0].value == TypedValue("BIGINT", "3")
 
 
 def test_the_first_value_takes_the_type_of_the_inputs_column():
     schema = Schema((Column("ts", "timestamp"),))
-    shop = a_log_shop(described={"/landing/events": TableFacts("id", 0, schema)})
+    services = a_log_shop(described={"/landing/events": TableFacts("id", 0, schema)})
 
-    change = set_watermark(shop, WantedMark("log", "2024-03-01", column="ts"))
+    change = set_watermark(services, WantedMark("log", "2024-03-01", column="ts"))
 
     assert change.value == "TIMESTAMP 2024-03-01T00:00:00.000000Z"
 
@@ -57,30 +57,30 @@ def test_a_type_that_nobody_knows_must_be_said():
 
 
 def test_a_run_that_writes_the_target_is_not_disturbed():
-    shop = a_log_shop()
-    shop.writing.journal.begin(an_intent(LOG), {}, ME, None)
+    services = a_log_shop()
+    services.writing.journal.begin(an_intent(LOG), {}, ME, None)
 
     with pytest.raises(LeaseHeldError):
-        set_watermark(shop, WantedMark("log", "1", type="INT"))
+        set_watermark(services, WantedMark("log", "1", type="INT"))
 
 
 def test_a_reset_names_what_it_takes_away():
-    shop = a_log_shop()
-    built(shop, LOG, MARK)
+    services = a_log_shop()
+    built(services, LOG, MARK)
 
-    marks = marks_to_reset(shop, "s.log", "RAW.events.ts")
-    reset_watermarks(shop, "log", marks, "replay")
+    marks = marks_to_reset(services, "s.log", "RAW.events.ts")
+    reset_watermarks(services, "log", marks, "replay")
 
     assert marks == (MARK,)
-    found = show_watermarks(shop, "log", history=True)
+    found = show_watermarks(services, "log", history=True)
     assert found.current == ()
     assert [(c.value, c.why) for c in found.history] == [(None, "replay"), ("BIGINT 7", "")]
 
 
 def test_all_models_are_shown_without_a_name():
-    shop = a_log_shop()
-    built(shop, LOG, MARK)
+    services = a_log_shop()
+    built(services, LOG, MARK)
 
-    (only,) = show_watermarks(shop).current
+    (only,) = show_watermarks(services).current
 
     assert (only.model, only.value, only.step) == ("log", "BIGINT 7", "step-log")

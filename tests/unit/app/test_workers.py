@@ -13,8 +13,8 @@ from penstock.core.records import Run, Status
 
 
 @pytest.fixture
-def shop():
-    return Workshop(a_model("users")).shop()
+def services():
+    return Workshop(a_model("users")).services()
 
 
 def interrupt_after(*seconds):
@@ -22,61 +22,69 @@ def interrupt_after(*seconds):
         threading.Timer(each, os.kill, (os.getpid(), signal.SIGINT)).start()
 
 
-def a_run(shop):
-    return Run("run-1", "seed", "", "dev", shop.clock.now(), shop.holder("run-1"), shop.clock.now())
+def a_run(services):
+    return Run(
+        "run-1",
+        "seed",
+        "",
+        "dev",
+        services.clock.now(),
+        services.holder("run-1"),
+        services.clock.now(),
+    )
 
 
-def test_work_gives_its_result_and_raises_its_error(shop):
-    assert on_worker(shop, lambda: 7) == 7
+def test_work_gives_its_result_and_raises_its_error(services):
+    assert on_worker(services, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        on_worker(shop, lambda: 1 / 0)
+        on_worker(services, lambda: 1 / 0)
 
 
-def test_T21_an_interrupt_waits_until_the_statement_has_ended(shop):
+def test_T21_an_interrupt_waits_until_the_statement_has_ended(services):
     ended = threading.Event()
 
     def statement():
-        shop.engine.lake.cancelled.wait(10)
+        services.engine.lake.cancelled.wait(10)
         ended.set()
 
     interrupt_after(0.1)
     with pytest.raises(KeyboardInterrupt) as caught:
-        on_worker(shop, statement)
+        on_worker(services, statement)
 
     assert ended.is_set()
     assert not isinstance(caught.value, StillRunningError)
 
 
-def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(shop):
+def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(services):
     going_on = threading.Event()
-    model = shop.project.models["users"]
+    model = services.project.models["users"]
     interrupt_after(0.1, 0.3)
 
     def interrupted():
-        with on_record(shop, a_run(shop)):
-            begin(shop, model)
-            on_worker(shop, lambda: going_on.wait(10))
+        with on_record(services, a_run(services)):
+            begin(services, model)
+            on_worker(services, lambda: going_on.wait(10))
 
     with pytest.raises(StillRunningError):
         interrupted()
     going_on.set()
 
-    journal = shop.writing.journal
+    journal = services.writing.journal
     assert [lease.run for lease in journal.leases()] == ["run-1"]
     assert [step.status for step in journal.running()] == [Status.RUNNING]
 
 
-def begin(shop, model):
-    from fakes.shops import an_intent
+def begin(services, model):
+    from fakes.services import an_intent
 
-    shop.writing.journal.begin(an_intent(model), {}, shop.holder("run-1"), None)
+    services.writing.journal.begin(an_intent(model), {}, services.holder("run-1"), None)
 
 
 @pytest.mark.parametrize(("succeeds", "leases"), [(True, ()), (False, ())])
-def test_a_run_on_record_gives_back_what_it_holds(shop, succeeds, leases):
-    with on_record(shop, a_run(shop)) as succeeded:
-        begin(shop, shop.project.models["users"])
+def test_a_run_on_record_gives_back_what_it_holds(services, succeeds, leases):
+    with on_record(services, a_run(services)) as succeeded:
+        begin(services, services.project.models["users"])
         if succeeds:
             succeeded()
 
-    assert shop.writing.journal.leases() == leases
+    assert services.writing.journal.leases() == leases

@@ -9,9 +9,9 @@ from fakes.versioned_models import (
     a_body,
     a_daily,
     daily,
-    ground,
     monthly,
     ords,
+    partition_code,
     reading,
     reading_itself,
     shown,
@@ -334,7 +334,7 @@ def test_a_table_of_another_store_blocks_its_model_and_only_adopt_takes_it(whole
 def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
     lost = TableError("log-unreadable", "version 3 is damaged")
 
-    assert refused(daily(), unreadable("daily", ground(daily()), lost)) is lost
+    assert refused(daily(), unreadable("daily", partition_code(daily()), lost)) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():

@@ -8,8 +8,8 @@ from fakes.versioned_models import (
     WEEK,
     a_body,
     a_daily,
-    ground,
     ords,
+    partition_code,
     reading,
     reading_itself,
     shown,
@@ -196,7 +196,7 @@ def test_a_whole_table_that_takes_no_part_ends_the_cascade():
 
 def test_only_candidates_are_followed():
     project = the_project()
-    some = {"weekly": ground(weekly()).segments, "monthly": ()}
+    some = {"weekly": partition_code(weekly()).segments, "monthly": ()}
 
     start = {"daily": ords("2024-12-02"), "monthly": ()}
     found = cascaded(project, start, lambda name: some.get(name, ()), lambda _: True)

@@ -63,8 +63,8 @@ def table(told=None, **properties):
     return Observed(Head(0, "step-1"), facts=facts)
 
 
-def at(moment=NOON, **targets):
-    return Now(moment, targets, {"raw.events": PIN})
+def at(run_timestamp=NOON, **targets):
+    return Now(run_timestamp, targets, {"raw.events": PIN})
 
 
 def refusal(model, seen, record=None, reason=None, now=None):

@@ -15,8 +15,8 @@ from fakes.versioned_models import (
     a_version,
     changed_since,
     daily,
-    ground,
     ords,
+    partition_code,
     reading,
     span,
     synced,
@@ -30,7 +30,7 @@ from penstock.core.mapping import Everything
 from penstock.core.model import Fingerprint, Model
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, TargetNow
-from penstock.plan.partition_drift import Evidence, Ground, Verdict, all_current, judge
+from penstock.plan.partition_drift import Evidence, PartitionCode, Verdict, all_current, judge
 from penstock.plan.values import State
 
 NOTHING = Changes({}, {})
@@ -41,9 +41,9 @@ def judged(
     model: Model,
     evidence: Evidence,
     changes: Changes = NOTHING,
-    moment: dt.datetime = RUN_TIMESTAMP,
+    run_timestamp: dt.datetime = RUN_TIMESTAMP,
 ) -> Verdict:
-    return judge(model, ground(model, moment), evidence, changes)
+    return judge(model, partition_code(model, run_timestamp), evidence, changes)
 
 
 def edited(**changes: str) -> Model:
@@ -55,7 +55,7 @@ def test_a_synced_model_has_nothing_to_tell():
     found = judged(daily(), synced(daily()), unchanged())
 
     assert found == replace(
-        all_current("daily", ords("2024-11-25", "2024-12-16"), ground(daily()).segments),
+        all_current("daily", ords("2024-11-25", "2024-12-16"), partition_code(daily()).segments),
         pieces=(),
     )
 
@@ -121,7 +121,7 @@ def test_DD6_a_version_that_begins_later_gives_a_partition_back_to_the_one_befor
 
 
 @pytest.mark.parametrize(
-    ("moment", "since", "expected"),
+    ("run_timestamp", "since", "expected"),
     [
         (RUN_TIMESTAMP, None, {}),
         (
@@ -136,11 +136,11 @@ def test_DD6_a_version_that_begins_later_gives_a_partition_back_to_the_one_befor
         ),
     ],
 )
-def test_DD7_a_revision_counts_from_its_run_date_on(moment, since, expected):
+def test_DD7_a_revision_counts_from_its_run_date_on(run_timestamp, since, expected):
     revision = a_body("v3.r1", "2024-12-17", EVENTS, backfill_since=since)
     model = daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision))
 
-    assert told(model, judged(model, synced(daily()), unchanged(), moment)) == expected
+    assert told(model, judged(model, synced(daily()), unchanged(), run_timestamp)) == expected
 
 
 def test_a_revision_of_the_same_meaning_is_no_drift():
@@ -241,7 +241,7 @@ def test_a_table_that_records_do_not_speak_of_is_refused_as_a_whole(runs, ever_o
 
     found = judged(daily(), synced(daily(), runs=runs, target=target), unchanged())
 
-    known, segments = ords("2024-11-25", "2024-12-16"), ground(daily()).segments
+    known, segments = ords("2024-11-25", "2024-12-16"), partition_code(daily()).segments
     assert found == Verdict("daily", known, segments, whole=expected)
 
 
@@ -299,7 +299,9 @@ def test_DD14_rows_of_a_version_that_was_deleted_are_named_and_kept():
     evidence = synced(daily())
     known = ords("2024-11-25", "2024-12-16")
 
-    found = judge(model, Ground(known, ground(model).segments), evidence, unchanged())
+    found = judge(
+        model, PartitionCode(known, partition_code(model).segments), evidence, unchanged()
+    )
 
     assert [(piece.states, piece.because) for piece in found.pieces] == [
         ((State.NOT_EFFECTIVE,), ("has data of v1",)),

@@ -9,8 +9,8 @@ from fakes.versioned_models import (
     a_commit,
     a_daily,
     a_run,
-    ground,
     ords,
+    partition_code,
     reading,
     the_table,
 )
@@ -18,7 +18,7 @@ from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import Same
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, Ground, Verdict, judge, states_of
+from penstock.plan.partition_drift import Evidence, PartitionCode, Verdict, judge, states_of
 from penstock.plan.values import State
 
 BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
@@ -57,12 +57,12 @@ def in_states(*states: State) -> Verdict:
     pins = {3: {"raw.events": pin("e"), "up": pin("u")}}
     unread = "log-unreadable: it is damaged" if State.UNREADABLE in states else ""
     evidence = Evidence((run,), pins, {1: made}, "t", target, unread=unread)
-    segments = () if State.NOT_EFFECTIVE in states else ground(ONE).segments[-1:]
+    segments = () if State.NOT_EFFECTIVE in states else partition_code(ONE).segments[-1:]
     read = 4 if State.SOURCE_CHANGED in states else 3
     source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
     above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
     changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
-    return judge(ONE, Ground(THE_DAY, segments), evidence, changes)
+    return judge(ONE, PartitionCode(THE_DAY, segments), evidence, changes)
 
 
 def pin(table_id: str, version: int = 3) -> DeltaPin:

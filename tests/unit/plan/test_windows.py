@@ -185,8 +185,8 @@ def test_text_columns_carry_a_watermark_only_when_asked() -> None:
 
 
 def test_a_watermark_more_than_a_day_ahead_is_noticed() -> None:
-    def at(moment: dt.datetime) -> Watermark:
-        return Watermark("raw.e", "ts", TypedValue.parse("TIMESTAMP", moment.isoformat()))
+    def at(run_timestamp: dt.datetime) -> Watermark:
+        return Watermark("raw.e", "ts", TypedValue.parse("TIMESTAMP", run_timestamp.isoformat()))
 
     assert not is_ahead(at(NOON + dt.timedelta(hours=23)), NOON)
     assert is_ahead(at(NOON + dt.timedelta(hours=25)), NOON)

@@ -136,30 +136,30 @@ class Busy:
 
 
 def told(workshop):
-    report = status(workshop.shop(), StatusRequest())
+    report = status(workshop.services(), StatusRequest())
     assert status_text(report)
     assert status_document(report)
 
 
 def planned(workshop):
-    assert plan_text(preview(workshop.shop(), RunRequest()))
+    assert plan_text(preview(workshop.services(), RunRequest()))
 
 
 def listed(workshop):
     for model in ("top", "log", "daily"):
-        show(workshop.shop(), model)
-        history(workshop.shop(), model, show_sql=True)
-        check_history(workshop.shop(), model)
+        show(workshop.services(), model)
+        history(workshop.services(), model, show_sql=True)
+        check_history(workshop.services(), model)
 
 
 def compared(workshop):
-    audit(workshop.shop(), diffs=True)
-    diff(workshop.shop())
-    show_watermarks(workshop.shop(), history=True)
+    audit(workshop.services(), diffs=True)
+    diff(workshop.services())
+    show_watermarks(workshop.services(), history=True)
 
 
 def synced(workshop):
-    plan_sync(workshop.shop(), SyncRequest())
+    plan_sync(workshop.services(), SyncRequest())
 
 
 def exported(workshop):
@@ -170,7 +170,7 @@ def exported(workshop):
 def written(workshop):
     """Do to the state what a run does."""
     journal = workshop.store.journal
-    recover(workshop.shop())
+    recover(workshop.services())
     journal.start_run(run(HERE))
     for model in ("top", "log"):
         step = workshop.begin(HERE, model, f"next-{model}")

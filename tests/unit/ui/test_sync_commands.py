@@ -160,7 +160,7 @@ def test_run_and_plan_take_dates(use_case, call):
 
     call("run", "--date", "2024-12-09", "--batch-size", "3", "--allow-breaking")
     call(
-        "commands.run",
+        "run",
         "shop",
         "--from",
         "2024-12-01",
@@ -187,7 +187,7 @@ def test_run_and_plan_take_dates(use_case, call):
 def test_a_sync_that_is_not_confirmed_exits_1(use_case, call, monkeypatch):
     warnings = (Overwrite("daily", 15, (("2024-12-02", "2024-12-16"),)),)
 
-    def refusing(_shop, _request, _listener, ask):
+    def refusing(_services, _request, _listener, ask):
         return a_report(a_plan(a_step("daily")), aborted=not ask(warnings))
 
     class Terminal(io.StringIO):

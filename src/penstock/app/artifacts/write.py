@@ -21,7 +21,7 @@ from penstock.app.artifacts.results import (
     unit_test_result,
 )
 from penstock.app.reports import RunReport
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.wire import version
 from penstock.core.check_results import CheckResult, InvariantReport
 from penstock.core.masking import mask_value
@@ -45,60 +45,60 @@ class Invocation:
     unit_tests: tuple[Node, ...] = ()
 
 
-def write_artifacts(shop: Shop, report: RunReport) -> None:
+def write_artifacts(services: Services, report: RunReport) -> None:
     """Write both files under `.penstock/target/`, each whole or not at all; secrets are masked."""
     starts = [result.started for result in report.results if result.started]
     ends = [ended(result) for result in report.results if result.started]
     elapsed = (max(ends) - min(starts)).total_seconds() if starts else 0.0
-    results = [one for each in report.results for one in model_results(shop.project, each)]
-    _write_both(shop, Invocation(report.command, report.run_id, tuple(results), elapsed))
+    results = [one for each in report.results for one in model_results(services.project, each)]
+    _write_both(services, Invocation(report.command, report.run_id, tuple(results), elapsed))
 
 
 def write_check_artifacts(
-    shop: Shop, reports: Mapping[str, InvariantReport], sources: Mapping[str, CheckResult]
+    services: Services, reports: Mapping[str, InvariantReport], sources: Mapping[str, CheckResult]
 ) -> None:
     """Write both files after `penstock check`: a result for each check, by model; sources last."""
-    project = shop.project
+    project = services.project
     results = [
         one for model, each in reports.items() for one in check_results(project, model, each)
     ]
     results += [source_result(project, name, result) for name, result in sources.items()]
     elapsed = sum(one.duration for each in reports.values() for one in each.all)
     elapsed += sum(result.duration for result in sources.values())
-    _write_both(shop, Invocation("check", shop.run_id, tuple(results), elapsed))
+    _write_both(services, Invocation("check", services.run_id, tuple(results), elapsed))
 
 
-def write_unit_test_artifacts(shop: Shop, tested: Sequence[UnitTested]) -> None:
+def write_unit_test_artifacts(services: Services, tested: Sequence[UnitTested]) -> None:
     """Write both files after `penstock test`: a result for each unit test."""
-    results = tuple(unit_test_result(shop.project, each) for each in tested)
-    nodes = tuple(unit_test_node(shop.project, each) for each in tested)
+    results = tuple(unit_test_result(services.project, each) for each in tested)
+    nodes = tuple(unit_test_node(services.project, each) for each in tested)
     elapsed = sum(each.seconds for each in tested)
-    _write_both(shop, Invocation("test", shop.run_id, results, elapsed, nodes))
+    _write_both(services, Invocation("test", services.run_id, results, elapsed, nodes))
 
 
-def _write_both(shop: Shop, invocation: Invocation) -> None:
-    folder = Path(shop.project.root, *FOLDER)
+def _write_both(services: Services, invocation: Invocation) -> None:
+    folder = Path(services.project.root, *FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
-    at = shop.clock.now()
-    project = manifest(shop.project, _manifest_metadata(shop, invocation, at))
+    at = services.clock.now()
+    project = manifest(services.project, _manifest_metadata(services, invocation, at))
     tests: Node = {str(node["unique_id"]): node for node in invocation.unit_tests}
     _write(folder / "manifest.json", project | {"unit_tests": tests})
-    _write(folder / "run_results.json", run_results(shop, invocation, at))
+    _write(folder / "run_results.json", run_results(services, invocation, at))
 
 
-def run_results(shop: Shop, invocation: Invocation, at: dt.datetime) -> Node:
+def run_results(services: Services, invocation: Invocation, at: dt.datetime) -> Node:
     """Give what became of each model, seed, check or test that the command looked at."""
     return {
         "metadata": _metadata(invocation, "run-results/v6", at),
         "results": [*invocation.results],
         "elapsed_time": invocation.elapsed,
-        "args": {"which": invocation.command, "target": shop.project.target.name},
+        "args": {"which": invocation.command, "target": services.project.target.name},
     }
 
 
-def _manifest_metadata(shop: Shop, invocation: Invocation, at: dt.datetime) -> Node:
+def _manifest_metadata(services: Services, invocation: Invocation, at: dt.datetime) -> Node:
     return _metadata(invocation, "manifest/v12", at) | {
-        "project_name": shop.project.name,
+        "project_name": services.project.name,
         "adapter_type": "spark",
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.app.checking.reports import AcceptReport
 from penstock.app.checking.staging import drop_quarantine as drop
-from penstock.app.services.services import Shop, user_name
+from penstock.app.services.services import Services, user_name
 from penstock.core.check_results import CheckStatus, Flag, InvariantReport
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
@@ -12,29 +12,29 @@ from penstock.core.partition import Grid
 from penstock.core.ranges import Ranges, holds
 
 
-def accept(shop: Shop, step: str, reason: str) -> AcceptReport:
+def accept(services: Services, step: str, reason: str) -> AcceptReport:
     """Close the open flags of a step, named by any unique beginning of its id.
 
     Raises `unknown-step`; a reason is asked for because the history keeps it.
     """
     if not reason.strip():
         raise UsageError("missing-key", "--accept needs --reason", hint="--reason 'why it is good'")
-    flags = shop.reading.records.flags()
+    flags = services.reading.records.flags()
     known = sorted({flag.step for flag in flags if flag.step.startswith(step)}) if step else []
     if len(known) != 1:
         why = f"{len(known)} steps begin so" if known else "no step with an open flag begins so"
         raise UsageError("unknown-step", f"{step!r}: {why}", hint="penstock status shows the flags")
     chosen = tuple(flag for flag in flags if flag.step == known[0])
-    shop.writing.journal.close_flags(chosen, reason, user_name())
+    services.writing.journal.close_flags(chosen, reason, user_name())
     return AcceptReport(flags=chosen)
 
 
-def drop_quarantine(shop: Shop, step: str) -> AcceptReport:
+def drop_quarantine(services: Services, step: str) -> AcceptReport:
     """Remove the rows that one step had kept, or with `all` those of every step.
 
     Raises `unknown-step`.
     """
-    kept = shop.reading.records.quarantines()
+    kept = services.reading.records.quarantines()
     chosen = kept if step == "all" else tuple(q for q in kept if step and q.step.startswith(step))
     if step != "all" and len({each.step for each in chosen}) != 1:
         raise UsageError(
@@ -43,21 +43,23 @@ def drop_quarantine(shop: Shop, step: str) -> AcceptReport:
             hint="penstock status lists them; --drop-quarantine all drops every one",
         )
     for each in chosen:
-        drop(shop, each)
+        drop(services, each)
     return AcceptReport(quarantines=chosen)
 
 
-def close_passed(shop: Shop, model: Model, report: InvariantReport, partitions: Ranges) -> None:
+def close_passed(
+    services: Services, model: Model, report: InvariantReport, partitions: Ranges
+) -> None:
     """Close the flags of partitions that were looked at and pass every check that failed then."""
     flags = [
         flag
-        for flag in shop.writing.records.flags()
+        for flag in services.writing.records.flags()
         if flag.model == model.name
         and holds(partitions, flag.ord)
         and _passes(report, flag, model.grid)
     ]
     if flags:
-        shop.writing.journal.close_flags(flags, "penstock check", user_name())
+        services.writing.journal.close_flags(flags, "penstock check", user_name())
 
 
 def _passes(report: InvariantReport, flag: Flag, grid: Grid) -> bool:

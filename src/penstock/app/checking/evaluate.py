@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from penstock.app.checking.chosen import skipped
-from penstock.app.checking.inputs import Ground, Refusal, Rows
+from penstock.app.checking.inputs import CheckInputs, Refusal, Rows
 from penstock.app.checking.measuring import AT_ONCE, Answer, Answered, asked, fetched, sampled
 from penstock.app.checking.placing import (
     Group,
@@ -50,12 +50,12 @@ class RowsToCompare:
     `written` are the rows of partitions that passed every gate, by number.
     """
 
-    ground: Ground
+    check_inputs: CheckInputs
     written: Mapping[int, int] = field(default_factory=dict)
 
     def of(self, rule: RowCountChange, group: Group, *, is_partition: bool) -> Fraction | None:
         """Give the base of a group, None where no execution came before."""
-        known = self.ground.bases
+        known = self.check_inputs.bases
         if not is_partition:
             recent = known.recent[: rule.last or 1]
             return Fraction(sum(recent), len(recent)) if recent else None
@@ -105,31 +105,31 @@ def _values(means: Measured, row: Values) -> Values:
 
 
 def _setting(placed: Placed, group: Group, base: RowsToCompare) -> Setting:
-    ground, rule = base.ground, placed.check.rule
-    is_partition = _is_partition(placed, group, ground)
-    reference = (ground.moment - _EPOCH) // dt.timedelta(microseconds=1)
-    if is_partition and group.number is not None and ground.grid.grain not in _TIMELESS:
-        reference = min(reference, ground.grid.upper(group.number))
+    check_inputs, rule = base.check_inputs, placed.check.rule
+    is_partition = _is_partition(placed, group, check_inputs)
+    reference = (check_inputs.run_timestamp - _EPOCH) // dt.timedelta(microseconds=1)
+    if is_partition and group.number is not None and check_inputs.grid.grain not in _TIMELESS:
+        reference = min(reference, check_inputs.grid.upper(group.number))
     before = None
     if isinstance(rule, RowCountChange):
         before = base.of(rule, group, is_partition=is_partition)
-    return Setting(reference, before, adds=ground.adds and placed.is_step)
+    return Setting(reference, before, adds=check_inputs.adds and placed.is_step)
 
 
-def _is_partition(placed: Placed, group: Group, ground: Ground) -> bool:
+def _is_partition(placed: Placed, group: Group, check_inputs: CheckInputs) -> bool:
     """Whether a group is what a step wrote to one partition."""
-    has_number = group.number is not None and ground.grid.grain is not Grain.WHOLE
+    has_number = group.number is not None and check_inputs.grid.grain is not Grain.WHOLE
     return placed.is_step and has_number
 
 
 def judge_changes(
-    checks: Sequence[Answered], ground: Ground, passing: Ranges
+    checks: Sequence[Answered], check_inputs: CheckInputs, passing: Ranges
 ) -> list[list[GroupValue]]:
     """Give the values of the groups of each check; `passing` fail no gate of another type."""
     found: list[list[GroupValue]] = [[] for _ in checks]
     written: dict[int, int] = {}
     for turn in range(max((len(each.placed.groups) for each in checks), default=0)):
-        base = RowsToCompare(ground, dict(written))
+        base = RowsToCompare(check_inputs, dict(written))
         for each, values in zip(checks, found, strict=True):
             groups = each.placed.groups[turn : turn + 1]
             values.extend(judge(each.placed, groups, each.answer.groups, base))
@@ -159,39 +159,45 @@ def _rows_written(answered: Answered, turn: int) -> Mapping[int, int]:
 
 
 def evaluate_sql(
-    session: QuerySession, check: Check, rule: SqlCheck, ground: Ground
+    session: QuerySession, check: Check, rule: SqlCheck, check_inputs: CheckInputs
 ) -> CheckResult:
     """Run the query of every group, at most fifty by one statement."""
     started = time.monotonic()
-    match missing(check, ground):
+    match missing(check, check_inputs):
         case Skip(reason):
             return skipped([check], reason)[0]
         case Refusal() as refusal:
-            return told_refused(check, ground, refusal)
-    groups = own_groups(check, ground)
-    text = bound(rule.query.text, ground.views)
-    queries = [bound_text(text, ground, group.number) for group in groups]
+            return told_refused(check, check_inputs, refusal)
+    groups = own_groups(check, check_inputs)
+    text = bound(rule.query.text, check_inputs.views)
+    queries = [bound_text(text, check_inputs, group.number) for group in groups]
     try:
         columns = session.describe(queries[0])
     except (QueryError, DataError) as error:
-        return told_refused(check, ground, Refusal.of(error, check))
+        return told_refused(check, check_inputs, Refusal.of(error, check))
     shown = columns if check.sample else None
     asked = [group_query(sql, group.key, shown) for sql, group in zip(queries, groups, strict=True)]
     rows: dict[str, list[Row]] = {group.key: [] for group in groups}
     for first in range(0, len(asked), AT_ONCE):
         found = fetched(session, united(asked[first : first + AT_ONCE]))
         if not isinstance(found, tuple):
-            return told_refused(check, ground, Refusal.of(found, check, ran=True))
+            return told_refused(check, check_inputs, Refusal.of(found, check, ran=True))
         for row in found:
             rows[str(row[GROUP])].append(row)
     values = [group_value(group, {}, verdict(len(rows[group.key]))) for group in groups]
     failing = [row for value in values for row in rows[value.group]]
     sample = sample_of(failing, columns) if failing and check.sample else None
-    return told(check, ground, values, seconds=round(time.monotonic() - started, 3), sample=sample)
+    return told(
+        check, check_inputs, values, seconds=round(time.monotonic() - started, 3), sample=sample
+    )
 
 
 def evaluate(
-    session: QuerySession, checks: Sequence[Check], ground: Ground, *, sampling: bool = True
+    session: QuerySession,
+    checks: Sequence[Check],
+    check_inputs: CheckInputs,
+    *,
+    sampling: bool = True,
 ) -> tuple[CheckResult, ...]:
     """Give one result per check, in their order; all are evaluated, whatever fails.
 
@@ -201,28 +207,32 @@ def evaluate(
     `sampling`, as for a check without sample, no cell of a row leaves Spark.
     """
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
-    found = [_found(session, check, ground) for check in wanted]
-    answers = iter(_answered(session, [e for e in found if isinstance(e, Placed)], ground))
+    found = [_found(session, check, check_inputs) for check in wanted]
+    answers = iter(_answered(session, [e for e in found if isinstance(e, Placed)], check_inputs))
     return _judged(
-        session, [next(answers) if isinstance(each, Placed) else each for each in found], ground
+        session,
+        [next(answers) if isinstance(each, Placed) else each for each in found],
+        check_inputs,
     )
 
 
-def _found(session: QuerySession, check: Check, ground: Ground) -> Placed | Answered | CheckResult:
+def _found(
+    session: QuerySession, check: Check, check_inputs: CheckInputs
+) -> Placed | Answered | CheckResult:
     """Find where a check looks; SQL checks are done with that.
 
     That no row was written is an answer already, to a check for which it is a change to 0.
     """
-    if ground.adds and ground.step is None and _is_of_quiet_runs(check):
-        nothing = Placed(check, Rows("", Schema()), (whole_group(ground),), is_step=True)
+    if check_inputs.adds and check_inputs.step is None and _is_of_quiet_runs(check):
+        nothing = Placed(check, Rows("", Schema()), (whole_group(check_inputs),), is_step=True)
         return Answered(nothing, Answer({}))
     if isinstance(check.rule, SqlCheck):
-        return evaluate_sql(session, check, check.rule, ground)
-    match place(check, ground, session):
+        return evaluate_sql(session, check, check.rule, check_inputs)
+    match place(check, check_inputs, session):
         case Skip(reason):
             return skipped([check], reason)[0]
         case Refusal() as refusal:
-            return told_refused(check, ground, refusal)
+            return told_refused(check, check_inputs, refusal)
         case Placed() as placed:
             return placed
 
@@ -234,24 +244,24 @@ def _is_of_quiet_runs(check: Check) -> bool:
 
 
 def _answered(
-    session: QuerySession, placed: Sequence[Placed], ground: Ground
+    session: QuerySession, placed: Sequence[Placed], check_inputs: CheckInputs
 ) -> list[Answered | CheckResult]:
     """Take what was observed, and ask for everything else."""
-    seen = [_observed(each, ground) for each in placed]
+    seen = [_observed(each, check_inputs) for each in placed]
     left = [each for each, answer in zip(placed, seen, strict=True) if answer is None]
     rest = iter(asked(session, left))
     found: list[Answered | CheckResult] = []
     for each, known in zip(placed, seen, strict=True):
         answer = known or next(rest)
         if isinstance(answer, Refusal):
-            found.append(told_refused(each.check, ground, answer))
+            found.append(told_refused(each.check, check_inputs, answer))
         else:
             found.append(Answered(each, answer))
     return found
 
 
 def _judged(
-    session: QuerySession, found: Sequence[Answered | CheckResult], ground: Ground
+    session: QuerySession, found: Sequence[Answered | CheckResult], check_inputs: CheckInputs
 ) -> tuple[CheckResult, ...]:
     """Judge all checks; changes of row counts last, because they look at what passed."""
     changes = [each for each in found if isinstance(each, Answered) and _is_change(each)]
@@ -262,13 +272,13 @@ def _judged(
         elif _is_change(each):
             results.append(None)
         else:
-            base = RowsToCompare(ground)
+            base = RowsToCompare(check_inputs)
             values = [*judge(each.placed, each.placed.groups, each.answer.groups, base)]
-            results.append(_told(session, each, values, ground))
-    failed = failed_of([one for one in results if one], ground.grid, ground.partitions)
-    passing = difference(ground.partitions, failed)
-    judged = zip(changes, judge_changes(changes, ground, passing), strict=True)
-    last = iter([_told(session, each, values, ground) for each, values in judged])
+            results.append(_told(session, each, values, check_inputs))
+    failed = failed_of([one for one in results if one], check_inputs.grid, check_inputs.partitions)
+    passing = difference(check_inputs.partitions, failed)
+    judged = zip(changes, judge_changes(changes, check_inputs, passing), strict=True)
+    last = iter([_told(session, each, values, check_inputs) for each, values in judged])
     return tuple(each or next(last) for each in results)
 
 
@@ -276,9 +286,9 @@ def _is_change(answered: Answered) -> bool:
     return isinstance(answered.placed.check.rule, RowCountChange)
 
 
-def _observed(placed: Placed, ground: Ground) -> Answer | None:
+def _observed(placed: Placed, check_inputs: CheckInputs) -> Answer | None:
     """Give what was seen of the step's rows while they were written."""
-    observed = ground.observed
+    observed = check_inputs.observed
     if observed is None or not placed.is_step or len(placed.groups) != 1:
         return None
     seen = taken(measured(placed.check, placed.rows.columns), observed)
@@ -286,8 +296,11 @@ def _observed(placed: Placed, ground: Ground) -> Answer | None:
 
 
 def _told(
-    session: QuerySession, answered: Answered, values: Sequence[GroupValue], ground: Ground
+    session: QuerySession,
+    answered: Answered,
+    values: Sequence[GroupValue],
+    check_inputs: CheckInputs,
 ) -> CheckResult:
     sample, detailed = sampled(session, answered.placed, values)
     check, seconds = answered.placed.check, answered.answer.seconds
-    return told(check, ground, detailed, seconds=seconds, sample=sample)
+    return told(check, check_inputs, detailed, seconds=seconds, sample=sample)

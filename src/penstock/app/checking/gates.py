@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from penstock.app.checking.chosen import SKIPPED, StepChecks, all_skipped, checks_of_step, skipped
 from penstock.app.checking.inputs import ONE_GROUP
 from penstock.app.checking.results import failed_of, refusal, told_within
-from penstock.app.checking.target import Subject
+from penstock.app.checking.target import CheckTarget
 from penstock.app.observation.inputs import Inputs
 from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
@@ -67,28 +67,28 @@ class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may
         self.held = held
 
 
-def look_ahead(subject: Subject, intent: Intent) -> tuple[CheckResult, ...]:
+def look_ahead(check_target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
     """Evaluate the checks ahead of a step; raise `TakenOut` where a gate failed.
 
     What is taken out is written as a step of its own, SKIPPED, in one transaction.
     """
-    if subject.checks.skips:
-        return skipped(subject.checks.before, SKIPPED)
-    results = subject.look_before()
-    failed = failed_of(results, intent.grid, subject.partitions)
+    if check_target.checks.skips:
+        return skipped(check_target.checks.before, SKIPPED)
+    results = check_target.look_before()
+    failed = failed_of(results, intent.grid, check_target.partitions)
     here = of_partitions(results, intent.grid, failed)
     error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
     if error is None:
         return results
-    report = InvariantReport(here, skipped(subject.checks.after, NOT_RUN))
-    take_out(subject.shop, subject.context.run, intent, failed, report, error)
-    left = difference(subject.partitions, failed)
-    held = Ahead(subject.inputs, results).of(intent.grid, left)
+    report = InvariantReport(here, skipped(check_target.checks.after, NOT_RUN))
+    take_out(check_target.services, check_target.context.run, intent, failed, report, error)
+    left = difference(check_target.partitions, failed)
+    held = Ahead(check_target.inputs, results).of(intent.grid, left)
     raise TakenOut(error, failed, left, report, held)
 
 
 def take_out(  # the sides of one step
-    shop: Shop,
+    services: Services,
     run: str,
     intent: Intent,
     failed: Ranges,
@@ -97,10 +97,10 @@ def take_out(  # the sides of one step
 ) -> None:
     """Write partitions that a gate took out of a step as a step of their own, SKIPPED."""
     keys = write_ranges(intent.grid, failed)
-    out = replace(intent, step=shop.clock.new_id(), partitions=keys)
+    out = replace(intent, step=services.clock.new_id(), partitions=keys)
     failure = StepFailure.of(error)
     checked = Checked(OnFailure.FLAG, report, failure=failure, failed=failed)
-    shop.writing.journal.reject(out, failure, shop.holder(run), checked)
+    services.writing.journal.reject(out, failure, services.holder(run), checked)
 
 
 def of_partitions(
@@ -115,7 +115,7 @@ _SHOWN = 5
 
 
 def look_at_views(  # the sides of one step
-    shop: Shop,
+    services: Services,
     context: Context,
     step: str,
     intent: Intent,
@@ -130,68 +130,72 @@ def look_at_views(  # the sides of one step
     if context.options.skip_checks:
         return
     failed = []
-    for view in _views(shop, inputs):
-        version = version_of(shop, view, inputs)
-        report = context.views.once(version, step, lambda: _looked_at(shop, context, view, inputs))  # noqa: B023  asked for at once
+    for view in _views(services, inputs):
+        version = version_of(services, view, inputs)
+        report = context.views.once(
+            version,
+            step,
+            lambda: _looked_at(services, context, view, inputs),  # noqa: B023  asked for at once
+        )
         if report.has_errors():
             failed.append((view, report))
     if failed:
-        raise _taken_out(shop, context, intent, inputs, partitions, failed)
+        raise _taken_out(services, context, intent, inputs, partitions, failed)
 
 
-def version_of(shop: Shop, view: Model, inputs: Inputs) -> ViewVersion:
+def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
     """Give a view with the versions of the tables below it that a step has pinned."""
-    below = {name.name for name in leaves(shop.project, view)}
+    below = {name.name for name in leaves(services.project, view)}
     pins = (pin for pin in inputs.pins if pin.input in below and not isinstance(pin.pin, ViewPin))
     return ViewVersion(view.name, frozenset(pins))
 
 
-def _views(shop: Shop, inputs: Inputs) -> Iterator[Model]:
+def _views(services: Services, inputs: Inputs) -> Iterator[Model]:
     """Give the views with checks that a step reads, those that others read first."""
     for pin in reversed(inputs.pins):
-        model = shop.project.models.get(pin.input)
+        model = services.project.models.get(pin.input)
         if isinstance(pin.pin, ViewPin) and model is not None and model.all_checks:
             yield model
 
 
-def _looked_at(shop: Shop, context: Context, view: Model, inputs: Inputs) -> ViewReport:
+def _looked_at(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
     """Evaluate the checks of a view in a session of its own, and record what they say."""
     started = time.monotonic()
-    checks = checks_of_step(shop.project, view, view.fingerprint.version, context.options)
-    with shop.engine.session(view.name, view.where) as session:
-        subject = Subject(
-            shop=shop,
+    checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)
+    with services.engine.session(view.name, view.where) as session:
+        check_target = CheckTarget(
+            services=services,
             context=context,
             session=session,
             model=view,
             checks=checks,
-            inputs=Inputs(_reads(shop, view, inputs), inputs.pins),
+            inputs=Inputs(_reads(services, view, inputs), inputs.pins),
         )
-        before = subject.look_before()
-        report = InvariantReport(before, _after(subject, checks, before))
-    shop.fault("after-evaluating")
-    shop.writing.journal.note_checks(context.run, view.name, report, (WHOLE_GROUP,), None)
-    shop.fault("after-checks")
+        before = check_target.look_before()
+        report = InvariantReport(before, _after(check_target, checks, before))
+    services.fault("after-evaluating")
+    services.writing.journal.note_checks(context.run, view.name, report, (WHOLE_GROUP,), None)
+    services.fault("after-checks")
     return ViewReport(view.name, report, round(time.monotonic() - started, 3))
 
 
 def _after(
-    subject: Subject, checks: StepChecks, before: tuple[CheckResult, ...]
+    check_target: CheckTarget, checks: StepChecks, before: tuple[CheckResult, ...]
 ) -> tuple[CheckResult, ...]:
     if not checks.after or any(each.failed_gate for each in before):
         return skipped(checks.after, NOT_RUN)
-    rows = subject.rows_of_view()
-    return subject.look_after(rows, rows, None, 0)
+    rows = check_target.rows_of_view()
+    return check_target.look_after(rows, rows, None, 0)
 
 
-def _reads(shop: Shop, view: Model, inputs: Inputs) -> dict[InputName, Read]:
+def _reads(services: Services, view: Model, inputs: Inputs) -> dict[InputName, Read]:
     """Give how the step reads what lies below a view."""
-    below = leaves(shop.project, view)
+    below = leaves(services.project, view)
     return {name: inputs.reads[name] for name in below if name in inputs.reads}
 
 
 def _taken_out(  # the sides of one step
-    shop: Shop,
+    services: Services,
     context: Context,
     intent: Intent,
     inputs: Inputs,
@@ -199,12 +203,12 @@ def _taken_out(  # the sides of one step
     failed: list[tuple[Model, InvariantReport]],
 ) -> TakenOut:
     """Write down that a step does not run, and say which gates of which views keep it from it."""
-    model = shop.project.models[intent.model]
-    checks = checks_of_step(shop.project, model, intent.fingerprint.version, context.options)
+    model = services.project.models[intent.model]
+    checks = checks_of_step(services.project, model, intent.fingerprint.version, context.options)
     error = _refusal(intent, partitions, failed)
     report = all_skipped(checks, NOT_RUN)
     intent = replace(intent, inputs=inputs.pins)
-    take_out(shop, context.run, intent, partitions, report, error)
+    take_out(services, context.run, intent, partitions, report, error)
     return TakenOut(error, partitions, (), report, Ahead(inputs, ()))
 
 
@@ -226,21 +230,21 @@ def _refusal(
 _INPUTS_SHOWN = 3
 
 
-def flagged_above(shop: Shop, step: Step) -> tuple[str, ...]:
+def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
     """Say which flagged rows a step reads, through views too (spec/checks.md §5.6).
 
     That does not stop it.
     """
-    model = shop.project.models[step.model]
-    read_from = leaves_of(shop.project, model.inputs)
+    model = services.project.models[step.model]
+    read_from = leaves_of(services.project, model.inputs)
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}
     if not above:
         return ()
-    flags = [flag for flag in shop.reading.records.flags() if flag.model in above]
+    flags = [flag for flag in services.reading.records.flags() if flag.model in above]
     read = [
         flag
         for flag in flags
-        if flag.model != model.name and _reads_flagged(shop, model, step, flag)
+        if flag.model != model.name and _reads_flagged(services, model, step, flag)
     ]
     lines = [
         f"upstream-flagged: {model.name} reads {flag.model}"
@@ -253,11 +257,11 @@ def flagged_above(shop: Shop, step: Step) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _reads_flagged(shop: Shop, model: Model, step: Step, flag: Flag) -> bool:
+def _reads_flagged(services: Services, model: Model, step: Step, flag: Flag) -> bool:
     """Whether the step reads the flagged partition."""
     if not step.partitions:
         return True
     version, body = body_of(model, step.version, step.revision)
     here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
-    found = mapped_to(shop.project, model, here, {flag.model: ((flag.ord, flag.ord),)})
+    found = mapped_to(services.project, model, here, {flag.model: ((flag.ord, flag.ord),)})
     return bool(intersection(found, step.partitions))

@@ -42,7 +42,7 @@ def no_values(number: int) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class CheckInputs:
     """What the checks of one phase are evaluated on.
 
     `step` are the rows of scope `step`, None where nothing was written. `table` is the whole table
@@ -56,7 +56,7 @@ class Ground:
     step puts rows to those that stay.
     """
 
-    moment: dt.datetime
+    run_timestamp: dt.datetime
     step: Rows | None = None
     table: Rows | None = None
     current: Rows | None = None

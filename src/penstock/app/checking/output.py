@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from penstock.app.checking.inputs import Rows
-from penstock.app.checking.target import AFTER_VIEW, Subject
+from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.statements import Decided
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaRead, Relation
@@ -81,13 +81,13 @@ def key_of(model: Model) -> str:
     return key_sql(settings.grid, settings.field, settings.type) if settings else ""
 
 
-def replaced_rows(subject: Subject, version: int | None) -> Rows | None:
+def replaced_rows(check_target: CheckTarget, version: int | None) -> Rows | None:
     """Give the rows of a subject's partitions at a version of the target, by partition."""
-    model, rows = subject.model, subject.at_version(version)
+    model, rows = check_target.model, check_target.at_version(version)
     if rows is None or model.partition is None:
         return rows
     grid = model.grid
-    spans = tuple((grid.lower(low), grid.upper(high)) for low, high in subject.partitions)
+    spans = tuple((grid.lower(low), grid.upper(high)) for low, high in check_target.partitions)
     within = inside_spans(model.partition.field, model.partition.type, spans)
     return Rows(f"{rows.sql} WHERE {within}", rows.columns, key_of(model))
 
@@ -98,11 +98,11 @@ def added_rows(session: StepSession, uri: str, version: int, folder: str) -> Row
     return Rows(f"SELECT * FROM {quoted(_ADDED)}", columns)
 
 
-def whole(subject: Subject, outcome: Outcome) -> Rows | None:
+def whole(check_target: CheckTarget, outcome: Outcome) -> Rows | None:
     """Give every row of the target as the step left it."""
-    if subject.model.is_view:
-        return subject.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
-    return subject.at_version(outcome.stands_at)
+    if check_target.model.is_view:
+        return check_target.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
+    return check_target.at_version(outcome.stands_at)
 
 
 _STAYS = "check_rows_that_stay"
@@ -116,7 +116,7 @@ class PartitionOutput:
     holds before the step's own come, over the view `penstock_target`; "" for none.
     """
 
-    subject: Subject
+    check_target: CheckTarget
     table: PartitionTable
     feed: Feed
     base_version: int | None
@@ -125,7 +125,7 @@ class PartitionOutput:
     @property
     def is_one_group(self) -> bool:
         """Whether it is one partition."""
-        [*pieces] = self.subject.partitions
+        [*pieces] = self.check_target.partitions
         return len(pieces) == 1 and pieces[0][0] == pieces[0][1]
 
     @property
@@ -141,7 +141,7 @@ class PartitionOutput:
 
     def keep(self, folder: str, counts: Mapping[str, str]) -> Kept | None:
         """Write what passes through the feed."""
-        return self.subject.session.keep(replace(self.feed, counts=counts), f"{folder}/rows")
+        return self.check_target.session.keep(replace(self.feed, counts=counts), f"{folder}/rows")
 
     def staged(self, folder: str, decided: Decided) -> PartitionOutput:
         """Give itself."""
@@ -150,20 +150,22 @@ class PartitionOutput:
 
     def rows(self) -> Rows:
         """Give the rows of the feed, by partition."""
-        key = key_of(self.subject.model)
+        key = key_of(self.check_target.model)
         return Rows(f"SELECT * FROM {quoted(ROWS_VIEW)}", self.table.columns, key)
 
     def would_be(self) -> Rows:
         """Put the rows to those outside of the partitions."""
-        subject = self.subject
+        check_target = self.check_target
         if not self.stays:
-            return subject.as_table(self.rows().sql)
-        uri = subject.shop.project.uri_of(subject.model.table)
+            return check_target.as_table(self.rows().sql)
+        uri = check_target.services.project.uri_of(check_target.model.table)
         read = DeltaRead(uri, self.base_version)
-        subject.session.bind([Relation(subject.this, TARGET_VIEW, read)])
-        columns = subject.session.define(_STAYS, self.stays)
+        check_target.session.bind([Relation(check_target.this, TARGET_VIEW, read)])
+        columns = check_target.session.define(_STAYS, self.stays)
         kept = f"NOT coalesce({inside(self.table)}, false)"
-        return subject.as_table(with_rows(_STAYS, columns, ROWS_VIEW, self.table.columns, kept))
+        return check_target.as_table(
+            with_rows(_STAYS, columns, ROWS_VIEW, self.table.columns, kept)
+        )
 
     def commit(self, passed: Ranges) -> Commit:
         """Publish the partitions that passed."""
@@ -175,10 +177,10 @@ class PartitionOutput:
 
     def written(self, outcome: Outcome) -> Rows | None:
         """Give the rows of its partitions, even if there was nothing to do."""
-        return replaced_rows(self.subject, outcome.stands_at)
+        return replaced_rows(self.check_target, outcome.stands_at)
 
     def _within(self, ranges: Ranges) -> PartitionTable:
-        grid = self.subject.model.grid
+        grid = self.check_target.model.grid
         spans = tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)
         return replace(self.table, spans=spans)
 
@@ -191,7 +193,7 @@ class TableOutput:
     it builds on, if any.
     """
 
-    subject: Subject
+    check_target: CheckTarget
     build: Build
     work: Work
     work_on: Callable[[str], Work]
@@ -216,7 +218,7 @@ class TableOutput:
 
     def keep(self, folder: str, counts: Mapping[str, str]) -> Kept | None:
         """Write what passes through a feed, and what a MERGE is fed unless it is cut off."""
-        session = self.subject.session
+        session = self.check_target.session
         if self.build.takes_feed:
             return session.keep(replace(feed_of(self.build), counts=counts), f"{folder}/rows")
         if self.work.fed_by:
@@ -244,18 +246,20 @@ class StagedTable:
             return Rows(f"SELECT * FROM {quoted(ROWS_VIEW)}", stored(build))
         if work.rows is not None:
             sql = work.rows(self.decided.seen)
-            return Rows(sql, self.output.subject.session.describe(sql))
+            return Rows(sql, self.output.check_target.session.describe(sql))
         return Rows(f"SELECT * FROM {quoted(QUERY_VIEW)}", build.query)
 
     def would_be(self) -> Rows:
         """Put the rows to those that stay; a MERGE is tried on a clone."""
-        subject, build = self.output.subject, self.output.build
+        check_target, build = self.output.check_target, self.output.build
         if build.table is None:
-            return subject.as_table(self.rows().sql)
+            return check_target.as_table(self.rows().sql)
         if not build.takes_feed:
             return self._cloned()
-        kept = _kept(subject.model)
-        return subject.as_table(with_rows(TARGET_VIEW, build.table, ROWS_VIEW, stored(build), kept))
+        kept = _kept(check_target.model)
+        return check_target.as_table(
+            with_rows(TARGET_VIEW, build.table, ROWS_VIEW, stored(build), kept)
+        )
 
     def commit(self, passed: Ranges) -> Commit | None:
         """All of the one group passed; its rows lie in files."""
@@ -270,28 +274,30 @@ class StagedTable:
 
     def written(self, outcome: Outcome) -> Rows | None:
         """Give the files that an INSERT added, what a MERGE was fed, else the whole table."""
-        subject, build = self.output.subject, self.output.build
-        if subject.model.is_view:
+        check_target, build = self.output.check_target, self.output.build
+        if check_target.model.is_view:
             return self.rows()
         if outcome.version is None:
             return None
         if build.table is not None and self.decided.work.rows is not None:
             return self.rows()
         if build.inserts:
-            uri = subject.shop.project.uri_of(subject.model.table)
-            return added_rows(subject.session, uri, outcome.version, self.folder)
-        return whole(subject, outcome)
+            uri = check_target.services.project.uri_of(check_target.model.table)
+            return added_rows(check_target.session, uri, outcome.version, self.folder)
+        return whole(check_target, outcome)
 
     def _cloned(self) -> Rows:
         """Run the same MERGE on a shallow clone."""
-        subject = self.output.subject
-        uri = subject.shop.project.uri_of(subject.model.table)
+        check_target = self.output.check_target
+        uri = check_target.services.project.uri_of(check_target.model.table)
         clone = f"{self.folder}/clone"
-        target = subject.session.clone(uri, self.output.base_version or 0, clone)
+        target = check_target.session.clone(uri, self.output.base_version or 0, clone)
         statement = self.output.work_on(target).decide(self.decided.seen)
         if statement is not None:
-            subject.session.trial(statement)
-        columns = subject.session.bind([Relation(subject.this, AFTER_VIEW, DeltaRead(clone))])
+            check_target.session.trial(statement)
+        columns = check_target.session.bind(
+            [Relation(check_target.this, AFTER_VIEW, DeltaRead(clone))]
+        )
         return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns[AFTER_VIEW])
 
 

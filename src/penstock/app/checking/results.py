@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from penstock.app.checking.chosen import skipped
-from penstock.app.checking.inputs import CHECK_ERROR, Ground, Refusal
+from penstock.app.checking.inputs import CHECK_ERROR, CheckInputs, Refusal
 from penstock.core.check_results import (
     WHOLE_GROUP,
     Checked,
@@ -29,7 +29,7 @@ _NAMED = 3
 
 def told(
     check: Check,
-    ground: Ground,
+    check_inputs: CheckInputs,
     values: Sequence[GroupValue],
     *,
     seconds: float = 0.0,
@@ -42,7 +42,7 @@ def told(
         status=_status(values),
         message=_message(values, failed),
         details=_details(failed, len(values)),
-        partitions=_keys(failed, ground),
+        partitions=_keys(failed, check_inputs),
         values=tuple(values),
         failures=_failures(failed or values),
         sample=sample,
@@ -50,14 +50,14 @@ def told(
     )
 
 
-def told_refused(check: Check, ground: Ground, refusal: Refusal) -> CheckResult:
+def told_refused(check: Check, check_inputs: CheckInputs, refusal: Refusal) -> CheckResult:
     """Say that a check could not be evaluated: it failed for every partition of the step."""
     value = GroupValue(WHOLE_GROUP, CheckStatus.FAILED, {}, refusal.message)
     return replace(
         _unsaid(check),
         status=CheckStatus.FAILED,
         message=refusal.message,
-        partitions=_keys([value], ground),
+        partitions=_keys([value], check_inputs),
         values=(value,),
         error=CHECK_ERROR,
     )
@@ -119,10 +119,10 @@ def _details(failed: Sequence[GroupValue], groups: int) -> str | None:
     return shortened("; ".join(f"{group}: {details}" for group, details in found), DETAILS)
 
 
-def _keys(failed: Sequence[GroupValue], ground: Ground) -> tuple[str, ...]:
+def _keys(failed: Sequence[GroupValue], check_inputs: CheckInputs) -> tuple[str, ...]:
     """Give the groups that failed; `*` stands for every partition of the step."""
     if any(value.group == WHOLE_GROUP for value in failed):
-        return tuple(ground.grid.key(each) for each in numbers(ground.partitions))
+        return tuple(check_inputs.grid.key(each) for each in numbers(check_inputs.partitions))
     return tuple(value.group for value in failed)
 
 

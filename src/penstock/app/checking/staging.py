@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import uuid
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import Quarantine
 from penstock.core.model import Model
 from penstock.core.names import TableName
@@ -17,30 +17,30 @@ from penstock.state.parts import RECOVER
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def staging_root(shop: Shop) -> str:
+def staging_root(services: Services) -> str:
     """Give the folder of everything that is staged or kept in quarantine."""
-    warehouse = shop.project.target.warehouse.rstrip("/")
-    return f"{warehouse}/{shop.project.checks.staging_schema}"
+    warehouse = services.project.target.warehouse.rstrip("/")
+    return f"{warehouse}/{services.project.checks.staging_schema}"
 
 
-def staging_folder(shop: Shop, table: TableName, step: str) -> str:
+def staging_folder(services: Services, table: TableName, step: str) -> str:
     """Give the folder of one step's staged rows; it is gone when the step has ended."""
-    return f"{staging_root(shop)}/{table.schema}__{table.table}__{step}"
+    return f"{staging_root(services)}/{table.schema}__{table.table}__{step}"
 
 
-def quarantine_of(shop: Shop, intent: Intent, failed: Ranges) -> Quarantine:
+def quarantine_of(services: Services, intent: Intent, failed: Ranges) -> Quarantine:
     """Say where the rows of groups that failed a gate are kept, and until when."""
     name = quarantine_name(intent.table, intent.step)
-    schema = shop.project.checks.staging_schema
-    days = shop.project.checks.quarantine_days
+    schema = services.project.checks.staging_schema
+    days = services.project.checks.quarantine_days
     return Quarantine(
         step=intent.step,
         model=intent.model,
-        uri=f"{staging_root(shop)}/{name}",
+        uri=f"{staging_root(services)}/{name}",
         table=f"{schema}.{name}",
         failed=failed,
         rows=0,
-        expires=shop.clock.now() + dt.timedelta(days=days),
+        expires=services.clock.now() + dt.timedelta(days=days),
     )
 
 
@@ -49,35 +49,35 @@ def quarantine_name(table: TableName, step: str) -> str:
     return f"{table.schema}__{table.table}__{step.replace('-', '')}"
 
 
-def keeps_rows(shop: Shop, model: Model) -> bool:
+def keeps_rows(services: Services, model: Model) -> bool:
     """Whether rows that failed are kept; a view has none."""
-    return shop.project.checks.quarantine_days > 0 and not model.is_view
+    return services.project.checks.quarantine_days > 0 and not model.is_view
 
 
-def drop_staged(shop: Shop, table: TableName, step: str) -> None:
+def drop_staged(services: Services, table: TableName, step: str) -> None:
     """Remove what a step had staged."""
-    shop.folders.drop(staging_folder(shop, table, step))
+    services.folders.drop(staging_folder(services, table, step))
 
 
-def sweep(shop: Shop) -> None:
+def sweep(services: Services) -> None:
     """Remove what steps left that died, and quarantines whose time is over.
 
     A warehouse may hold tables of other projects or other stores: what lies there of a step that
     this store never began is theirs.
     """
-    root = staging_root(shop)
-    staged = {name: step for name in shop.folders.names(root) if (step := _step_of(name))}
+    root = staging_root(services)
+    staged = {name: step for name in services.folders.names(root) if (step := _step_of(name))}
     if not staged:
         return
-    journal, now = shop.writing.journal, shop.clock.now()
-    quarantines = shop.writing.records.quarantines()
+    journal, now = services.writing.journal, services.clock.now()
+    quarantines = services.writing.records.quarantines()
     running = {record.intent.step for record in journal.running()}
     kept = {each.step for each in quarantines if each.expires > now}
-    ours = shop.writing.records.known_steps(set(staged.values()))
+    ours = services.writing.records.known_steps(set(staged.values()))
     for name, step in staged.items():
         is_quarantine = name.endswith(step.replace("-", ""))
         if step in ours and step not in running and not (step in kept and is_quarantine):
-            shop.folders.drop(f"{root}/{name}")
+            services.folders.drop(f"{root}/{name}")
     for each in quarantines:
         if each.expires <= now:
             journal.forget_quarantine(each.step)
@@ -89,26 +89,26 @@ def _step_of(name: str) -> str:
     return str(uuid.UUID(step)) if _STEP.fullmatch(step) else ""
 
 
-def drop_repeated(shop: Shop, model: Model, newest: Quarantine) -> None:
+def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
     """Remove quarantines whose rows are held back again, of steps whose run died.
 
     Nobody was told of those. What a run has promised to keep stays until its time is over.
     """
-    for each in shop.writing.records.quarantines():
+    for each in services.writing.records.quarantines():
         if each.model != model.name or each.step == newest.step:
             continue
-        if not difference(each.failed, newest.failed) and _run_died(shop, model, each):
-            drop_quarantine(shop, each)
+        if not difference(each.failed, newest.failed) and _run_died(services, model, each):
+            drop_quarantine(services, each)
 
 
-def _run_died(shop: Shop, model: Model, kept: Quarantine) -> bool:
+def _run_died(services: Services, model: Model, kept: Quarantine) -> bool:
     """Whether recovery has ended the step that kept rows."""
     key = model.grid.key(kept.failed[0][0])
-    found = shop.writing.records.history(model.name, None, key)
+    found = services.writing.records.history(model.name, None, key)
     return any((each.step, each.triggered_by) == (kept.step, RECOVER) for each in found)
 
 
-def drop_quarantine(shop: Shop, each: Quarantine) -> None:
+def drop_quarantine(services: Services, each: Quarantine) -> None:
     """Remove a quarantine, its rows first."""
-    shop.folders.drop(each.uri)
-    shop.writing.journal.forget_quarantine(each.step)
+    services.folders.drop(each.uri)
+    services.writing.journal.forget_quarantine(each.step)

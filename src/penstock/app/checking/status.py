@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.app.reports import ModelStatus
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import Flag
 from penstock.core.checks import Checks
 from penstock.core.findings import some
@@ -19,12 +19,12 @@ from penstock.core.ranges import Ranges, intersection, merged
 from penstock.plan.resolve import due, resolve
 
 
-def unevaluated_lines(shop: Shop, project: Project) -> Iterator[tuple[str, str]]:
+def unevaluated_lines(services: Services, project: Project) -> Iterator[tuple[str, str]]:
     """Count such checks of each model, of versions that its partitions are made by.
 
     The command names partitions where the newest one alone would leave checks out.
     """
-    records, moment = shop.reading.records, shop.clock.now()
+    records, run_timestamp = services.reading.records, services.clock.now()
     models = [model for model in project.models.values() if any(map(_texts, _sets(model)))]
     known = records.evaluated() if models else {}
     built = records.models() if models else {}
@@ -33,16 +33,18 @@ def unevaluated_lines(shop: Shop, project: Project) -> Iterator[tuple[str, str]]
         seen = known.get(model.name, frozenset())
         if record is None or not record.last_step_seq or _all_of(model) <= seen:
             continue
-        missing = _missing(model, records, seen, moment)
+        missing = _missing(model, records, seen, run_timestamp)
         if missing:
             number = len({text for texts in missing.values() for text in texts})
             count = "1 check" if number == 1 else f"{number} checks"
-            words = f"penstock check --query {model.name}{_range(model, tuple(missing), moment)}"
+            words = (
+                f"penstock check --query {model.name}{_range(model, tuple(missing), run_timestamp)}"
+            )
             yield model.name, f"{count} not yet evaluated (run: {words})"
 
 
 def _missing(
-    model: Model, records: Records, seen: frozenset[str], moment: dt.datetime
+    model: Model, records: Records, seen: frozenset[str], run_timestamp: dt.datetime
 ) -> dict[int, frozenset[str]]:
     """Give what was never evaluated by the newest built partition that has it."""
     if model.partition is None:
@@ -50,7 +52,7 @@ def _missing(
         return {0: left} if left else {}
     built = merged((run.low, run.high) for run in records.runs(model.name) if run.step_seq)
     found: dict[int, frozenset[str]] = {}
-    for segment in reversed(resolve(model, moment.date(), built)):
+    for segment in reversed(resolve(model, run_timestamp.date(), built)):
         left = _texts(segment.version.checks).difference(seen, *found.values())
         here: Ranges = intersection(built, (segment.range,))
         if left and here:
@@ -58,9 +60,9 @@ def _missing(
     return found
 
 
-def _range(model: Model, partitions: tuple[int, ...], moment: dt.datetime) -> str:
+def _range(model: Model, partitions: tuple[int, ...], run_timestamp: dt.datetime) -> str:
     """Give the flags that name partitions; none where that is the newest due one."""
-    there = due(model, moment) if model.partition else ()
+    there = due(model, run_timestamp) if model.partition else ()
     if model.partition is None or (there and partitions == (there[-1][1],)):
         return ""
     first, last = (model.grid.key(each) for each in (min(partitions), max(partitions)))
@@ -84,9 +86,9 @@ _SHOWN = 3
 Lines = Mapping[str, tuple[str, ...]]
 
 
-def check_lines(shop: Shop, project: Project) -> Lines:
+def check_lines(services: Services, project: Project) -> Lines:
     """Give what is to be said of each model; models of which nothing is are left out."""
-    records = shop.reading.records
+    records = services.reading.records
     found: dict[str, list[str]] = {}
     for each in records.unsettled():
         found.setdefault(each.step.intent.model, []).append(each.sentence)
@@ -104,10 +106,10 @@ def check_lines(shop: Shop, project: Project) -> Lines:
             f"({rows}, until {kept.expires.date().isoformat()})"
         )
     for model in project.models.values():
-        failed = _failed_gates(shop, model) if model.is_view and model.all_checks else ""
+        failed = _failed_gates(services, model) if model.is_view and model.all_checks else ""
         if failed:
             found.setdefault(model.name, []).append(failed)
-    for name, line in unevaluated_lines(shop, project):
+    for name, line in unevaluated_lines(services, project):
         found.setdefault(name, []).append(line)
     return {name: tuple(lines) for name, lines in found.items()}
 
@@ -118,9 +120,9 @@ def with_lines(told: ModelStatus, lines: Lines) -> ModelStatus:
     return replace(told, lines=(*told.lines, *more)) if more else told
 
 
-def _failed_gates(shop: Shop, view: Model) -> str:
+def _failed_gates(services: Services, view: Model) -> str:
     """Say which gates of a view failed when somebody other than its own step looked last."""
-    records = shop.reading.records.checks_of(view.name, None, len(view.all_checks))
+    records = services.reading.records.checks_of(view.name, None, len(view.all_checks))
     newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
     gates = [each.result for each in newest if each.result.failed_gate]
     if not gates:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, Ground, Refusal, Rows
+from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Refusal, Rows
 from penstock.app.checking.results import told_refused
 from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
 from penstock.app.observation.observe import View, pin_source
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
 from penstock.core.checks import Check, RowCountChange, SqlCheck
 from penstock.core.engine_ports import StepSession
@@ -48,7 +48,7 @@ def tables_of(checks: Sequence[Check]) -> tuple[InputName, ...]:
 
 
 def bound_tables(
-    shop: Shop,
+    services: Services,
     session: StepSession,
     checks: Sequence[Check],
     inputs: Inputs,
@@ -63,20 +63,20 @@ def bound_tables(
     if not names:
         return {}
     reads: dict[InputName, Read] = {}
-    for name in leaves_of(shop.project, names):
-        read = inputs.reads.get(name) or _read(shop, name, records)
+    for name in leaves_of(services.project, names):
+        read = inputs.reads.get(name) or _read(services, name, records)
         if read is not None:
             reads[name] = read
     phase = checks[0].phase
-    moment = shop.clock.now()
-    relations, views = bind_tables(shop.project, names, reads, moment, f"check_{phase}")
+    run_timestamp = services.clock.now()
+    relations, views = bind_tables(services.project, names, reads, run_timestamp, f"check_{phase}")
     session.bind(relations)
     return views
 
 
-def _read(shop: Shop, name: InputName, records: Mapping[str, ModelRecord]) -> Read | None:
+def _read(services: Services, name: InputName, records: Mapping[str, ModelRecord]) -> Read | None:
     """Say how a table is read that is no input of the step, at its version of this moment."""
-    project = shop.project
+    project = services.project
     if name.kind is InputKind.EXTERNAL:
         return CatalogRead(shown_name(name.name))
     model = project.models.get(name.name)
@@ -84,24 +84,24 @@ def _read(shop: Shop, name: InputName, records: Mapping[str, ModelRecord]) -> Re
         return None
     try:
         if name.kind is InputKind.MODEL:
-            pin = table_pin(shop, name, records.get(name.name))
+            pin = table_pin(services, name, records.get(name.name))
             uri = project.uri_of(project.table_of(name))
-            return DeltaRead(uri, pin.version, tombstones_of(shop, name))
-        view = View.empty(shop.clock.now())
+            return DeltaRead(uri, pin.version, tombstones_of(services, name))
+        view = View.empty(services.clock.now())
         source = project.sources[name.name]
-        pin_of = pin_source(shop, source, view.listings)
+        pin_of = pin_source(services, source, view.listings)
         return source_read(project, name, pin_of, view)
     except TableError:
         return None
 
 
-def target_read(shop: Shop, model: Model, version: int | None) -> DeltaRead | None:
+def target_read(services: Services, model: Model, version: int | None) -> DeltaRead | None:
     """Say how the target is read at a version, or as it is; None where it is not there."""
     if model.is_view:
         return None
-    uri = shop.project.uri_of(model.table)
+    uri = services.project.uri_of(model.table)
     if version is None:
-        head = shop.log.head(uri)
+        head = services.log.head(uri)
         if head is None:
             return None
         version = head.version
@@ -113,13 +113,13 @@ AFTER_VIEW = "check_after_target"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CheckTarget:
     """What is checked: a model, some of its partitions, what its step reads and through what.
 
     `body` is the SQL of a step of partitions, None for a whole table.
     """
 
-    shop: Shop
+    services: Services
     context: Context
     session: StepSession
     model: Model
@@ -138,25 +138,25 @@ class Subject:
     @property
     def values(self) -> Values:
         """The parameters of its groups."""
-        moment = self.context.run_timestamp
+        run_timestamp = self.context.run_timestamp
         if self.model.partition is not None:
-            return of_partitions(self.model.partition, moment)
-        return of_windows(self.windows, moment)
+            return of_partitions(self.model.partition, run_timestamp)
+        return of_windows(self.windows, run_timestamp)
 
     def look_before(self) -> tuple[CheckResult, ...]:
         """Evaluate what must hold for the input rows."""
         checks = self.checks.before
         if not checks or self.checks.skips:
             return skipped(checks, SKIPPED)
-        views = bound_tables(self.shop, self.session, checks, self.inputs, self.context.records)
-        read = target_read(self.shop, self.model, None)
+        views = bound_tables(self.services, self.session, checks, self.inputs, self.context.records)
+        read = target_read(self.services, self.model, None)
         if read is not None:
             self.session.bind([Relation(self.this, BEFORE_VIEW, read)])
             views[self.this] = BEFORE_VIEW
         inputs = {**self._other_rows(views), **self._input_rows()}
-        ground = replace(self._ground(), inputs=inputs, views=views)
+        check_inputs = replace(self._check_inputs(), inputs=inputs, views=views)
         named = [self._named(check) for check in checks]
-        return evaluate(self.session, named, ground, sampling=self.sampling)
+        return evaluate(self.session, named, check_inputs, sampling=self.sampling)
 
     def look_after(
         self, step: Rows | None, table: Rows | None, observed: Row | None, step_seq: int
@@ -166,11 +166,11 @@ class Subject:
         `table` is what the view `check_after_target` holds.
         """
         checks = self.checks.after
-        views = bound_tables(self.shop, self.session, checks, self.inputs, self.context.records)
+        views = bound_tables(self.services, self.session, checks, self.inputs, self.context.records)
         if table is not None:
             views[self.this] = AFTER_VIEW
-        ground = replace(
-            self._ground(),
+        check_inputs = replace(
+            self._check_inputs(),
             step=step,
             table=table,
             current=self._current(table),
@@ -178,16 +178,16 @@ class Subject:
             observed=observed,
             bases=self._bases(step_seq),
         )
-        return evaluate(self.session, checks, ground, sampling=self.sampling)
+        return evaluate(self.session, checks, check_inputs, sampling=self.sampling)
 
     def refuse_after(self, reason: str) -> tuple[CheckResult, ...]:
         """Say of every check after the step why it could not be evaluated."""
-        ground, refusal = self._ground(), Refusal(reason)
-        return tuple(told_refused(each, ground, refusal) for each in self.checks.after)
+        check_inputs, refusal = self._check_inputs(), Refusal(reason)
+        return tuple(told_refused(each, check_inputs, refusal) for each in self.checks.after)
 
     def at_version(self, version: int | None) -> Rows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
-        read = target_read(self.shop, self.model, version)
+        read = target_read(self.services, self.model, version)
         if read is None:
             return None
         columns = self.session.bind([Relation(self.this, AFTER_VIEW, read)])[AFTER_VIEW]
@@ -201,8 +201,10 @@ class Subject:
 
     def rows_of_view(self) -> Rows:
         """Give the rows of a view's query, named as `check_after_target`."""
-        moment = self.context.run_timestamp
-        bound = bind_query(self.shop.project, self.model.query, self.inputs.reads, moment)
+        run_timestamp = self.context.run_timestamp
+        bound = bind_query(
+            self.services.project, self.model.query, self.inputs.reads, run_timestamp
+        )
         self.session.bind(bound.relations)
         return self.as_table(bound.sql)
 
@@ -211,9 +213,9 @@ class Subject:
         columns = self.session.define(AFTER_VIEW, sql)
         return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
 
-    def _ground(self) -> Ground:
-        return Ground(
-            moment=self.context.run_timestamp,
+    def _check_inputs(self) -> CheckInputs:
+        return CheckInputs(
+            run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,
             partitions=self.partitions,
             values=self.values,
@@ -233,7 +235,7 @@ class Subject:
         if not rules:
             return RowsBefore()
         last = max(rule.last or 1 for rule in rules)
-        records = self.shop.reading.records
+        records = self.services.reading.records
         name, adds = self.model.name, self._adds
         return records.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
 
@@ -272,9 +274,9 @@ class Subject:
         names = self._read
         if all(check.input is not None for check in self.checks.before):
             names = tuple(name for name in names if name in self._asked)
-        moment = self.context.run_timestamp
+        run_timestamp = self.context.run_timestamp
         relations, views = bind_tables(
-            self.shop.project, names, self.inputs.reads, moment, "check_input"
+            self.services.project, names, self.inputs.reads, run_timestamp, "check_input"
         )
         schemas = self.session.bind(relations)
         return {name: self._read_of(name, view, schemas[view]) for name, view in views.items()}
@@ -294,7 +296,7 @@ class Subject:
             (each for each in (self.body.inputs if self.body else ()) if each.input == name),
             InputMapping(name, Everything()),
         )
-        grid = grid_of(self.shop.project, name.name)
+        grid = grid_of(self.services.project, name.name)
         partition = self._partition_of(name)
         column = columns.find(partition or column_of(mapping))
         read = reading(mapping.mapping, grid)
@@ -305,6 +307,6 @@ class Subject:
         return Rows(ranged(view, column, spans), columns, KEY)
 
     def _partition_of(self, name: InputName) -> str:
-        model = self.shop.project.models.get(name.name)
+        model = self.services.project.models.get(name.name)
         is_model = model is not None and name == model.input_name
         return model.partition.field if model and is_model and model.partition else ""

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.diff import model_diff
-from penstock.app.observation.project_state import Looked, look
+from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.selection import selected_models
 from penstock.app.reports import AuditReport, AuditRow, SqlDiff
-from penstock.app.services.services import Shop, in_one_state
+from penstock.app.services.services import Services, in_one_state
 from penstock.core.model import Body, Fingerprint, Model
 from penstock.plan.changes import differences
 from penstock.plan.values import State
@@ -37,7 +37,7 @@ class _Built:
 
 @in_one_state
 def audit(
-    shop: Shop,
+    services: Services,
     select: tuple[str, ...] = (),
     exclude: tuple[str, ...] = (),
     *,
@@ -45,14 +45,16 @@ def audit(
     diffs: bool = False,
 ) -> AuditReport:
     """Give a row per version and revision in the files or on record; start no JVM."""
-    moment = shop.clock.now()
-    looked = look(shop, selected_models(shop, select, exclude, moment), moment)
+    run_timestamp = services.clock.now()
+    project_state = look(
+        services, selected_models(services, select, exclude, run_timestamp), run_timestamp
+    )
     rows: list[AuditRow] = []
-    for name in sorted(looked.names):
-        model = looked.project.models[name]
-        found = _rows(shop, looked, model)
+    for name in sorted(project_state.names):
+        model = project_state.project.models[name]
+        found = _rows(services, project_state, model)
         if diffs:
-            told = model_diff(shop, looked, name).diffs
+            told = model_diff(services, project_state, name).diffs
             found = [replace(row, diffs=_of_row(row, told)) for row in found]
         rows.extend(found)
     if modified_only:
@@ -60,9 +62,9 @@ def audit(
     return AuditReport(tuple(rows))
 
 
-def _rows(shop: Shop, looked: Looked, model: Model) -> list[AuditRow]:
-    built = _built(shop, looked, model)
-    bodies = _bodies(looked, model)
+def _rows(services: Services, project_state: ProjectState, model: Model) -> list[AuditRow]:
+    built = _built(services, project_state, model)
+    bodies = _bodies(project_state, model)
     found = []
     for key in sorted({*built, *bodies}):
         made, body = built.get(key, _Built()), bodies.get(key)
@@ -71,8 +73,8 @@ def _rows(shop: Shop, looked: Looked, model: Model) -> list[AuditRow]:
                 model=model.name,
                 version=key[0],
                 revision=key[1],
-                source=_source(shop, made, body),
-                status=_status(looked, made, body),
+                source=_source(services, made, body),
+                status=_status(project_state, made, body),
                 partitions=made.count,
                 first=made.first,
                 last=made.last,
@@ -81,38 +83,42 @@ def _rows(shop: Shop, looked: Looked, model: Model) -> list[AuditRow]:
     return found
 
 
-def _bodies(looked: Looked, model: Model) -> dict[_Key, Body]:
+def _bodies(project_state: ProjectState, model: Model) -> dict[_Key, Body]:
     if model.versions:
         return {
             (version.number, body.fingerprint.revision): body
             for version in model.versions
             for body in version.bodies
         }
-    text = looked.project.shown_sql(model)
+    text = project_state.project.shown_sql(model)
     path = model.where.path
     return {(1, 0): Body(model.query, model.fingerprint, text, path, model.where)}
 
 
-def _built(shop: Shop, looked: Looked, model: Model) -> dict[_Key, _Built]:
+def _built(services: Services, project_state: ProjectState, model: Model) -> dict[_Key, _Built]:
     found: dict[_Key, _Built] = {}
 
     def add(mark: Fingerprint, number: int, at: dt.datetime | None) -> None:
         found.setdefault((mark.version, mark.revision), _Built()).add(mark, number, at)
 
     if model.partition is None:
-        record = looked.records.get(model.name)
+        record = project_state.records.get(model.name)
         if record is not None and record.fingerprint is not None:
             add(record.fingerprint, 1, record.executed_at)
         return found
-    runs = shop.reading.records.runs(model.name) if model.name in looked.judging.parts else ()
+    runs = (
+        services.reading.records.runs(model.name)
+        if model.name in project_state.detection.parts
+        else ()
+    )
     for run in runs:
         if run.step_seq:
-            mark = looked.judging.marks[run.fingerprint]
+            mark = project_state.detection.marks[run.fingerprint]
             add(mark, run.high - run.low + 1, run.executed_at)
     return found
 
 
-def _status(looked: Looked, made: _Built, body: Body | None) -> str:
+def _status(project_state: ProjectState, made: _Built, body: Body | None) -> str:
     if body is None:
         return "deleted"
     if not made.marks:
@@ -120,17 +126,17 @@ def _status(looked: Looked, made: _Built, body: Body | None) -> str:
     states = {
         state
         for mark in made.marks
-        for state, _ in differences(mark, body.fingerprint, looked.judging.meaning)
+        for state, _ in differences(mark, body.fingerprint, project_state.detection.meaning)
     }
     if State.SQL_CHANGED in states:
         return "modified"
     return "cosmetic" if State.CURRENT in states else "current"
 
 
-def _source(shop: Shop, made: _Built, body: Body | None) -> str:
+def _source(services: Services, made: _Built, body: Body | None) -> str:
     if body is not None:
         return body.source
-    texts: Iterable[str | None] = (shop.reading.records.text(mark.sql) for mark in made.marks)
+    texts: Iterable[str | None] = (services.reading.records.text(mark.sql) for mark in made.marks)
     return next((text for text in texts if text), "")
 
 

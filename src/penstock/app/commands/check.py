@@ -11,20 +11,20 @@ from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.closing import close_passed
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.flags import refuse_unreadable
-from penstock.app.checking.inputs import ONE_GROUP, Ground, Rows
+from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Rows
 from penstock.app.checking.output import replaced_rows
 from penstock.app.checking.reports import CheckReport, CheckRequest, ModelChecked, SourceChecked
-from penstock.app.checking.target import Subject
+from penstock.app.checking.target import CheckTarget
 from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
 from penstock.app.observation.inputs import Inputs, pin_names, source_read
 from penstock.app.observation.observe import View, pin_source
-from penstock.app.observation.project_state import Looked, look
-from penstock.app.planning.planning import moment_of
+from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.planning.planning import run_timestamp_of
 from penstock.app.planning.selection import check_range, narrowed, selected_models
 from penstock.app.preparing.run_context import Context
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.checks import Check, Checks, Freshness, Phase
 from penstock.core.engine_ports import StepSession
@@ -45,7 +45,7 @@ from penstock.strategies.relations import leaves_of
 
 
 def check_sources(
-    shop: Shop, request: CheckRequest, moment: dt.datetime
+    services: Services, request: CheckRequest, run_timestamp: dt.datetime
 ) -> tuple[SourceChecked, ...]:
     """Compare the newest value of each source with what it may be at most, and record it.
 
@@ -54,7 +54,7 @@ def check_sources(
     """
     found = {
         name: source
-        for name, source in sorted(shop.project.sources.items())
+        for name, source in sorted(services.project.sources.items())
         if source.freshness is not None
     }
     for name in request.select:
@@ -68,28 +68,34 @@ def check_sources(
     chosen = {name.removeprefix(SOURCE) for name in request.select} or set(found)
     if not chosen:
         return ()
-    shop.engine.require()
-    run = shop.run_id or shop.clock.new_id()
+    services.engine.require()
+    run = services.run_id or services.clock.new_id()
     told = []
     for name in sorted(chosen):
-        view = View.empty(moment)
-        pin = pin_source(shop, found[name], view.listings)
-        read = source_read(shop.project, found[name].input_name, pin, view)
-        with shop.engine.session(name, found[name].where) as session:
-            result = _told(session, found[name], read, moment)
+        view = View.empty(run_timestamp)
+        pin = pin_source(services, found[name], view.listings)
+        read = source_read(services.project, found[name].input_name, pin, view)
+        with services.engine.session(name, found[name].where) as session:
+            result = _told(session, found[name], read, run_timestamp)
         told.append(SourceChecked(name, result))
         if request.record:
             report = InvariantReport((result,))
-            shop.writing.journal.note_checks(run, f"{SOURCE}{name}", report, (WHOLE_GROUP,), None)
+            services.writing.journal.note_checks(
+                run, f"{SOURCE}{name}", report, (WHOLE_GROUP,), None
+            )
     return tuple(told)
 
 
-def _told(session: StepSession, source: Source, read: Read, moment: dt.datetime) -> CheckResult:
+def _told(
+    session: StepSession, source: Source, read: Read, run_timestamp: dt.datetime
+) -> CheckResult:
     """Give the gravest of what fails, or that the source is fresh."""
     name = source.input_name
     columns = session.bind([Relation(name, "check_source", read)])["check_source"]
     rows = Rows(f"SELECT * FROM {quoted('check_source')}", columns)
-    results = evaluate(session, freshness_checks(source), Ground(moment, inputs={name: rows}))
+    results = evaluate(
+        session, freshness_checks(source), CheckInputs(run_timestamp, inputs={name: rows})
+    )
     failed = [result for result in results if result.status is CheckStatus.FAILED]
     return failed[0] if failed else results[-1]
 
@@ -118,7 +124,7 @@ def freshness_checks(source: Source) -> tuple[Check, ...]:
     return tuple(replace(each, definition=definition_of(each)) for each in checks)
 
 
-def check(shop: Shop, request: CheckRequest) -> CheckReport:
+def check(services: Services, request: CheckRequest) -> CheckReport:
     """Evaluate the checks of the selected models, and settle flags and pending checks by them.
 
     No data is written and no lease is taken. Raises `unknown-check` for a name that no selected
@@ -126,40 +132,42 @@ def check(shop: Shop, request: CheckRequest) -> CheckReport:
     """
     check_range(request.range)
     notes: tuple[str, ...] = ()
-    if request.record and shop.has_state():
-        notes = recover(shop).sentences
-        notes += settle(shop, writes=False).notes
-    moment = moment_of(shop, request.as_of)
+    if request.record and services.has_state():
+        notes = recover(services).sentences
+        notes += settle(services, writes=False).notes
+    run_timestamp = run_timestamp_of(services, request.as_of)
     if request.sources:
-        found = check_sources(shop, request, moment)
-        return _written(shop, request, CheckReport((), found, request.strict, notes))
-    names = selected_models(shop, request.select, request.exclude, moment)
-    looked = look(shop, names, moment)
-    _known_names(looked, request)
-    refuse_unreadable((looked.project.models[name] for name in names), request)
-    shop.engine.require()
+        found = check_sources(services, request, run_timestamp)
+        return _written(services, request, CheckReport((), found, request.strict, notes))
+    names = selected_models(services, request.select, request.exclude, run_timestamp)
+    project_state = look(services, names, run_timestamp)
+    _known_names(project_state, request)
+    refuse_unreadable((project_state.project.models[name] for name in names), request)
+    services.engine.require()
     context = Context(
-        run=shop.run_id or shop.clock.new_id(),
-        run_timestamp=moment,
-        project=looked.project,
-        view=looked.view,
-        records=looked.records,
+        run=services.run_id or services.clock.new_id(),
+        run_timestamp=run_timestamp,
+        project=project_state.project,
+        view=project_state.view,
+        records=project_state.records,
     )
-    checking = _Checking(shop, request, looked, context)
-    told = [each for name in names for each in checking.of_model(looked.project.models[name])]
-    return _written(shop, request, CheckReport(tuple(told), strict=request.strict, notes=notes))
+    checking = _Checking(services, request, project_state, context)
+    told = [
+        each for name in names for each in checking.of_model(project_state.project.models[name])
+    ]
+    return _written(services, request, CheckReport(tuple(told), strict=request.strict, notes=notes))
 
 
-def _written(shop: Shop, request: CheckRequest, report: CheckReport) -> CheckReport:
+def _written(services: Services, request: CheckRequest, report: CheckReport) -> CheckReport:
     if request.record:
         sources = {each.source: each.result for each in report.sources}
-        write_check_artifacts(shop, report.reports, sources)
+        write_check_artifacts(services, report.reports, sources)
     return report
 
 
-def _known_names(looked: Looked, request: CheckRequest) -> None:
+def _known_names(project_state: ProjectState, request: CheckRequest) -> None:
     """Refuse a name that no selected model has."""
-    models = [looked.project.models[name] for name in looked.names]
+    models = [project_state.project.models[name] for name in project_state.names]
     known = {name for model in models for name in check_names(model)}
     for name in request.names:
         if name not in known:
@@ -192,9 +200,9 @@ def _there_are(known: set[str]) -> str:
 class _Checking:
     """One command that evaluates checks."""
 
-    shop: Shop
+    services: Services
     request: CheckRequest
-    looked: Looked
+    project_state: ProjectState
     context: Context
 
     def of_model(self, model: Model) -> tuple[ModelChecked, ...]:
@@ -205,7 +213,7 @@ class _Checking:
         if model.partition is None:
             yield _Part(model, ONE_GROUP, self._wanted(model.checks_of(model.fingerprint.version)))
             return
-        runs = self.shop.reading.records.runs(model.name)
+        runs = self.services.reading.records.runs(model.name)
         wanted = self._partitions(model, _built(runs))
         for segment in resolve(model, self.context.run_timestamp.date(), wanted):
             here = intersection(wanted, (segment.range,))
@@ -224,7 +232,7 @@ class _Checking:
 
     def _partitions(self, model: Model, built: Ranges) -> Ranges:
         """Give the partitions that are asked for; without a word the newest due one."""
-        request, there = self.request, due(model, self.looked.moment)
+        request, there = self.request, due(model, self.project_state.run_timestamp)
         if request.partition:
             number = model.grid.parse(request.partition)
             return ((number, number),)
@@ -232,7 +240,9 @@ class _Checking:
             return built
         if request.range.is_open:
             return ((there[-1][1],) * 2,) if there else ()
-        return narrowed(model, request.range, self.looked.moment, merged((*there, *built)))
+        return narrowed(
+            model, request.range, self.project_state.run_timestamp, merged((*there, *built))
+        )
 
     def _of_part(self, part: _Part) -> ModelChecked:
         model, chosen = part.model, part.checks
@@ -241,27 +251,27 @@ class _Checking:
         after = () if left else skipped(chosen.after, _never_built(model, missing))
         lines = (_never_built(model, missing),) if missing and left else ()
         version = None
-        with self.shop.engine.session(model.name, model.where) as session:
+        with self.services.engine.session(model.name, model.where) as session:
             inputs, gone = self._inputs(part)
-            subject = self._subject(part, session, inputs)
-            before = subject.look_before() if chosen.before else ()
+            check_target = self._check_target(part, session, inputs)
+            before = check_target.look_before() if chosen.before else ()
             if chosen.after and left and gone and model.is_view:
-                after = subject.refuse_after("what the view reads cannot be read")
+                after = check_target.refuse_after("what the view reads cannot be read")
             elif chosen.after and left:
                 made_by = self._made_by(part, left)
-                version, after = self._look_after(replace(subject, partitions=left), made_by)
+                version, after = self._look_after(replace(check_target, partitions=left), made_by)
         report = InvariantReport(before, after)
         if self.request.record:
             keys = write_ranges(model.grid, part.partitions)
-            journal = self.shop.writing.journal
+            journal = self.services.writing.journal
             journal.note_checks(self.context.run, model.name, report, keys, version)
-            close_passed(self.shop, model, report, left)
+            close_passed(self.services, model, report, left)
         pairs, number = key_pairs(model.grid, part.partitions), count(part.partitions)
         return ModelChecked(model.name, pairs, number, version, report, (*lines, *gone))
 
-    def _subject(self, part: _Part, session: StepSession, inputs: Inputs) -> Subject:
-        return Subject(
-            shop=self.shop,
+    def _check_target(self, part: _Part, session: StepSession, inputs: Inputs) -> CheckTarget:
+        return CheckTarget(
+            services=self.services,
             context=self.context,
             session=session,
             model=part.model,
@@ -278,23 +288,25 @@ class _Checking:
         known = self.context.records.get(model.name)
         if known is None or window_settings(model.strategy) is None:
             return ()
-        steps = self.shop.reading.records.steps_of(model.name)
+        steps = self.services.reading.records.steps_of(model.name)
         return next((each.intent.windows for each in steps if each.intent.step == known.step), ())
 
     def _look_after(
-        self, subject: Subject, made_by: int
+        self, check_target: CheckTarget, made_by: int
     ) -> tuple[int | None, tuple[CheckResult, ...]]:
         """Look at the rows of today: partitions, or the whole table where step rows are gone."""
-        model = subject.model
+        model = check_target.model
         if model.is_view:
-            rows = subject.rows_of_view()
-            return None, subject.look_after(rows, rows, None, made_by)
-        head = self.shop.log.head(self.shop.project.uri_of(model.table))
+            rows = check_target.rows_of_view()
+            return None, check_target.look_after(rows, rows, None, made_by)
+        head = self.services.log.head(self.services.project.uri_of(model.table))
         version = head.version if head else None
         is_cut = model.partition is not None
-        step = replaced_rows(subject, version) if is_cut else subject.left_of_step(version)
-        table = subject.at_version(version) if subject.checks.needs_table else None
-        return version, subject.look_after(step, table, None, made_by)
+        step = (
+            replaced_rows(check_target, version) if is_cut else check_target.left_of_step(version)
+        )
+        table = check_target.at_version(version) if check_target.checks.needs_table else None
+        return version, check_target.look_after(step, table, None, made_by)
 
     def _made_by(self, part: _Part, partitions: Ranges) -> int:
         """Give the number of the step that made the rows: it is no base of its own."""
@@ -316,7 +328,7 @@ class _Checking:
         found, gone = Inputs({}, ()), []
         model = part.model
         names = model.inputs if part.checks.before or model.is_view else ()
-        for name in leaves_of(self.shop.project, names):
+        for name in leaves_of(self.services.project, names):
             if name.kind is InputKind.THIS:
                 continue
             one = self._pinned(model, name)
@@ -331,7 +343,7 @@ class _Checking:
         if name.kind is InputKind.SOURCE and name.name in view.now.broken:
             return view.now.broken[name.name]
         try:
-            return pin_names(self.shop, model, (name,), self.context.records, view)
+            return pin_names(self.services, model, (name,), self.context.records, view)
         except TableError as error:
             return error
 

@@ -6,9 +6,9 @@ import datetime as dt
 from dataclasses import dataclass
 
 from penstock.app.commands.status import keys_of
-from penstock.app.observation.project_state import Looked, look
+from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
-from penstock.app.services.services import Shop, in_one_state, named_model
+from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.model import Body, Fingerprint, Model, Version
 from penstock.core.ranges import Range, Ranges, count, intersection, merged
 from penstock.core.schema import Schema
@@ -21,7 +21,7 @@ from penstock.project.versioned.schema import read_schema_text
 
 @in_one_state
 def diff(
-    shop: Shop,
+    services: Services,
     model: str | None = None,
     partition: str | None = None,
     as_of: dt.datetime | None = None,
@@ -30,18 +30,18 @@ def diff(
 
     Raises `unknown-model` and `invalid-partition`.
     """
-    moment = as_of or shop.clock.now()
-    chosen = [named_model(shop, model).name] if model else list(shop.project.models)
-    looked = look(shop, chosen, moment)
+    run_timestamp = as_of or services.clock.now()
+    chosen = [named_model(services, model).name] if model else list(services.project.models)
+    project_state = look(services, chosen, run_timestamp)
     found = []
-    for name in looked.names:
-        grid = looked.project.models[name].grid
+    for name in project_state.names:
+        grid = project_state.project.models[name].grid
         number = grid.parse(partition) if partition is not None else None
         within = None if number is None else ((number, number),)
-        one = model_diff(shop, looked, name, within)
+        one = model_diff(services, project_state, name, within)
         if one.diffs:
             found.append(one)
-    return DiffReport(moment, tuple(found))
+    return DiffReport(run_timestamp, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +51,27 @@ class _Pair:
     body: Body | None
 
 
-def model_diff(shop: Shop, looked: Looked, name: str, within: Ranges | None = None) -> ModelDiff:
+def model_diff(
+    services: Services, project_state: ProjectState, name: str, within: Ranges | None = None
+) -> ModelDiff:
     """Give one diff per distinct pair of recorded and resolved SQL of a model."""
-    model = looked.project.models[name]
+    model = project_state.project.models[name]
     if model.partition is None:
-        return _table_diff(shop, looked, model)
+        return _table_diff(services, project_state, model)
     pairs: dict[tuple[Fingerprint, int], tuple[_Pair, list[Range]]] = {}
-    for run in shop.reading.records.runs(name) if name in looked.judging.parts else ():
+    for run in services.reading.records.runs(name) if name in project_state.detection.parts else ():
         if not run.step_seq:
             continue
         here: Ranges = ((run.low, run.high),)
         here = here if within is None else intersection(here, within)
-        made = looked.judging.marks[run.fingerprint]
-        for segment in resolve(model, looked.moment.date(), here):
+        made = project_state.detection.marks[run.fingerprint]
+        for segment in resolve(model, project_state.run_timestamp.date(), here):
             key = made, id(segment.body)
             pair = _Pair(made, segment.version, segment.body)
             pairs.setdefault(key, (pair, []))[1].append(_clip(segment, here))
     found = []
     for pair, ranges in pairs.values():
-        one = _sql_diff(shop, looked, model, pair, merged(ranges))
+        one = _sql_diff(services, project_state, model, pair, merged(ranges))
         if one is not None:
             found.append(one)
     return ModelDiff(name, tuple(found))
@@ -80,15 +82,15 @@ def _clip(segment: Segment, here: Ranges) -> Range:
 
 
 def _sql_diff(
-    shop: Shop, looked: Looked, model: Model, pair: _Pair, ranges: Ranges
+    services: Services, project_state: ProjectState, model: Model, pair: _Pair, ranges: Ranges
 ) -> SqlDiff | None:
     version, body, made = pair.version, pair.body, pair.made
     if body is None or version is None:
         return None
-    states = {s for s, _ in differences(made, body.fingerprint, looked.judging.meaning)}
+    states = {s for s, _ in differences(made, body.fingerprint, project_state.detection.meaning)}
     if not states:
         return None
-    before = shop.reading.records.text(made.sql) or ""
+    before = services.reading.records.text(made.sql) or ""
     label = body.fingerprint.label
     return SqlDiff(
         version=label if made.version == body.fingerprint.version else f"{made.label} -> {label}",
@@ -97,29 +99,29 @@ def _sql_diff(
         before=before,
         after=body.text,
         cosmetic=states == {State.CURRENT},
-        schema=_schema_lines(shop, made, version),
+        schema=_schema_lines(services, made, version),
     )
 
 
-def _schema_lines(shop: Shop, made: Fingerprint, version: Version) -> tuple[str, ...]:
+def _schema_lines(services: Services, made: Fingerprint, version: Version) -> tuple[str, ...]:
     if not made.schema or not version.schema.columns:
         return ()
-    text = shop.reading.records.text(made.schema)
+    text = services.reading.records.text(made.schema)
     before = read_schema_text(text) if text else Schema()
     return version_schema_diff(before, version.schema) if before.columns else ()
 
 
-def _table_diff(shop: Shop, looked: Looked, model: Model) -> ModelDiff:
-    record = looked.records.get(model.name)
+def _table_diff(services: Services, project_state: ProjectState, model: Model) -> ModelDiff:
+    record = project_state.records.get(model.name)
     made = record.fingerprint if record else None
     now = model.fingerprint
     if made is None or made.sql == now.sql:
         return ModelDiff(model.name)
-    before = shop.reading.records.text(made.sql)
+    before = services.reading.records.text(made.sql)
     if before is None:
         return ModelDiff(model.name)
     cosmetic = made.canonical == now.canonical and made.version == now.version
-    after = looked.project.shown_sql(model)
+    after = project_state.project.shown_sql(model)
     for version in model.versions:
         for body in version.bodies:
             after = body.text if body.fingerprint == now else after

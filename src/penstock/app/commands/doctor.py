@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from penstock.app.services.services import Shop
-from penstock.app.services.wire import Where, open_shop
+from penstock.app.services.services import Services
+from penstock.app.services.wire import Where, open_services
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.engine.java import (
     archive_path,
@@ -151,7 +151,7 @@ def _archive(environ: Mapping[str, str], *, fix: bool) -> Check:
 
 def _project(root: Path, target: str | None) -> Iterator[Check]:
     try:
-        shop = open_shop(Where(root, target))
+        services = open_services(Where(root, target))
     except ProjectError as error:
         yield Check("project", Health.ERROR, error.sentence, "penstock validate")
         return
@@ -159,21 +159,21 @@ def _project(root: Path, target: str | None) -> Iterator[Check]:
         yield Check("project", Health.ERROR, error.sentence, error.hint)
         return
     try:
-        project = shop.project
+        project = services.project
         told = f"{project.name}, target {project.target.name}: {len(project.models)} models"
         yield Check("project", Health.OK, told)
-        yield from _guarded("state", lambda: _state(shop))
+        yield from _guarded("state", lambda: _state(services))
         yield _warehouse(project.target.warehouse)
-        yield from _guarded("clock", lambda: _clock(shop))
+        yield from _guarded("clock", lambda: _clock(services))
         yield _logs(root)
     finally:
-        shop.close()
+        services.close()
 
 
-def _state(shop: Shop) -> Check:
-    if not shop.has_state():
+def _state(services: Services) -> Check:
+    if not services.has_state():
         return Check("state", Health.OK, "no state yet; the first run makes it")
-    count = len(shop.reading.records.models())
+    count = len(services.reading.records.models())
     return Check("state", Health.OK, f"state is reachable and knows {count} models")
 
 
@@ -197,9 +197,9 @@ def _logs(root: Path) -> Check:
     return Check("logs", Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint)
 
 
-def _clock(shop: Shop) -> Check:
-    now = shop.clock.now()
-    records = shop.reading.records.models().values() if shop.has_state() else ()
+def _clock(services: Services) -> Check:
+    now = services.clock.now()
+    records = services.reading.records.models().values() if services.has_state() else ()
     latest = max((r.executed_at for r in records if r.executed_at), default=_RELEASED)
     if now < latest:
         sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from penstock.app.planning.selection import selected_models
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.plan.resolve import due, resolve
@@ -34,18 +34,18 @@ class Graph:
     edges: tuple[tuple[str, str], ...] = ()
 
 
-def graph(shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Graph:
+def graph(services: Services, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Graph:
     """Draw the selected models with the sources and seeds that they read."""
-    moment = shop.clock.now()
-    names = set(selected_models(shop, select, exclude, moment))
+    run_timestamp = services.clock.now()
+    names = set(selected_models(services, select, exclude, run_timestamp))
     nodes: dict[str, GraphNode] = {}
     edges = set()
     for name in names:
-        model = shop.project.models[name]
-        nodes[str(model.table)] = _model_node(model, moment)
+        model = services.project.models[name]
+        nodes[str(model.table)] = _model_node(model, run_timestamp)
     for name in names:
-        model = shop.project.models[name]
-        for node in _upstreams(shop, model):
+        model = services.project.models[name]
+        for node in _upstreams(services, model):
             if node.kind == "model" and node.name not in names:
                 continue
             nodes.setdefault(node.table, node)
@@ -54,22 +54,22 @@ def graph(shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = (
     return Graph(tuple(nodes[table] for table in sorted(nodes)), tuple(sorted(edges)))
 
 
-def _model_node(model: Model, moment: dt.datetime) -> GraphNode:
-    ready = due(model, moment)
-    segments = resolve(model, moment.date(), ready)
+def _model_node(model: Model, run_timestamp: dt.datetime) -> GraphNode:
+    ready = due(model, run_timestamp)
+    segments = resolve(model, run_timestamp.date(), ready)
     mark = segments[-1].body.fingerprint if segments else model.fingerprint
     return GraphNode(str(model.table), model.name, "model", model.strategy_name, mark.version)
 
 
-def _upstreams(shop: Shop, model: Model) -> list[GraphNode]:
+def _upstreams(services: Services, model: Model) -> list[GraphNode]:
     read = {name for name in model.inputs if name.kind is not InputKind.THIS}
     read |= {InputName(InputKind.MODEL, name) for name in model.depends_on}
-    return [_node(shop, name) for name in sorted(read)]
+    return [_node(services, name) for name in sorted(read)]
 
 
-def _node(shop: Shop, name: InputName) -> GraphNode:
-    table = str(shop.project.table_of(name))
-    known = shop.project.models.get(name.name) if name.kind is InputKind.MODEL else None
+def _node(services: Services, name: InputName) -> GraphNode:
+    table = str(services.project.table_of(name))
+    known = services.project.models.get(name.name) if name.kind is InputKind.MODEL else None
     if known is not None:
         return GraphNode(table, name.name, "model", known.strategy_name)
     kind = "seed" if name.kind is InputKind.MODEL else str(name.kind)

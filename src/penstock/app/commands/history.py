@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from penstock.app.checking.chosen import SKIPPED
 from penstock.app.reports import HistoryReport, HistoryRow
-from penstock.app.services.services import Shop, in_one_state, named_model
+from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
@@ -20,7 +20,7 @@ SOURCE = "source:"
 
 @in_one_state
 def check_history(
-    shop: Shop, model: str, name: str | None = None, limit: int = 20
+    services: Services, model: str, name: str | None = None, limit: int = 20
 ) -> tuple[CheckRecord, ...]:
     """Give results of a model's checks, newest first, at most `limit`; start no JVM.
 
@@ -30,10 +30,10 @@ def check_history(
     """
     if limit < 1:
         raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
-    if model.startswith(SOURCE) and model.removeprefix(SOURCE) in shop.project.sources:
-        return shop.reading.records.checks_of(model, name, limit)
-    found = named_model(shop, model)
-    records = shop.reading.records.checks_of(found.name, name, limit)
+    if model.startswith(SOURCE) and model.removeprefix(SOURCE) in services.project.sources:
+        return services.reading.records.checks_of(model, name, limit)
+    found = named_model(services, model)
+    records = services.reading.records.checks_of(found.name, name, limit)
     if name is not None and not records and name not in check_names(found):
         raise unknown_check(found, name)
     return records
@@ -58,7 +58,12 @@ def unknown_check(model: Model, name: str) -> UsageError:
 
 @in_one_state
 def history(
-    shop: Shop, model: str, partition: str | None = None, limit: int = 20, *, show_sql: bool = False
+    services: Services,
+    model: str,
+    partition: str | None = None,
+    limit: int = 20,
+    *,
+    show_sql: bool = False,
 ) -> HistoryReport:
     """Give a model's executions, newest first, at most `limit`; start no JVM.
 
@@ -66,9 +71,9 @@ def history(
     """
     if limit < 1:
         raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
-    found = named_model(shop, model)
+    found = named_model(services, model)
     key = found.grid.key(found.grid.parse(partition)) if partition is not None else None
-    records = shop.reading.records
+    records = services.reading.records
     everything = records.history(found.name, None, key) if key else None
     executions = everything if everything is not None else records.history(found.name, limit)
     taken_back = _reverted(everything or executions)

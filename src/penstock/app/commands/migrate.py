@@ -16,7 +16,7 @@ from penstock.app.observation.observe import observe
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of, staged, work_of
 from penstock.app.preparing.step_inputs import Looking
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
@@ -53,20 +53,20 @@ class Resettling:
 
     def __init__(
         self,
-        shop: Shop,
+        services: Services,
         context: Context,
         model: Model,
         session: StepSession,
         facts: TableFacts,
     ) -> None:
         """Take the table as it was looked at."""
-        self._shop = shop
+        self._services = services
         self._context = context
         self._model = model
         self._session = session
         self._facts = facts
         self._version = facts.version
-        self._target = shop.project.sql_of(model.table)
+        self._target = services.project.sql_of(model.table)
 
     def take_over(self, new_hash: HashDiffers | None, told: str) -> int:
         """Make all commits of a migration, hashes before what the table says; give its version."""
@@ -120,27 +120,27 @@ class Resettling:
 
     def _ended(self, ended: Ended) -> None:
         records = self._context.records
-        name, now = self._model.name, self._shop.clock.now()
+        name, now = self._model.name, self._services.clock.now()
         if name in records:
             records[name] = remembered(records[name], ended, now)
         else:
-            records.update(self._shop.writing.records.models())
+            records.update(self._services.writing.records.models())
         self._version = ended.outcome.settled_version or self._version
 
     def _committer(self) -> Committer:
         record = self._context.records.get(self._model.name)
         planned_on = record.last_step_seq if record else 0
-        return Committer(self._shop, self._context, self._model.where, planned_on)
+        return Committer(self._services, self._context, self._model.where, planned_on)
 
     def _intent(self) -> Intent:
         record = self._context.records.get(self._model.name)
         kept = record.fingerprint if record else None
         return Intent(
-            step=self._shop.clock.new_id(),
+            step=self._services.clock.new_id(),
             run=self._context.run,
             model=self._model.name,
             table=self._model.table,
-            uri=self._shop.project.uri_of(self._model.table),
+            uri=self._services.project.uri_of(self._model.table),
             kind=StepKind.ALTER,
             strategy=self._model.strategy_name,
             reason="its settings changed",
@@ -180,33 +180,35 @@ class MigrateReport:
         return self.adopted or bool(self.changes)
 
 
-def migrate(shop: Shop, name: str, *, adopt: bool = False, dry_run: bool = False) -> MigrateReport:
+def migrate(
+    services: Services, name: str, *, adopt: bool = False, dry_run: bool = False
+) -> MigrateReport:
     """Hold the laws under the model's settings, count the next run, then set the property.
 
     No interval and no business value changes. With `adopt` a table that penstock did not make is
     taken over. A dry run writes nothing.
     """
-    model = history_model(shop, name)
+    model = history_model(services, name)
     if not dry_run:
-        recover(shop).require(model.name)
-    context = _context(shop, model)
+        recover(services).require(model.name)
+    context = _context(services, model)
     _refuse(context, model, adopt=adopt)
-    facts = facts_of(shop, model)
+    facts = facts_of(services, model)
     told = facts.properties.get(PROPERTY)
     changes = () if told is None else differences(model, told)
     report = MigrateReport(model.name, facts.version, changes, told is None, dry_run=dry_run)
     if not report.differs:
         return report
-    shop.engine.require()
-    with shop.engine.session(model.name, model.where) as session:
-        return _migrated(_Migration(shop, context, model, facts, session), report)
+    services.engine.require()
+    with services.engine.session(model.name, model.where) as session:
+        return _migrated(_Migration(services, context, model, facts, session), report)
 
 
 @dataclass(frozen=True, slots=True)
 class _Migration:
     """One table that is looked at, and what it says of itself."""
 
-    shop: Shop
+    services: Services
     context: Context
     model: Model
     facts: TableFacts
@@ -218,7 +220,7 @@ class _Migration:
 
     @property
     def uri(self) -> str:
-        return self.shop.project.uri_of(self.model.table)
+        return self.services.project.uri_of(self.model.table)
 
     @property
     def wanted(self) -> str:
@@ -237,13 +239,13 @@ class _Migration:
         return change if old != hash_columns(self.wanted) else None
 
 
-def _context(shop: Shop, model: Model) -> Context:
-    now, records = shop.clock.now(), dict(shop.reading.records.models())
+def _context(services: Services, model: Model) -> Context:
+    now, records = services.clock.now(), dict(services.reading.records.models())
     return Context(
-        run=shop.run_id or shop.clock.new_id(),
+        run=services.run_id or services.clock.new_id(),
         run_timestamp=now,
-        project=shop.project,
-        view=observe(shop, [model.name], records, now),
+        project=services.project,
+        view=observe(services, [model.name], records, now),
         records=records,
         triggered_by=COMMAND,
     )
@@ -266,7 +268,7 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
 
 
 def _migrated(work: _Migration, report: MigrateReport) -> MigrateReport:
-    claims = claims_on(work.shop, work.model, work.wanted)
+    claims = claims_on(work.services, work.model, work.wanted)
     new_hash = work.new_hash
     if new_hash and work.facts.schema.find(new_hash.column) is None:
         claims = replace(claims, hash_column=None)  # it is added
@@ -299,33 +301,33 @@ def _high_time(model: Model, held: Held) -> dt.datetime | None:
 
 def _counted(work: _Migration, new_hash: HashDiffers | None) -> Counts:
     """Classify as the next run would, against the table as the migration leaves it."""
-    shop, context, model = work.shop, work.context, work.model
-    inputs = pin_inputs(shop, model, context.records, context.view)
+    services, context, model = work.services, work.context, work.model
+    inputs = pin_inputs(services, model, context.records, context.view)
     step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
-    looked = Looking(shop, context, step, model, inputs).look(work.session)
+    project_state = Looking(services, context, step, model, inputs).look(work.session)
     if new_hash is not None:
         read = DeltaRead(work.uri, work.facts.version)
         work.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
         work.session.define(TARGET_VIEW, with_hash(new_hash, work.facts.schema, _STORED))
-    run = work_of(shop, context, build_of(shop, model, looked))
+    run = work_of(services, context, build_of(services, model, project_state))
     return Counts.of(staged(work.session, run, model.where))
 
 
 def _written(work: _Migration, new_hash: HashDiffers | None, wanted: str) -> int:
     """Make the commits of a migration as a run of its own; give the version after them."""
-    shop, context = work.shop, work.context
+    services, context = work.services, work.context
     run = Run(
         id=context.run,
         command=COMMAND,
         arguments=work.model.name,
-        target=shop.project.target.name,
+        target=services.project.target.name,
         run_timestamp=context.run_timestamp,
-        holder=shop.holder(context.run),
-        started=shop.clock.now(),
+        holder=services.holder(context.run),
+        started=services.clock.now(),
     )
-    with on_record(shop, run) as succeeded:
-        commits = Resettling(shop, context, work.model, work.session, work.facts)
-        version = on_worker(shop, lambda: commits.take_over(new_hash, wanted))
+    with on_record(services, run) as succeeded:
+        commits = Resettling(services, context, work.model, work.session, work.facts)
+        version = on_worker(services, lambda: commits.take_over(new_hash, wanted))
         succeeded()
     return version
 

@@ -9,11 +9,11 @@ from functools import partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import told_status
-from penstock.app.observation.project_state import Looked, judged_all
+from penstock.app.observation.project_state import ProjectState, detect_drift
 from penstock.app.planning.planning import Planned, make_plan
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
 from penstock.app.request import RunRequest
-from penstock.app.services.services import Shop, in_one_state
+from penstock.app.services.services import Services, in_one_state
 from penstock.core.graph import ordered
 from penstock.core.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
@@ -21,18 +21,18 @@ from penstock.plan.cascade import upstream_models
 from penstock.plan.values import Plan, Step
 
 
-def planned_results(shop: Shop, made: Plan) -> tuple[ModelResult, ...]:
+def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
     """Give what would become of each step and each model without one, in the plan's order."""
-    found = [_result(shop, name, "unchanged", "current") for name in made.current]
+    found = [_result(services, name, "unchanged", "current") for name in made.current]
     for blocked in made.blocked:
-        result = _result(shop, blocked.model, "failed", blocked.error.code)
+        result = _result(services, blocked.model, "failed", blocked.error.code)
         found.append(replace(result, error=blocked.error))
     bad = {blocked.model for blocked in made.blocked}
     for step in made.steps:
         stopped = [up for up in step.upstream if up in bad]
         status = "skipped" if stopped else "planned"
         reason = f"upstream {_model_of(stopped[0])} failed" if stopped else str(step.reason)
-        result = _result(shop, step.model, status, reason)
+        result = _result(services, step.model, status, reason)
         found.append(
             replace(
                 result,
@@ -49,15 +49,15 @@ def planned_results(shop: Shop, made: Plan) -> tuple[ModelResult, ...]:
 
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
     """Give the states of the models that the plan runs on their own account."""
-    looked = planned.looked
-    if looked is None:
+    project_state = planned.project_state
+    if project_state is None:
         return ()
     own = planned_partitions(planned, cascaded=False)
-    judged = judged_all(looked)
+    drift_report = detect_drift(project_state)
     found = []
-    for name in looked.names:
+    for name in project_state.names:
         if name in own:
-            told = told_status(judged, name, own[name])
+            told = told_status(drift_report, name, own[name])
             kept = tuple(state for state in told.states if state.drifted)
             found.append(replace(told, states=kept))
     return tuple(found)
@@ -73,14 +73,16 @@ def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]
     return found
 
 
-def diffs_of(shop: Shop, planned: Planned) -> tuple[ModelDiff, ...]:
+def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
     """Give what changed in SQL and schema of the partitions that the plan runs."""
-    looked: Looked | None = planned.looked
-    if looked is None:
+    project_state: ProjectState | None = planned.project_state
+    if project_state is None:
         return ()
     wanted = planned_partitions(planned, cascaded=True)
     found = [
-        model_diff(shop, looked, name, wanted[name]) for name in looked.names if name in wanted
+        model_diff(services, project_state, name, wanted[name])
+        for name in project_state.names
+        if name in wanted
     ]
     return tuple(one for one in found if one.diffs)
 
@@ -90,8 +92,8 @@ def _model_of(key: str) -> str:
     return key.partition(" ")[0]
 
 
-def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
-    model = shop.project.models[name]
+def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
+    model = services.project.models[name]
     return ModelResult(name, model.table, model.strategy_name, status, reason)
 
 
@@ -105,17 +107,17 @@ class SqlChange:
     cosmetic: bool = False
 
 
-def executed_sql(shop: Shop, step: Step, record: ModelRecord | None) -> SqlChange | None:
+def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> SqlChange | None:
     """Give both texts of a step; None where the SQL is as it was, or the old text was not kept."""
     if not step.executed:
         return None
-    executed = shop.reading.records.text(step.executed)
+    executed = services.reading.records.text(step.executed)
     if executed is None:
         return None
-    model = shop.project.models[step.model]
+    model = services.project.models[step.model]
     old = record.fingerprint if record else None
     cosmetic = old is not None and old.canonical == model.fingerprint.canonical
-    return SqlChange(step.model, executed, shop.project.shown_sql(model), cosmetic)
+    return SqlChange(step.model, executed, services.project.shown_sql(model), cosmetic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,35 +133,40 @@ class Preview:
 
 
 @in_one_state
-def preview(shop: Shop, request: RunRequest) -> Preview:
+def preview(services: Services, request: RunRequest) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
-    planned = make_plan(shop, request)
+    planned = make_plan(services, request)
     report = RunReport(
         run_id="",
         run_timestamp=planned.plan.run_timestamp,
         plan=planned.plan,
-        results=preview_results(shop, planned.plan),
+        results=preview_results(services, planned.plan),
         dry_run=True,
         notes=planned.notes,
         not_run=planned.not_run,
     )
     changes = [
-        executed_sql(shop, step, planned.records.get(step.model)) for step in planned.plan.steps
+        executed_sql(services, step, planned.records.get(step.model)) for step in planned.plan.steps
     ]
     checks = {
-        step.key: planned_checks(shop.project, step, request.options, partial(_creates, shop, step))
+        step.key: planned_checks(
+            services.project, step, request.options, partial(_creates, services, step)
+        )
         for step in planned.plan.steps
     }
     return Preview(report, tuple(change for change in changes if change is not None), checks)
 
 
-def preview_results(shop: Shop, plan: Plan) -> tuple[ModelResult, ...]:
+def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     """Give what would become of each step and each model without one, in topological order."""
-    parents = {name: upstream_models(model) for name, model in shop.project.models.items()}
+    parents = {name: upstream_models(model) for name, model in services.project.models.items()}
     place = {name: number for number, name in enumerate(ordered(parents))}
-    return tuple(sorted(planned_results(shop, plan), key=lambda result: place[result.name]))
+    return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))
 
 
-def _creates(shop: Shop, step: Step) -> bool:
+def _creates(services: Services, step: Step) -> bool:
     """Whether a step finds no table to write to."""
-    return shop.log.head(shop.project.uri_of(shop.project.models[step.model].table)) is None
+    return (
+        services.log.head(services.project.uri_of(services.project.models[step.model].table))
+        is None
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.app.observation.inputs import tombstones_of
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError, UsageError
 from penstock.core.inputs import CatalogRead, DeltaRead, FilesRead, Read
@@ -16,21 +16,21 @@ from penstock.project.nearest import did_you_mean, some_of
 from penstock.strategies.relations import bind_query, leaves_of
 
 
-def query(shop: Shop, sql: str, limit: int) -> QueryResult:
+def query(services: Services, sql: str, limit: int) -> QueryResult:
     """Run a query and give at most `limit` rows.
 
     Tables are read at the version that is newest when the query starts, views are their queries,
     sources of files are what lies there now. Every name is checked before Spark starts.
     """
-    project = shop.project
+    project = services.project
     parsed = parse_user_query(project, sql)
     reads = {
-        name: _read(shop, name)
+        name: _read(services, name)
         for name in leaves_of(project, parsed.inputs)
         if not _is_view(project, name)
     }
-    bound = bind_query(project, parsed, reads, shop.clock.now())
-    return shop.engine.query(bound.relations, bound.sql, limit)
+    bound = bind_query(project, parsed, reads, services.clock.now())
+    return services.engine.query(bound.relations, bound.sql, limit)
 
 
 def _is_view(project: Project, name: InputName) -> bool:
@@ -38,29 +38,29 @@ def _is_view(project: Project, name: InputName) -> bool:
     return name.kind is InputKind.MODEL and model is not None and model.is_view
 
 
-def _read(shop: Shop, name: InputName) -> Read:
+def _read(services: Services, name: InputName) -> Read:
     match name.kind:
         case InputKind.MODEL:
-            return _table(shop, name)
+            return _table(services, name)
         case InputKind.SOURCE:
-            return _source(shop, shop.project.sources[name.name])
+            return _source(services, services.project.sources[name.name])
         case _:
-            if not shop.project.target.catalog:
-                raise _unknown(shop.project, name)
+            if not services.project.target.catalog:
+                raise _unknown(services.project, name)
             return CatalogRead(shown_name(name.name))
 
 
-def _table(shop: Shop, name: InputName) -> Read:
-    uri = shop.project.uri_of(shop.project.table_of(name))
-    head = shop.log.head(uri)
+def _table(services: Services, name: InputName) -> Read:
+    uri = services.project.uri_of(services.project.table_of(name))
+    head = services.log.head(uri)
     if head is None:
-        command = _builder(shop.project, name)
+        command = _builder(services.project, name)
         raise TableError(
             "not-built-yet",
             f"{name} has no table at {uri}",
             hint=f"penstock {command} --select {name}",
         )
-    return DeltaRead(uri, head.version, tombstones_of(shop, name))
+    return DeltaRead(uri, head.version, tombstones_of(services, name))
 
 
 def _builder(project: Project, name: InputName) -> str:
@@ -69,17 +69,17 @@ def _builder(project: Project, name: InputName) -> str:
     return "snapshot run" if project.models[name.name].is_snapshot else "run"
 
 
-def _source(shop: Shop, source: Source) -> Read:
+def _source(services: Services, source: Source) -> Read:
     if not source.path:
         return CatalogRead(shown_name(str(source.table)))
     if source.is_delta:
-        head = shop.log.head(source.path)
+        head = services.log.head(source.path)
         if head is None:
             sentence = f"source {source.table} has no Delta table: {source.path}"
             raise TableError("source-missing", sentence, where=source.where)
         return DeltaRead(source.path, head.version)
     columns = tuple((column.name, column.type) for column in source.columns if column.type)
-    files = shop.log.listing(source).files
+    files = services.log.listing(source).files
     return FilesRead(source.format, source.path, files, source.options, columns)
 
 

@@ -13,7 +13,7 @@ from penstock.app.preparing.statements import build_of, decide, work_of
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.request import RunRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError
 from penstock.plan.values import Step
 
@@ -21,17 +21,17 @@ WOULD_COMMIT = "would commit"
 NO_CHANGE = "no change"
 
 
-def rehearse(shop: Shop, request: RunRequest) -> RunReport:
+def rehearse(services: Services, request: RunRequest) -> RunReport:
     """Classify for real, so start Spark, and commit nothing: no table, no record, no lease.
 
     A snapshot over another is counted against that one's table as it is now.
     """
-    planned = make_plan(shop, request)
+    planned = make_plan(services, request)
     report = RunReport(
         run_id="",
         run_timestamp=planned.plan.run_timestamp,
         plan=planned.plan,
-        results=preview_results(shop, planned.plan),
+        results=preview_results(services, planned.plan),
         command=request.command,
         dry_run=True,
         notes=planned.notes,
@@ -40,17 +40,17 @@ def rehearse(shop: Shop, request: RunRequest) -> RunReport:
     context = Context(
         run="",
         run_timestamp=planned.plan.run_timestamp,
-        project=shop.project,
+        project=services.project,
         view=planned.view,
         records=dict(planned.records),
         as_of=request.as_of,
         options=request.options,
     )
     if planned.plan.steps:
-        shop.engine.require()
+        services.engine.require()
     steps = {step.model: step for step in planned.plan.steps}
     results = [
-        _counted(shop, context, steps[result.name], result)
+        _counted(services, context, steps[result.name], result)
         if result.status == "planned"
         else result
         for result in report.results
@@ -58,21 +58,23 @@ def rehearse(shop: Shop, request: RunRequest) -> RunReport:
     return replace(report, results=tuple(results))
 
 
-def _counted(shop: Shop, context: Context, step: Step, result: ModelResult) -> ModelResult:
+def _counted(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
     if step.only_alters:
         return replace(result, status="planned", reason=WOULD_COMMIT)
     try:
-        return _classified(shop, context, step, result)
+        return _classified(services, context, step, result)
     except PenstockError as error:
         return replace(result, status="failed", error=error)
 
 
-def _classified(shop: Shop, context: Context, step: Step, result: ModelResult) -> ModelResult:
-    model = shop.project.models[step.model]
-    inputs = pin_inputs(shop, model, context.records, context.view)
-    with shop.engine.session(model.name, model.where) as session:
-        looked = Looking(shop, context, step, model, inputs).look(session)
-        work = work_of(shop, context, build_of(shop, model, looked))
+def _classified(
+    services: Services, context: Context, step: Step, result: ModelResult
+) -> ModelResult:
+    model = services.project.models[step.model]
+    inputs = pin_inputs(services, model, context.records, context.view)
+    with services.engine.session(model.name, model.where) as session:
+        project_state = Looking(services, context, step, model, inputs).look(session)
+        work = work_of(services, context, build_of(services, model, project_state))
         decided = decide(session, work.again or work, model.where)
         commits = decided.statement is not None
     return replace(
@@ -80,7 +82,7 @@ def _classified(shop: Shop, context: Context, step: Step, result: ModelResult) -
         status="planned" if commits else "unchanged",
         reason=WOULD_COMMIT if commits else NO_CHANGE,
         metrics=decided.work.told(decided.seen),
-        version=looked.facts.version if looked.facts else None,
-        schema_changes=schema_changes(looked) if commits else (),
+        version=project_state.facts.version if project_state.facts else None,
+        schema_changes=schema_changes(project_state) if commits else (),
         inputs=inputs.pins,
     )

@@ -9,15 +9,15 @@ from penstock.app.commands.status import keys_of
 from penstock.app.commands.sync import Ask
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.recover import recover
-from penstock.app.observation.log_reader import Sight
+from penstock.app.observation.log_reader import LogReader
 from penstock.app.observation.observe import last_writer, others
-from penstock.app.observation.project_state import Looked, look
-from penstock.app.planning.planning import moment_of
+from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.planning.planning import run_timestamp_of
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.undo import features_left
 from penstock.app.reports import Keys, Overwrite
 from penstock.app.request import RollbackRequest
-from penstock.app.services.services import Shop, named_model
+from penstock.app.services.services import Services, named_model
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.errors import TableError, UsageError
 from penstock.core.graph import children
@@ -64,19 +64,21 @@ class _Back:
     deleted: int
 
 
-def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) -> RollbackReport:
+def rollback(
+    services: Services, request: RollbackRequest, ask: Ask = lambda _: True
+) -> RollbackReport:
     """Bring a model's table back to the version before a step, in one commit.
 
     Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed` and
     `rollback-foreign-commits`; nothing is written then.
     """
-    model = named_model(shop, request.model)
+    model = named_model(services, request.model)
     if not request.dry_run:
-        recover(shop).require(model.name)
-    moment = moment_of(shop, None)
-    with shop.reading.one_state():
-        looked = look(shop, (model.name,), moment)
-        back = _way_back(shop, looked, request)
+        recover(services).require(model.name)
+    run_timestamp = run_timestamp_of(services, None)
+    with services.reading.one_state():
+        project_state = look(services, (model.name,), run_timestamp)
+        back = _way_back(services, project_state, request)
     report = RollbackReport(
         model=model.name,
         step=back.step.intent.step,
@@ -85,22 +87,22 @@ def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) ->
         count=count(back.partitions),
         deleted=back.deleted,
         dry_run=request.dry_run,
-        lines=_lines(shop, model),
+        lines=_lines(services, model),
     )
     if request.dry_run:
         return report
     asked = Overwrite(model.name, report.count, report.partitions, back.step.ended)
     if not ask((asked,)):
         return replace(report, aborted=True)
-    shop.engine.require()
-    committed = _restore(shop, looked, back, request)
-    left = features_left(shop, back.step.intent, back.version)
+    services.engine.require()
+    committed = _restore(services, project_state, back, request)
+    left = features_left(services, back.step.intent, back.version)
     return replace(report, committed=committed, lines=(*report.lines, *[left] * bool(left)))
 
 
-def _way_back(shop: Shop, looked: Looked, request: RollbackRequest) -> _Back:
-    model = looked.project.models[named_model(shop, request.model).name]
-    steps = shop.reading.records.steps_of(model.name)
+def _way_back(services: Services, project_state: ProjectState, request: RollbackRequest) -> _Back:
+    model = project_state.project.models[named_model(services, request.model).name]
+    steps = services.reading.records.steps_of(model.name)
     step = _step_of(model, steps, request.step)
     outcome = step.outcome
     if outcome is None or outcome.version is None:
@@ -113,8 +115,8 @@ def _way_back(shop: Shop, looked: Looked, request: RollbackRequest) -> _Back:
             where=model.where,
             hint="name a later step; penstock history --verbose shows them",
         )
-    _check_foreign(looked.judging.sight, model, looked, version, request)
-    missing = shop.places.missing_files(looked.project.uri_of(model.table), version)
+    _check_foreign(project_state.detection.log_reader, model, project_state, version, request)
+    missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:
         raise TableError(
             "rollback-vacuumed",
@@ -162,16 +164,20 @@ def _unknown(model: Model, given: str, why: str) -> UsageError:
 
 
 def _check_foreign(
-    sight: Sight, model: Model, looked: Looked, version: int, request: RollbackRequest
+    log_reader: LogReader,
+    model: Model,
+    project_state: ProjectState,
+    version: int,
+    request: RollbackRequest,
 ) -> None:
-    uri = looked.project.uri_of(model.table)
-    commits = sight.shop.places.touched(uri, version, {}, partial=True)
-    foreign = [commit for commit in commits if sight.foreign(commit)]
+    uri = project_state.project.uri_of(model.table)
+    commits = log_reader.services.places.touched(uri, version, {}, partial=True)
+    foreign = [commit for commit in commits if log_reader.foreign(commit)]
     if any(commit.step for commit in foreign):
-        writer = last_writer(sight.shop.log.commits(uri, version, partial=True))
-        owner = others(sight.shop, writer)
+        writer = last_writer(log_reader.services.log.commits(uri, version, partial=True))
+        owner = others(log_reader.services, writer)
         if owner is not None:
-            raise table_of_another_store(model, owner, looked.project.name)
+            raise table_of_another_store(model, owner, project_state.project.name)
     if foreign and not request.include_foreign:
         first = foreign[0]
         raise TableError(
@@ -183,43 +189,49 @@ def _check_foreign(
         )
 
 
-def _lines(shop: Shop, model: Model) -> tuple[str, ...]:
-    models = shop.project.models
-    below = children({name: parents_of(shop.project, each) for name, each in models.items()})
+def _lines(services: Services, model: Model) -> tuple[str, ...]:
+    models = services.project.models
+    below = children({name: parents_of(services.project, each) for name, each in models.items()})
     lines = ["the restored partitions count as drifted until the code is reverted"]
     if below.get(model.name):
         lines.append(f"downstream becomes upstream_changed: {', '.join(below[model.name])}")
     return tuple(lines)
 
 
-def _restore(shop: Shop, looked: Looked, back: _Back, request: RollbackRequest) -> int | None:
-    run_id = shop.run_id or shop.clock.new_id()
+def _restore(
+    services: Services, project_state: ProjectState, back: _Back, request: RollbackRequest
+) -> int | None:
+    run_id = services.run_id or services.clock.new_id()
     context = Context(
         run=run_id,
-        run_timestamp=looked.moment,
-        project=looked.project,
-        view=looked.view,
-        records=looked.records,
+        run_timestamp=project_state.run_timestamp,
+        project=project_state.project,
+        view=project_state.view,
+        records=project_state.records,
         wait_seconds=request.wait_seconds,
         triggered_by="rollback",
     )
-    target = shop.project.target.name
-    holder, now = shop.holder(run_id), shop.clock.now()
-    run = Run(run_id, "rollback", request.arguments, target, looked.moment, holder, now)
-    with on_record(shop, run) as succeeded:
-        committed = on_worker(shop, lambda: _commit(shop, context, looked, back))
+    target = services.project.target.name
+    holder, now = services.holder(run_id), services.clock.now()
+    run = Run(
+        run_id, "rollback", request.arguments, target, project_state.run_timestamp, holder, now
+    )
+    with on_record(services, run) as succeeded:
+        committed = on_worker(services, lambda: _commit(services, context, project_state, back))
         succeeded()
     return committed
 
 
-def _commit(shop: Shop, context: Context, looked: Looked, back: _Back) -> int | None:
+def _commit(
+    services: Services, context: Context, project_state: ProjectState, back: _Back
+) -> int | None:
     model = back.model
-    uri = looked.project.uri_of(model.table)
-    head = shop.log.head(uri)
-    record = looked.records.get(model.name)
+    uri = project_state.project.uri_of(model.table)
+    head = services.log.head(uri)
+    record = project_state.records.get(model.name)
     made = record.fingerprint if record and record.fingerprint else Fingerprint("", "")
     intent = Intent(
-        step=shop.clock.new_id(),
+        step=services.clock.new_id(),
         run=context.run,
         model=model.name,
         table=model.table,
@@ -228,15 +240,15 @@ def _commit(shop: Shop, context: Context, looked: Looked, back: _Back) -> int | 
         strategy=model.strategy_name,
         reason=f"rollback to before {back.step.intent.step}",
         triggered_by="rollback",
-        run_timestamp=looked.moment,
+        run_timestamp=project_state.run_timestamp,
         fingerprint=made,
         partitions=write_ranges(model.grid, back.partitions),
         grid=model.grid,
         base_version=head.version if head else None,
         restores=back.step.intent.step_seq,
     )
-    committer = Committer(shop, context, model.where, record.last_step_seq if record else 0)
-    with shop.engine.session(model.name, model.where) as session:
-        statement = restore(shop.project.sql_of(model.table), back.version)
+    committer = Committer(services, context, model.where, record.last_step_seq if record else 0)
+    with services.engine.session(model.name, model.where) as session:
+        statement = restore(services.project.sql_of(model.table), back.version)
         ended = committer.alter(session, intent, statement, StepKind.ROLLBACK)
     return ended.outcome.version

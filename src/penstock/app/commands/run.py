@@ -15,17 +15,25 @@ from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
 from penstock.app.execution.results import (
     failed_by,
+    gave_up,
     notes_of,
     of_view,
     resume_command,
     resume_sync,
+    what_is_left,
     with_checks,
 )
 from penstock.app.execution.schedule import Node, Schedule, Work
 from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
 from penstock.app.execution.step import execute
 from penstock.app.observation.log_reader import note_written
-from penstock.app.planning.planning import Planned, make_plan, moment_of, replan, still_needed
+from penstock.app.planning.planning import (
+    Planned,
+    make_plan,
+    replan,
+    run_timestamp_of,
+    still_needed,
+)
 from penstock.app.planning.selection import divided
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import (
@@ -39,7 +47,7 @@ from penstock.app.reports import (
     silent,
 )
 from penstock.app.request import RunRequest, SyncRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
     ConcurrentWriterError,
@@ -49,7 +57,6 @@ from penstock.core.errors import (
     StateError,
     TableError,
 )
-from penstock.core.ranges import Ranges
 from penstock.core.records import Run, Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
@@ -59,19 +66,19 @@ _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 SPARK_DIED = "Spark's JVM is gone"
 
 
-def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunReport:
+def run(services: Services, request: RunRequest, listener: Listener = silent) -> RunReport:
     """Recover what a crash left open, plan, and execute the plan.
 
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
     """
-    recovery = recover(shop, give_up=_made_anew(shop, request))
+    recovery = recover(services, give_up=_made_anew(services, request))
     for sentence in recovery.sentences:
         listener(Said(sentence))
-    settled = settle(shop)
-    planned = make_plan(shop, request).after(settled).without(recovery.stuck)
+    settled = settle(services)
+    planned = make_plan(services, request).after(settled).without(recovery.stuck)
     report = RunReport(
-        run_id=shop.run_id or shop.clock.new_id(),
+        run_id=services.run_id or services.clock.new_id(),
         run_timestamp=planned.plan.run_timestamp,
         plan=planned.plan,
         results=(),
@@ -81,63 +88,45 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
         notes=planned.notes,
     )
     if planned.plan.is_empty:
-        results = (*settled.results, *_unchanged(shop, planned))
+        results = (*settled.results, *_unchanged(services, planned))
         report = replace(report, results=results)
         return replace(report, resume=resume_command(report, request))
     if planned.plan.steps:
-        shop.engine.require()
-    if planned.looked is not None:
-        planned.looked.judging.sight.keep()
-    return Runner(shop, request, listener, planned, report).run()
+        services.engine.require()
+    if planned.project_state is not None:
+        planned.project_state.detection.log_reader.keep()
+    return Runner(services, request, listener, planned, report).run()
 
 
-def _made_anew(shop: Shop, request: RunRequest) -> tuple[str, ...]:
+def _made_anew(services: Services, request: RunRequest) -> tuple[str, ...]:
     """Name the models of which a full refresh makes all rows anew, whatever a step left."""
     if not request.options.full_refresh:
         return ()
-    return divided(shop, request, moment_of(shop, request.as_of))[0]
+    return divided(services, request, run_timestamp_of(services, request.as_of))[0]
 
 
-def _unchanged(shop: Shop, planned: Planned) -> tuple[ModelResult, ...]:
+def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
     found = []
     for name in planned.plan.current:
         record = planned.records.get(name)
         version = record.settled_version if record else None
-        found.append(replace(_result(shop, name, "unchanged", "current"), version=version))
+        found.append(replace(_result(services, name, "unchanged", "current"), version=version))
     return tuple(found)
 
 
-def _result(shop: Shop, name: str, status: str, reason: str) -> ModelResult:
-    model = shop.project.models[name]
+def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
+    model = services.project.models[name]
     return ModelResult(name, model.table, model.strategy_name, status, reason)
 
 
-def _of_step(shop: Shop, step: Step, status: str, reason: str) -> ModelResult:
-    result = _result(shop, step.model, status, reason)
+def _of_step(services: Services, step: Step, status: str, reason: str) -> ModelResult:
+    result = _result(services, step.model, status, reason)
     return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
 
 
-def _of_log(shop: Shop) -> tuple[str, ...]:
+def _of_log(services: Services) -> tuple[str, ...]:
     """Warn of what Spark's JVM said of itself, if this command started it."""
-    return warnings_of(Path(shop.written_log)) if shop.written_log else ()
-
-
-def _gave_up(error: PenstockError) -> PenstockError:
-    """Word what still stands in the way after the last try."""
-    if isinstance(error, ConcurrentWriterError) and error.code != "concurrent-writer":
-        return ConcurrentWriterError(
-            "concurrent-writer", error.sentence, where=error.where, hint=error.hint
-        )
-    return error
-
-
-def _left(step: Step, ranges: Ranges) -> tuple[Step, ...]:
-    """Give what is left of a step; SQL that takes a range needs one without gaps."""
-    if not ranges:
-        return ()
-    if step.is_range:
-        return tuple(replace(step, partitions=(piece,)) for piece in ranges)
-    return (replace(step, partitions=ranges),)
+    return warnings_of(Path(services.written_log)) if services.written_log else ()
 
 
 class Runner:
@@ -145,24 +134,24 @@ class Runner:
 
     def __init__(
         self,
-        shop: Shop,
+        services: Services,
         request: RunRequest | SyncRequest,
         listener: Listener,
         planned: Planned,
         report: RunReport,
     ) -> None:
-        self._shop = shop
+        self._services = services
         self._request = request
         self._tell = listener
         self._plan = planned.plan
-        self._current = _unchanged(shop, planned)
+        self._current = _unchanged(services, planned)
         self._order = planned.names
         self._report = report
         self._steps = {step.key: step for step in planned.plan.steps}
         self._context = Context(
             run=report.run_id,
             run_timestamp=report.run_timestamp,
-            project=shop.project,
+            project=services.project,
             view=planned.view,
             records=dict(planned.records),
             as_of=request.as_of,
@@ -176,11 +165,11 @@ class Runner:
 
     def run(self) -> RunReport:
         """Execute the plan; what a step raises is in the report."""
-        journal = self._shop.writing.journal
+        journal = self._services.writing.journal
         journal.start_run(self._run_record())
         results: list[ModelResult] = []
         status = Status.FAILED
-        beat = self._shop.project.lease.heartbeat.total_seconds()
+        beat = self._services.project.lease.heartbeat.total_seconds()
         try:
             with beating(journal, self._report.run_id, beat):
                 self._tell(RunStarted(self._report.run_id, self._plan))
@@ -191,13 +180,13 @@ class Runner:
             self._interrupted = True
         finally:
             notes = self._end_run(status)
-        note_written(self._shop, (step.model for step in self._plan.steps))
+        note_written(self._services, (step.model for step in self._plan.steps))
         report = replace(
             self._report,
             results=self._in_order(results),
-            notes=(*self._report.notes, *notes, *_of_log(self._shop)),
+            notes=(*self._report.notes, *notes, *_of_log(self._services)),
             interrupted=self._interrupted,
-            log_path=self._shop.written_log,
+            log_path=self._services.written_log,
         )
         request = self._request
         if isinstance(request, SyncRequest):
@@ -205,20 +194,20 @@ class Runner:
         else:
             again = resume_command(report, request)
         report = replace(report, resume=again)
-        write_artifacts(self._shop, report)
+        write_artifacts(self._services, report)
         return report
 
     def _end_run(self, status: Status) -> tuple[str, ...]:
         """Write how the run ended; a store that is gone by now must not hide what the steps did."""
         try:
-            self._shop.writing.journal.end_run(self._report.run_id, status, holds=self._holds)
+            self._services.writing.journal.end_run(self._report.run_id, status, holds=self._holds)
         except StateError as error:
             return (error.render(),)
         return ()
 
     def _collect(self, results: list[ModelResult]) -> None:
         for blocked in self._plan.blocked:
-            result = _result(self._shop, blocked.model, "failed", blocked.error.code)
+            result = _result(self._services, blocked.model, "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
         nodes = [
             Node(s.key, (*s.upstream, *self._unsettled(s)), bool(s.partitions), s.later_than)
@@ -231,7 +220,7 @@ class Runner:
         self._context.failed.update(self._settled.failed)
         bad |= set(self._settled.failed)
         work = Work(self._do, self._skip, lambda results: not all(r.ok for r in results))
-        threads = self._request.threads or self._shop.project.threads
+        threads = self._request.threads or self._services.project.threads
         schedule = Schedule(nodes, work, threads, bad)
         try:
             for found in schedule.results(fail_fast=self._request.fail_fast):
@@ -240,7 +229,7 @@ class Runner:
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
-                self._shop.engine.cancel()
+                self._services.engine.cancel()
             self._holds = True  # until the last statement has ended
             for found in schedule.stop():
                 for result in found:
@@ -250,7 +239,7 @@ class Runner:
 
     def _unsettled(self, step: Step) -> tuple[str, ...]:
         """Name the models that a step reads and that failed before it, in the plan or not."""
-        project = self._shop.project
+        project = self._services.project
         above = parents_of(project, project.models[step.model])
         return tuple(name for name in above if name in self._settled.failed)
 
@@ -263,22 +252,24 @@ class Runner:
             return self._skip(key, "")
         step = self._steps[key]
         try:
-            share = share_of(self._shop, self._context, step)
+            share = share_of(self._services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago
             self._context.fail(step)
-            return (replace(_of_step(self._shop, step, "failed", error.code), error=error),)
-        results = [_of_step(self._shop, each, "skipped", UPSTREAM_FAILED) for each in share.blocked]
+            return (replace(_of_step(self._services, step, "failed", error.code), error=error),)
+        results = [
+            _of_step(self._services, each, "skipped", UPSTREAM_FAILED) for each in share.blocked
+        ]
         results += [
-            _of_step(self._shop, each, "unchanged", "its upstream made no change")
+            _of_step(self._services, each, "unchanged", "its upstream made no change")
             for each in share.idle
         ]
         return (*results, *(result for each in share.steps for result in self._step(each)))
 
     def _step(self, step: Step, held: Ahead | None = None) -> tuple[ModelResult, ...]:
         """Do a step; of what a gate ahead of it takes out of it, do what is left."""
-        started, clock = self._shop.clock.now(), time.monotonic()
+        started, clock = self._services.clock.now(), time.monotonic()
         self._tell(StepStarted(step.model, str(step.reason)))
-        result = _of_step(self._shop, step, "success", str(step.reason))
+        result = _of_step(self._services, step, "success", str(step.reason))
         out: TakenOut | None = None
         try:
             result = self._attempt(step, result, held)
@@ -289,20 +280,20 @@ class Runner:
             result = replace(result, status="failed", error=error)
             self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
-        notes = (*step.notes, *flagged_above(self._shop, step), *result.notes)
+        notes = (*step.notes, *flagged_above(self._services, step), *result.notes)
         told_one = replace(result, started=started, duration=took, notes=notes)
         views = self._context.views.told(step.key)
-        found = (*(of_view(self._shop.project, each) for each in views), told_one)
+        found = (*(of_view(self._services.project, each) for each in views), told_one)
         if out is None or not step.partitions:
             return found
-        for each in _left(step, out.left):
+        for each in what_is_left(step, out.left):
             found += self._step(each, out.held.of(each.grid, each.partitions))
         return found
 
     def _taken_out(self, step: Step, out: TakenOut) -> ModelResult:
         lost = replace(step, partitions=out.failed) if step.partitions else step
         self._context.fail(lost)
-        result = _of_step(self._shop, lost, "skipped", out.error.code)
+        result = _of_step(self._services, lost, "skipped", out.error.code)
         return replace(result, error=out.error, invariant_report=out.report)
 
     def _attempt(self, step: Step, result: ModelResult, held: Ahead | None) -> ModelResult:
@@ -314,33 +305,37 @@ class Runner:
             needed = (
                 now
                 if now.partitions
-                else still_needed(self._shop, self._context, now, self._request.options)
+                else still_needed(self._services, self._context, now, self._request.options)
             )
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
-                return self._done(step, result, execute(self._shop, self._context, needed, held))
+                return self._done(
+                    step, result, execute(self._services, self._context, needed, held)
+                )
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 if pause is None:
-                    raise _gave_up(error) from None
+                    raise gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                now, held = replan(self._shop, self._context, now, self._request.options), None
+                now, held = replan(self._services, self._context, now, self._request.options), None
         return result
 
     def _done(self, step: Step, result: ModelResult, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
         before = self._context.records.get(intent.model)
         if ended.undone is not None:
-            self._context.records.update(self._shop.reading.records.models())
+            self._context.records.update(self._services.reading.records.models())
         elif not ended.held_back:
-            self._context.records[intent.model] = remembered(before, ended, self._shop.clock.now())
+            self._context.records[intent.model] = remembered(
+                before, ended, self._services.clock.now()
+            )
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)
         if ended.checked is not None and ended.checked.quarantine is not None:
-            model = self._shop.project.models[intent.model]
-            drop_repeated(self._shop, model, ended.checked.quarantine)
+            model = self._services.project.models[intent.model]
+            drop_repeated(self._services, model, ended.checked.quarantine)
         failed = failed_by(ended)
         if failed:
             self._context.fail(replace(step, partitions=failed) if step.partitions else step)
@@ -366,7 +361,7 @@ class Runner:
         stopped = "interrupted" if self._interrupted else "fail-fast"
         stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
-        return (_of_step(self._shop, step, "skipped", reason),)
+        return (_of_step(self._services, step, "skipped", reason),)
 
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
         """Give models in the order of the plan, and the steps of each in that of its partitions.
@@ -389,8 +384,8 @@ class Runner:
             id=self._report.run_id,
             command=self._report.command,
             arguments=self._request.arguments,
-            target=self._shop.project.target.name,
+            target=self._services.project.target.name,
             run_timestamp=self._report.run_timestamp,
-            holder=self._shop.holder(self._report.run_id),
-            started=self._shop.clock.now(),
+            holder=self._services.holder(self._report.run_id),
+            started=self._services.clock.now(),
         )

@@ -16,7 +16,7 @@ from penstock.app.observation.observe import View
 from penstock.app.observation.seeds import seed_reason
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult, RunReport
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.errors import PenstockError, SelectorError, SparkDiedError
 from penstock.core.model import Seed
@@ -27,23 +27,23 @@ from penstock.project.nearest import did_you_mean, some_of
 COMMAND = "seed"
 
 
-def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
+def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
     """Load the selected seeds whose file, types or table changed; all of them without a selector.
 
     A seed that is as it was loaded starts no JVM. One that fails does not stop the others.
     """
-    wanted = selected_seeds(shop, select)
-    recovery = recover(shop)
-    now = shop.clock.now()
+    wanted = selected_seeds(services, select)
+    recovery = recover(services)
+    now = services.clock.now()
     context = Context(
-        run=shop.clock.new_id(),
+        run=services.clock.new_id(),
         run_timestamp=now,
-        project=shop.project,
+        project=services.project,
         view=View(Now(now, {}, {})),
-        records=dict(shop.reading.records.models()),
+        records=dict(services.reading.records.models()),
         triggered_by=COMMAND,
     )
-    reasons = {each.name: seed_reason(shop, each, context.records, now) for each in wanted}
+    reasons = {each.name: seed_reason(services, each, context.records, now) for each in wanted}
     report = RunReport(
         run_id=context.run,
         run_timestamp=now,
@@ -53,19 +53,19 @@ def seed(shop: Shop, select: tuple[str, ...] = ()) -> RunReport:
         recovered=recovery.sentences,
     )
     changed = [each for each in wanted if reasons[each.name].state is not State.CURRENT]
-    done = _load(shop, context, changed, reasons) if changed else {}
+    done = _load(services, context, changed, reasons) if changed else {}
     results = tuple(done.get(s.name) or _result(s, "unchanged", "current") for s in wanted)
     left = " ".join(result.name for result in results if not result.ok)
     resume = f"penstock seed --select {left!r}" if left else ""
-    report = replace(report, results=results, resume=resume, log_path=shop.written_log)
+    report = replace(report, results=results, resume=resume, log_path=services.written_log)
     if changed:
-        write_artifacts(shop, report)
+        write_artifacts(services, report)
     return report
 
 
-def selected_seeds(shop: Shop, select: Iterable[str]) -> tuple[Seed, ...]:
+def selected_seeds(services: Services, select: Iterable[str]) -> tuple[Seed, ...]:
     """Give the seeds by name or glob; raise `SelectorError` for a selector that finds none."""
-    seeds = shop.project.seeds
+    seeds = services.project.seeds
     asked = [word for value in select for word in value.split()]
     if not asked:
         return tuple(seeds.values())
@@ -80,22 +80,22 @@ def selected_seeds(shop: Shop, select: Iterable[str]) -> tuple[Seed, ...]:
 
 
 def _load(
-    shop: Shop, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
+    services: Services, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
 ) -> dict[str, ModelResult]:
     run = Run(
         id=context.run,
         command=COMMAND,
         arguments="",
-        target=shop.project.target.name,
+        target=services.project.target.name,
         run_timestamp=context.run_timestamp,
-        holder=shop.holder(context.run),
-        started=shop.clock.now(),
+        holder=services.holder(context.run),
+        started=services.clock.now(),
     )
     done: dict[str, ModelResult] = {}
-    with on_record(shop, run) as succeeded:
+    with on_record(services, run) as succeeded:
         for each in seeds:
-            load = partial(_do, shop, context, each, reasons[each.name])
-            done[each.name] = on_worker(shop, load)
+            load = partial(_do, services, context, each, reasons[each.name])
+            done[each.name] = on_worker(services, load)
             if isinstance(done[each.name].error, SparkDiedError):
                 break
         if len(done) == len(seeds) and all(result.ok for result in done.values()):
@@ -104,13 +104,13 @@ def _load(
     return done | {each.name: _result(each, "skipped", "Spark's JVM is gone") for each in left}
 
 
-def _do(shop: Shop, context: Context, seed: Seed, reason: Reason) -> ModelResult:
-    started, clock = shop.clock.now(), time.monotonic()
+def _do(services: Services, context: Context, seed: Seed, reason: Reason) -> ModelResult:
+    started, clock = services.clock.now(), time.monotonic()
     result = _result(seed, "success", str(reason))
     try:
-        ended = load_seed(shop, context, seed, reason)
+        ended = load_seed(services, context, seed, reason)
         before = context.records.get(seed.name)
-        context.records[seed.name] = remembered(before, ended, shop.clock.now())
+        context.records[seed.name] = remembered(before, ended, services.clock.now())
         result = replace(
             result,
             version=ended.outcome.settled_version,

@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.app.observation.project_state import Looked, look
+from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.selection import selected_models
 from penstock.app.reports import Reason
-from penstock.app.services.services import Shop, in_one_state, named_model
+from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.checks import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
@@ -39,11 +39,11 @@ class ModelInfo:
 
 
 def list_models(
-    shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()
+    services: Services, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()
 ) -> tuple[ModelInfo, ...]:
     """Give the selected models in topological order."""
-    names = selected_models(shop, select, exclude, shop.clock.now())
-    models = [shop.project.models[name] for name in names]
+    names = selected_models(services, select, exclude, services.clock.now())
+    models = [services.project.models[name] for name in names]
     return tuple(
         ModelInfo(
             name=model.name,
@@ -103,19 +103,19 @@ class ModelDetail:
 
 
 @in_one_state
-def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
+def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
     """Look one model up by its name or its table's; start no JVM and write nothing.
 
     With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
     """
-    moment = shop.clock.now()
+    run_timestamp = services.clock.now()
     day = _day(date) if date is not None else None
-    looked = look(shop, [named_model(shop, name).name], moment)
-    model = looked.project.models[named_model(shop, name).name]
-    records = looked.records
-    body = _body(model, moment, day)
-    uri = "" if model.is_view else shop.project.uri_of(model.table)
-    facts = shop.log.facts(uri) if uri else None
+    project_state = look(services, [named_model(services, name).name], run_timestamp)
+    model = project_state.project.models[named_model(services, name).name]
+    records = project_state.records
+    body = _body(model, run_timestamp, day)
+    uri = "" if model.is_view else services.project.uri_of(model.table)
+    facts = services.log.facts(uri) if uri else None
     return ModelDetail(
         info=_info(model),
         place=str(model.where),
@@ -123,12 +123,12 @@ def show(shop: Shop, name: str, date: str | None = None) -> ModelDetail:
         config=model.config,
         columns=_columns(model, facts),
         inputs=tuple(i for i in model.inputs if i.kind is not InputKind.THIS),
-        sql=body.text if body else shop.project.shown_sql(model),
+        sql=body.text if body else services.project.shown_sql(model),
         fingerprint=body.fingerprint if body else model.fingerprint,
-        drift=_reason(looked, model),
+        drift=_reason(project_state, model),
         version=facts.version if facts else None,
         record=records.get(model.name),
-        executions=shop.reading.records.history(model.name, _EXECUTIONS),
+        executions=services.reading.records.history(model.name, _EXECUTIONS),
         versions=tuple(_versions(model)),
         checks=tuple(_checks(model)),
     )
@@ -141,7 +141,7 @@ def _day(text: str) -> dt.date:
         raise UsageError("bad-value", f"--date {text!r} is no date", hint="2024-12-31") from None
 
 
-def _body(model: Model, moment: dt.datetime, date: dt.date | None) -> Body | None:
+def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Body | None:
     """Give the SQL of a day; without one that of the newest partition."""
     if not model.versions:
         return None
@@ -150,8 +150,8 @@ def _body(model: Model, moment: dt.datetime, date: dt.date | None) -> Body | Non
     if date is not None and timed:
         within: Ranges = (grid.holding(date, date),)
     else:
-        within = due(model, moment)
-    run_date = date if date is not None and not timed else moment.date()
+        within = due(model, run_timestamp)
+    run_date = date if date is not None and not timed else run_timestamp.date()
     segments = resolve(model, run_date, within)
     if date is not None and not segments:
         raise UsageError(
@@ -162,11 +162,11 @@ def _body(model: Model, moment: dt.datetime, date: dt.date | None) -> Body | Non
     return segments[-1].body if segments else model.versions[-1].body
 
 
-def _reason(looked: Looked, model: Model) -> Reason:
+def _reason(project_state: ProjectState, model: Model) -> Reason:
     """Give the state of a model; of one with partitions the first that any of them is in."""
     if model.partition is None:
-        return drift(looked.project, model, looked.records, looked.view.now)
-    verdict = looked.judging.verdict(model.name)
+        return drift(project_state.project, model, project_state.records, project_state.view.now)
+    verdict = project_state.detection.verdict(model.name)
     if verdict.whole is not None:
         return Reason(verdict.whole)
     order = list(State)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.checking.status import Lines, check_lines, with_lines
-from penstock.app.observation.project_state import Judged, Looked, judged_all, look
+from penstock.app.observation.project_state import DriftReport, ProjectState, detect_drift, look
 from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import Range, StatusRequest
-from penstock.app.services.services import Shop, in_one_state
+from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
 from penstock.core.model import Model
@@ -27,32 +27,37 @@ _SHOWN_STATES = tuple(state for state in State if state is not State.CURRENT)
 
 
 @in_one_state
-def status(shop: Shop, request: StatusRequest) -> StatusReport:
+def status(services: Services, request: StatusRequest) -> StatusReport:
     """Compare records, code, inputs and facts; start no JVM and write nothing.
 
     With `states` only partitions in one of them are reported.
     """
     wanted = states_named(request.states)
-    moment = request.as_of or shop.clock.now()
-    names = selected_models(shop, request.select, request.exclude, moment)
-    looked = look(shop, _involved(shop, names), moment)
-    judged = judged_all(looked)
-    lines = _lines(shop, looked, names)
+    run_timestamp = request.as_of or services.clock.now()
+    names = selected_models(services, request.select, request.exclude, run_timestamp)
+    project_state = look(services, _involved(services, names), run_timestamp)
+    drift_report = detect_drift(project_state)
+    lines = _lines(services, project_state, names)
     return StatusReport(
-        moment,
+        run_timestamp,
         tuple(
-            with_lines(_told(judged, name, wanted, request.range), lines)
+            with_lines(_told(drift_report, name, wanted, request.range), lines)
             for name in ordered(
-                {n: parents_of(looked.project, looked.project.models[n]) for n in names}
+                {
+                    n: parents_of(project_state.project, project_state.project.models[n])
+                    for n in names
+                }
             )
         ),
     )
 
 
-def _lines(shop: Shop, looked: Looked, names: tuple[str, ...]) -> Lines:
+def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:
     """Give what is to be said of models beside their states: of checks, of seeds that they read."""
-    found = dict(check_lines(shop, looked.project))
-    seeds = seeds_to_load(shop, looked.project, names, looked.records, looked.moment)
+    found = dict(check_lines(services, project_state.project))
+    seeds = seeds_to_load(
+        services, project_state.project, names, project_state.records, project_state.run_timestamp
+    )
     for name, lines in seeds.items():
         found[name] = (*found.get(name, ()), *lines)
     return found
@@ -73,35 +78,42 @@ def states_named(texts: tuple[str, ...]) -> frozenset[State]:
     return frozenset(found)
 
 
-def _involved(shop: Shop, names: tuple[str, ...]) -> set[str]:
+def _involved(services: Services, names: tuple[str, ...]) -> set[str]:
     """Give the models and all above them, because a drifted ancestor makes them pending."""
-    models = shop.project.models
-    parents = {name: parents_of(shop.project, model) for name, model in models.items()}
+    models = services.project.models
+    parents = {name: parents_of(services.project, model) for name, model in models.items()}
     return {name for name in reach(names, parents) if name in models}
 
 
-def _told(judged: Judged, name: str, wanted: frozenset[State], given: Range) -> ModelStatus:
-    model = judged.looked.project.models[name]
+def _told(
+    drift_report: DriftReport, name: str, wanted: frozenset[State], given: Range
+) -> ModelStatus:
+    model = drift_report.project_state.project.models[name]
     within = WHOLE
     if model.partition is not None:
-        within = narrowed(model, given, judged.looked.moment, judged.verdicts[name].known)
-    return told_status(judged, name, within, wanted)
+        within = narrowed(
+            model,
+            given,
+            drift_report.project_state.run_timestamp,
+            drift_report.verdicts[name].known,
+        )
+    return told_status(drift_report, name, within, wanted)
 
 
 def told_status(
-    judged: Judged, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
+    drift_report: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
-    model = judged.looked.project.models[name]
-    record = judged.looked.records.get(name)
+    model = drift_report.project_state.project.models[name]
+    record = drift_report.project_state.records.get(name)
     if model.partition is None:
-        return _told_table(judged, model, record, wanted)
-    verdict = judged.verdicts[name]
+        return _told_table(drift_report, model, record, wanted)
+    verdict = drift_report.verdicts[name]
     states = [] if verdict.whole is None else [_whole_state(verdict.whole)]
     states += _of_pieces(model, verdict, within, wanted) if verdict.whole is None else []
-    pending = intersection(judged.pending.get(name, ()), within)
+    pending = intersection(drift_report.pending.get(name, ()), within)
     if pending and not (wanted and State.UPSTREAM_CHANGED not in wanted):
-        states.append(_pending(judged, model, verdict, pending))
+        states.append(_pending(drift_report, model, verdict, pending))
     cosmetic = verdict.cosmetic
     return ModelStatus(
         model=name,
@@ -112,7 +124,7 @@ def told_status(
         states=tuple(states),
         cosmetic=cosmetic,
         executed_at=record.executed_at if record else None,
-        lines=(*verdict.lines, *judged.looked.files_lines(name)),
+        lines=(*verdict.lines, *drift_report.project_state.files_lines(name)),
     )
 
 
@@ -154,8 +166,10 @@ def _counted(grid: Grid, told: StateCount, ranges: Ranges) -> StateCount:
     return replace(told, count=count(ranges), ranges=keys_of(grid, ranges))
 
 
-def _pending(judged: Judged, model: Model, verdict: Verdict, pending: Ranges) -> StateCount:
-    after = judged.stale_above(model)
+def _pending(
+    drift_report: DriftReport, model: Model, verdict: Verdict, pending: Ranges
+) -> StateCount:
+    after = drift_report.stale_above(model)
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
     mark = inside[-1].body.fingerprint if inside else None
     return StateCount(
@@ -176,9 +190,9 @@ def keys_of(grid: Grid, ranges: Ranges) -> Keys:
 
 
 def _told_table(
-    judged: Judged, model: Model, record: ModelRecord | None, wanted: frozenset[State]
+    drift_report: DriftReport, model: Model, record: ModelRecord | None, wanted: frozenset[State]
 ) -> ModelStatus:
-    state = _state_of_table(judged, model)
+    state = _state_of_table(drift_report, model)
     if state is not None and wanted and not wanted & {state.state, *map(State, state.also)}:
         state = None
     old, mark = record.fingerprint if record else None, model.fingerprint
@@ -192,18 +206,18 @@ def _told_table(
         states=(state,) if state else (),
         cosmetic=int(cosmetic),
         executed_at=record.executed_at if record else None,
-        lines=_gap_lines(judged, model),
+        lines=_gap_lines(drift_report, model),
     )
 
 
-def _gap_lines(judged: Judged, model: Model) -> tuple[str, ...]:
-    gap = judged.looked.gap(model.name)
+def _gap_lines(drift_report: DriftReport, model: Model) -> tuple[str, ...]:
+    gap = drift_report.project_state.gap(model.name)
     return (told_gap(model, gap),) if gap is not None else ()
 
 
-def _state_of_table(judged: Judged, model: Model) -> StateCount | None:
+def _state_of_table(drift_report: DriftReport, model: Model) -> StateCount | None:
     """Give the state of a model of one partition; None if it is current."""
-    reason, mark = judged.reasons[model.name], model.fingerprint
+    reason, mark = drift_report.reasons[model.name], model.fingerprint
     if reason.state is not State.CURRENT:
         return StateCount(
             reason.state,
@@ -215,7 +229,7 @@ def _state_of_table(judged: Judged, model: Model) -> StateCount | None:
             revision=mark.revision or None,
             because=(reason.detail,) if reason.detail else (),
         )
-    if model.name not in judged.pending:
+    if model.name not in drift_report.pending:
         return None
     return StateCount(
         State.UPSTREAM_CHANGED,
@@ -224,5 +238,5 @@ def _state_of_table(judged: Judged, model: Model) -> StateCount | None:
         pending=True,
         drifted=False,
         version=mark.version,
-        because=judged.stale_above(model),
+        because=drift_report.stale_above(model),
     )

@@ -11,12 +11,18 @@ from penstock.app.commands.run import Runner
 from penstock.app.commands.status import keys_of, states_named
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes, settle
-from penstock.app.observation.project_state import Looked, dated_project, look
-from penstock.app.planning.planning import Planned, facts_of, gap_notes, moment_of, seed_notes
+from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.planning.planning import (
+    Planned,
+    facts_of,
+    gap_notes,
+    run_timestamp_of,
+    seed_notes,
+)
 from penstock.app.planning.selection import check_named, check_range, narrowed, selected_models
 from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, Said, SyncPreview, silent
 from penstock.app.request import SyncRequest
-from penstock.app.services.services import Shop, in_one_state, named_model
+from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.model import window_settings
 from penstock.core.project import Project
@@ -33,7 +39,7 @@ from penstock.plan.values import Plan, State, Step
 
 
 @in_one_state
-def overwrites(shop: Shop, planned: Planned) -> tuple[Overwrite, ...]:
+def overwrites(services: Services, planned: Planned) -> tuple[Overwrite, ...]:
     """Give a warning per model whose rows the plan would overwrite, in its order.
 
     Partitions that never succeeded, or whose rows are gone, are nothing to lose.
@@ -41,15 +47,17 @@ def overwrites(shop: Shop, planned: Planned) -> tuple[Overwrite, ...]:
     by_model: dict[str, list[Step]] = {}
     for step in planned.plan.steps:
         by_model.setdefault(step.model, []).append(step)
-    found = [_overwrite(shop, planned, name, steps) for name, steps in by_model.items()]
+    found = [_overwrite(services, planned, name, steps) for name, steps in by_model.items()]
     return tuple(one for one in found if one is not None)
 
 
-def _overwrite(shop: Shop, planned: Planned, name: str, steps: list[Step]) -> Overwrite | None:
-    looked = planned.looked
-    if looked is None:
+def _overwrite(
+    services: Services, planned: Planned, name: str, steps: list[Step]
+) -> Overwrite | None:
+    project_state = planned.project_state
+    if project_state is None:
         return None
-    model = looked.project.models[name]
+    model = project_state.project.models[name]
     if model.partition is None:
         return _of_table(planned, name, steps[0])
     verdict = planned.scope.verdicts[name]
@@ -62,7 +70,7 @@ def _overwrite(shop: Shop, planned: Planned, name: str, steps: list[Step]) -> Ov
         return None
     shown = lost or wanted
     foreign = intersection(_in_state(verdict, State.TAMPERED), shown)
-    runs = shop.reading.records.runs(name) if lost else ()
+    runs = services.reading.records.runs(name) if lost else ()
     newest = _newest(run.executed_at for run in runs if intersection(lost, ((run.low, run.high),)))
     return Overwrite(
         model=name,
@@ -77,10 +85,10 @@ def _overwrite(shop: Shop, planned: Planned, name: str, steps: list[Step]) -> Ov
 
 
 def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
-    looked = planned.looked
-    if looked is None:
+    project_state = planned.project_state
+    if project_state is None:
         return None
-    model, record = looked.project.models[name], looked.records.get(name)
+    model, record = project_state.project.models[name], project_state.records.get(name)
     built = record is not None and record.succeeded_once and step.reason.state is not State.MISSING
     if model.is_view or not built or record is None:
         return None
@@ -113,59 +121,61 @@ Ask = Callable[[tuple[Overwrite, ...]], bool]
 
 
 def sync(
-    shop: Shop, request: SyncRequest, listener: Listener = silent, ask: Ask = lambda _: True
+    services: Services, request: SyncRequest, listener: Listener = silent, ask: Ask = lambda _: True
 ) -> RunReport:
     """Recover, plan, ask about what would be overwritten, and execute the plan.
 
     Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
     """
-    recovery = recover(shop)
+    recovery = recover(services)
     for sentence in recovery.sentences:
         listener(Said(sentence))
-    decided = settle(shop)
-    planned = plan_sync(shop, request).after(decided).without(recovery.stuck)
+    decided = settle(services)
+    planned = plan_sync(services, request).after(decided).without(recovery.stuck)
     report = replace(
-        _report(shop, request, planned),
-        run_id=shop.run_id or shop.clock.new_id(),
+        _report(services, request, planned),
+        run_id=services.run_id or services.clock.new_id(),
         recovered=recovery.sentences,
     )
     if planned.plan.is_empty:
         return replace(report, results=decided.results)
-    warnings = overwrites(shop, planned)
+    warnings = overwrites(services, planned)
     if warnings and not ask(warnings):
         return replace(report, aborted=True)
     if planned.plan.steps:
-        shop.engine.require()
-    if planned.looked is not None:
-        planned.looked.judging.sight.keep()
-    return Runner(shop, request, listener, planned, report).run()
+        services.engine.require()
+    if planned.project_state is not None:
+        planned.project_state.detection.log_reader.keep()
+    return Runner(services, request, listener, planned, report).run()
 
 
 @in_one_state
-def preview_sync(shop: Shop, request: SyncRequest) -> RunReport:
+def preview_sync(services: Services, request: SyncRequest) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
-    planned = plan_sync(shop, request)
-    report = _report(shop, request, planned)
-    results = planned_results(shop, planned.plan)
-    preview = replace(report.preview or SyncPreview(), diffs=diffs_of(shop, planned))
+    planned = plan_sync(services, request)
+    report = _report(services, request, planned)
+    results = planned_results(services, planned.plan)
+    preview = replace(report.preview or SyncPreview(), diffs=diffs_of(services, planned))
     return replace(report, dry_run=True, results=results, preview=preview)
 
 
 @in_one_state
-def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
+def plan_sync(services: Services, request: SyncRequest) -> Planned:
     """Select, judge the whole project, decide."""
     _check(request)
-    moment = moment_of(shop, request.as_of)
-    dated_project(shop, moment)
-    names = _names(shop, request, moment)
-    looked = look(shop, shop.project.models, moment)
-    scope = _scope(looked, names, request)
-    project, now = looked.project, looked.view.now
-    made = plan(project, names, looked.records, now, request.options, scope)
+    run_timestamp = run_timestamp_of(services, request.as_of)
+    dated_project(services, run_timestamp)
+    names = _names(services, request, run_timestamp)
+    project_state = look(services, services.project.models, run_timestamp)
+    scope = _scope(project_state, names, request)
+    project, now = project_state.project, project_state.view.now
+    made = plan(project, names, project_state.records, now, request.options, scope)
     warnings = (finding.render() for finding in project.findings)
-    told = (*made.notes, *gap_notes(looked, names), *pending_notes(shop))
-    notes = (*warnings, *told, *seed_notes(shop, looked, names))
-    return Planned(made, names, looked.view, looked.records, notes, (), looked, scope)
+    told = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
+    notes = (*warnings, *told, *seed_notes(services, project_state, names))
+    return Planned(
+        made, names, project_state.view, project_state.records, notes, (), project_state, scope
+    )
 
 
 def _check(request: SyncRequest) -> None:
@@ -185,10 +195,10 @@ def _check(request: SyncRequest) -> None:
             raise UsageError("bad-value", f"{flag} {value} is not at least 1")
 
 
-def _names(shop: Shop, request: SyncRequest, moment: dt.datetime) -> tuple[str, ...]:
+def _names(services: Services, request: SyncRequest, run_timestamp: dt.datetime) -> tuple[str, ...]:
     if not request.backfill:
-        return selected_models(shop, request.select, request.exclude, moment)
-    model = named_model(shop, request.backfill)
+        return selected_models(services, request.select, request.exclude, run_timestamp)
+    model = named_model(services, request.backfill)
     if window_settings(model.strategy) is not None or model.is_snapshot:
         raise UsageError(
             "not-supported-yet",
@@ -201,10 +211,10 @@ def _names(shop: Shop, request: SyncRequest, moment: dt.datetime) -> tuple[str, 
     return (model.name,)
 
 
-def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scope:
-    project = looked.project
+def _scope(project_state: ProjectState, names: tuple[str, ...], request: SyncRequest) -> Scope:
+    project = project_state.project
     verdicts = {
-        name: looked.judging.verdict(name)
+        name: project_state.detection.verdict(name)
         for name, model in project.models.items()
         if model.partition is not None
     }
@@ -213,11 +223,11 @@ def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scop
         if name not in verdicts:
             continue
         model, verdict = project.models[name], verdicts[name]
-        there = due(model, looked.moment)
+        there = due(model, project_state.run_timestamp)
         if request.backfill:
             check_named(model, request.range, verdict, there)
         known = there if request.backfill else union(verdict.known, there)
-        within[name] = narrowed(model, request.range, looked.moment, known)
+        within[name] = narrowed(model, request.range, project_state.run_timestamp, known)
     most = None if request.everything else request.max_partitions or project.max_partitions
     forced = bool(request.backfill) or request.full_refresh
     return Scope(
@@ -231,7 +241,7 @@ def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scop
         followed=_followed(project, names, within, verdicts) if request.cascade else {},
         batch_size=request.batch_size,
         most=most,
-        facts=facts_of(looked, verdicts, forced=forced),
+        facts=facts_of(project_state, verdicts, forced=forced),
     )
 
 
@@ -257,10 +267,10 @@ def _cascade(
     )
 
 
-def _report(shop: Shop, request: SyncRequest, planned: Planned) -> RunReport:
+def _report(services: Services, request: SyncRequest, planned: Planned) -> RunReport:
     preview = SyncPreview(
         drifted=drifted_of(planned),
-        cascaded=_cascaded(shop, planned.plan),
+        cascaded=_cascaded(services, planned.plan),
         left=_left(planned),
         remaining=planned.plan.remaining,
         lines=_lines(planned, request),
@@ -276,13 +286,13 @@ def _report(shop: Shop, request: SyncRequest, planned: Planned) -> RunReport:
     )
 
 
-def _cascaded(shop: Shop, made: Plan) -> tuple[Cascaded, ...]:
+def _cascaded(services: Services, made: Plan) -> tuple[Cascaded, ...]:
     counts: dict[str, int] = {}
     for step in made.steps:
         if step.trigger == "cascade":
             counts[step.model] = counts.get(step.model, 0) + step.count
     planned = {step.model for step in made.steps}
-    project = shop.project
+    project = services.project
     return tuple(
         Cascaded(name, number, _above(project, name, planned)) for name, number in counts.items()
     )
@@ -294,34 +304,34 @@ def _above(project: Project, name: str, planned: Collection[str]) -> tuple[str, 
 
 def _left(planned: Planned) -> tuple[Cascaded, ...]:
     """Give what a cascade would add to the plan and nobody asked for."""
-    looked = planned.looked
-    if looked is None:
+    project_state = planned.project_state
+    if project_state is None:
         return ()
     verdicts = planned.scope.verdicts
     start: dict[str, Ranges] = {}
     for step in planned.plan.steps:
         start[step.model] = union(start.get(step.model, ()), step.partitions or WHOLE)
-    todo = _cascade(looked.project, start, verdicts)
+    todo = _cascade(project_state.project, start, verdicts)
     found = []
     for name, ranges in todo.items():
         more = difference(ranges, start.get(name, ()))
         if more:
-            above = _above(looked.project, name, todo)
+            above = _above(project_state.project, name, todo)
             found.append(Cascaded(name, count(more), above))
     return tuple(found)
 
 
 def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
     """Warn of drift above what is synced, which nobody selected."""
-    looked = planned.looked
-    if looked is None:
+    project_state = planned.project_state
+    if project_state is None:
         return ()
-    project = looked.project
+    project = project_state.project
     stale = set()
     for name in planned.names:
         for above in parents_of(project, project.models[name]):
             unselected = above in project.models and above not in planned.names
-            if unselected and _drifted(looked, planned.scope.verdicts, above):
+            if unselected and _drifted(project_state, planned.scope.verdicts, above):
                 stale.add(above)
     skipped = (*_passed_over(planned, request), *_undone(planned))
     if not stale:
@@ -332,14 +342,16 @@ def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
 
 def _undone(planned: Planned) -> tuple[str, ...]:
     """Name what drifted below the selected models and is no part of the plan, with its command."""
-    looked, made = planned.looked, {step.model for step in planned.plan.steps}
-    if looked is None:
+    project_state, made = planned.project_state, {step.model for step in planned.plan.steps}
+    if project_state is None:
         return ()
     verdicts = planned.scope.verdicts
     found = [
         name
         for name in planned.scope.followed
-        if name not in planned.names and name not in made and _drifted(looked, verdicts, name)
+        if name not in planned.names
+        and name not in made
+        and _drifted(project_state, verdicts, name)
     ]
     if not found:
         return ()
@@ -347,15 +359,20 @@ def _undone(planned: Planned) -> tuple[str, ...]:
     return (f"drifted below what is selected: {names}; penstock sync --select '{names}'",)
 
 
-def _drifted(looked: Looked, verdicts: Mapping[str, Verdict], name: str) -> bool:
+def _drifted(project_state: ProjectState, verdicts: Mapping[str, Verdict], name: str) -> bool:
     if name in verdicts:
         return bool(verdicts[name].drifted)
-    reason = drift(looked.project, looked.project.models[name], looked.records, looked.view.now)
+    reason = drift(
+        project_state.project,
+        project_state.project.models[name],
+        project_state.records,
+        project_state.view.now,
+    )
     return reason.state is not State.CURRENT and reason.drift
 
 
 def _passed_over(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
-    if not request.backfill or planned.looked is None:
+    if not request.backfill or planned.project_state is None:
         return ()
     lines = []
     for name, within in planned.scope.within.items():

@@ -16,7 +16,7 @@ from penstock.app.artifacts.results import UnitTested
 from penstock.app.artifacts.write import write_unit_test_artifacts
 from penstock.app.commands.run import run as run_models
 from penstock.app.request import Range, RunRequest, SnapshotRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
 from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.app.unit_testing.outcome import Outcome
@@ -27,7 +27,7 @@ from penstock.app.unit_testing.reports import (
     UnitTestReport,
     UnitTestRequest,
 )
-from penstock.app.unit_testing.verdict import Judging, judge_error
+from penstock.app.unit_testing.verdict import ExpectationCheck, judge_error
 from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
 from penstock.core.errors import (
     InterruptedRunError,
@@ -107,7 +107,7 @@ def _is_named(test: UnitTest, names: Sequence[str]) -> bool:
 class Bench:
     """What all tests share: a shop whose Spark has started elsewhere, and a folder."""
 
-    shop: Shop
+    services: Services
     folder: Path
 
 
@@ -121,10 +121,10 @@ def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> Uni
     seeds = _seeds(project, test, given)
     given |= dict.fromkeys(seeds, ())
     clock = TestClock(test.runs[0].as_of)
-    shop = apart(bench.shop, world_of(project, test, given, folder), clock)
+    services = apart(bench.services, world_of(project, test, given, folder), clock)
     started = time.monotonic()  # Spark has started
     later = {name: table for run in test.runs[1:] for name, table in run.given.inputs.items()}
-    preparing = Preparing(shop, clock, shop.project.models[test.model], seeds, later)
+    preparing = Preparing(services, clock, services.project.models[test.model], seeds, later)
     found: tuple[Difference, ...] = ()
     failed = 0
     for at, each in enumerate(test.runs, 1):
@@ -144,15 +144,15 @@ def _seeds(project: Project, test: UnitTest, given: Collection[InputName]) -> di
 
 
 def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterator[Difference]:
-    shop, model = preparing.shop, preparing.model
+    services, model = preparing.services, preparing.model
     try:
-        with shop.engine.session(model.name, model.where) as session:
+        with services.engine.session(model.name, model.where) as session:
             preparing.prepare(session, each)
-            outcome = _run(shop, test, each)
+            outcome = _run(services, test, each)
             if each.error is not None:
                 yield from judge_error(each.error, outcome)
             elif each.expect is not None:
-                yield from Judging(session, each.expect, outcome, test.key).differences()
+                yield from ExpectationCheck(session, each.expect, outcome, test.key).differences()
             elif outcome.error is not None:
                 yield _message(outcome.error)
     except SparkDiedError:
@@ -166,9 +166,9 @@ def _message(error: PenstockError) -> str:
     return f"{where}{error.code}: {error.sentence}"
 
 
-def _run(shop: Shop, test: UnitTest, each: UnitRun) -> Outcome:
-    model = shop.project.models[test.model]
-    head = None if model.is_view else shop.log.head(shop.project.uri_of(model.table))
+def _run(services: Services, test: UnitTest, each: UnitRun) -> Outcome:
+    model = services.project.models[test.model]
+    head = None if model.is_view else services.log.head(services.project.uri_of(model.table))
     before = head.version if head else None
     request = RunRequest(
         select=(f"name:{model.name}",),
@@ -179,13 +179,13 @@ def _run(shop: Shop, test: UnitTest, each: UnitRun) -> Outcome:
         threads=1,
     )
     try:
-        report = run_models(shop, request)
+        report = run_models(services, request)
     except PenstockError as error:
-        return Outcome(shop, model, before, refused=error)
+        return Outcome(services, model, before, refused=error)
     if report.interrupted:
         raise InterruptedRunError("interrupted", "the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
-    return Outcome(shop, model, before, results)
+    return Outcome(services, model, before, results)
 
 
 Listener = Callable[[UnitResult], None]
@@ -195,29 +195,31 @@ def silent(_: UnitResult) -> None:
     """Hear nothing."""
 
 
-def run_tests(shop: Shop, request: UnitTestRequest, listener: Listener = silent) -> UnitTestReport:
+def run_tests(
+    services: Services, request: UnitTestRequest, listener: Listener = silent
+) -> UnitTestReport:
     """Run the chosen tests; each is told to `listener` when it ends, in any order.
 
     Raises `ProjectError` with the findings of all test files before anything runs, and
     `SelectorError` for a selector that matches nothing. Without tests no JVM starts.
     """
-    variants = Variants(shop.project)
+    variants = Variants(services.project)
     loaded = load_tests(variants)
     if any(finding.is_error for finding in loaded.findings):
         raise ProjectError(loaded.findings)
-    tests = chosen(shop.project, loaded.tests, request)
+    tests = chosen(services.project, loaded.tests, request)
     if not tests:
         return UnitTestReport()
-    shop.engine.require()
+    services.engine.require()
     folder = Path(tempfile.mkdtemp(prefix="penstock-test-"))
-    apart = elsewhere(shop, str(folder / "warehouse"))
+    apart = elsewhere(services, str(folder / "warehouse"))
     try:
         results = _results(Bench(apart, folder), variants, tests, request, listener)
         log_path = apart.written_log
     finally:
         apart.engine.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    write_unit_test_artifacts(shop, [_told(result) for result in results])
+    write_unit_test_artifacts(services, [_told(result) for result in results])
     return UnitTestReport(tuple(results), log_path)
 
 
@@ -240,14 +242,14 @@ def _results(  # the sides of one command
         listener(result)
         return result
 
-    threads = request.threads or bench.shop.project.threads
+    threads = request.threads or bench.services.project.threads
     with ThreadPoolExecutor(max(1, min(threads, len(tests)))) as pool:
         futures: list[Future[UnitResult]] = [pool.submit(one, *each) for each in enumerate(tests)]
         try:
             return [future.result() for future in futures]
         except BaseException:  # a bug or Ctrl-C: nothing new may start behind it
             stopped.set()
-            bench.shop.engine.cancel()
+            bench.services.engine.cancel()
             raise
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.app.services.services import Shop, named_model
+from penstock.app.services.services import Services, named_model
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import Commit, TableFacts
@@ -58,22 +58,22 @@ class Held:
     violations: tuple[Violation, ...]
 
 
-def verify(shop: Shop, names: Iterable[str]) -> tuple[VerifyReport, ...]:
+def verify(services: Services, names: Iterable[str]) -> tuple[VerifyReport, ...]:
     """Hold the laws against one Delta version of each table, read once.
 
     Names are checked, and tables looked for, before Spark starts. No lease, no record.
     """
-    models = [history_model(shop, name) for name in names]
-    tables = [(model, facts_of(shop, model)) for model in models]
+    models = [history_model(services, name) for name in names]
+    tables = [(model, facts_of(services, model)) for model in models]
     if tables:
-        shop.engine.require()
-    return tuple(_verified(shop, model, facts) for model, facts in tables)
+        services.engine.require()
+    return tuple(_verified(services, model, facts) for model, facts in tables)
 
 
-def _verified(shop: Shop, model: Model, facts: TableFacts) -> VerifyReport:
-    claims = claims_on(shop, model, facts.properties.get(PROPERTY))
-    with shop.engine.session(model.name, model.where) as session:
-        held = hold_laws(session, shop.project.uri_of(model.table), facts, claims)
+def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyReport:
+    claims = claims_on(services, model, facts.properties.get(PROPERTY))
+    with services.engine.session(model.name, model.where) as session:
+        held = hold_laws(session, services.project.uri_of(model.table), facts, claims)
     settings = _settings(model, facts)
     return VerifyReport(
         model.name,
@@ -91,9 +91,9 @@ def _number(counts: Row, name: str) -> int | None:
     return None if found is None else int(found)
 
 
-def history_model(shop: Shop, name: str) -> Model:
+def history_model(services: Services, name: str) -> Model:
     """Give the model of that name; raise `not-a-history-model` for one that keeps no versions."""
-    model = named_model(shop, name)
+    model = named_model(services, name)
     if not isinstance(model.strategy, Snapshot):
         raise UsageError(
             "not-a-history-model",
@@ -103,10 +103,10 @@ def history_model(shop: Shop, name: str) -> Model:
     return model
 
 
-def facts_of(shop: Shop, model: Model) -> TableFacts:
+def facts_of(services: Services, model: Model) -> TableFacts:
     """Describe the table of a history model; raise `not-built-yet` where there is none."""
-    uri = shop.project.uri_of(model.table)
-    facts = shop.log.facts(uri)
+    uri = services.project.uri_of(model.table)
+    facts = services.log.facts(uri)
     if facts is None:
         raise TableError(
             "not-built-yet",
@@ -117,13 +117,13 @@ def facts_of(shop: Shop, model: Model) -> TableFacts:
     return facts
 
 
-def claims_on(shop: Shop, model: Model, told: str | None) -> Claims:
+def claims_on(services: Services, model: Model, told: str | None) -> Claims:
     """Give what the table of a model must be true to; `told` is what it says of itself."""
     snapshot = model.strategy
     if not isinstance(snapshot, Snapshot):
         raise TypeError(f"{model.name} is no snapshot")
     closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
-        shop.log.commits(shop.project.uri_of(model.table), -1, partial=True)
+        services.log.commits(services.project.uri_of(model.table), -1, partial=True)
     )
     timed = always_event_time(told)
     return claims_of(snapshot, closes_keys=closes, always_event_time=timed)

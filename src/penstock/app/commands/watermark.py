@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from penstock.app.services.services import Shop, in_one_state, named_model, user_name
+from penstock.app.services.services import Services, in_one_state, named_model, user_name
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.model import Model, window_settings
 from penstock.core.names import InputKind
@@ -35,10 +35,12 @@ class WantedMark:
 
 
 @in_one_state
-def show_watermarks(shop: Shop, name: str = "", *, history: bool = False) -> WatermarkReport:
+def show_watermarks(
+    services: Services, name: str = "", *, history: bool = False
+) -> WatermarkReport:
     """Give the watermarks of one model, or of all."""
-    names = [named_model(shop, name).name] if name else list(shop.project.models)
-    changes = [change for each in names for change in _history(shop, each)]
+    names = [named_model(services, name).name] if name else list(services.project.models)
+    changes = [change for each in names for change in _history(services, each)]
     newest: dict[tuple[str, str, str], WatermarkChange] = {}
     for change in changes:
         newest.setdefault((change.model, change.input, change.column), change)
@@ -46,13 +48,13 @@ def show_watermarks(shop: Shop, name: str = "", *, history: bool = False) -> Wat
     return WatermarkReport(current, tuple(changes) if history else None)
 
 
-def set_watermark(shop: Shop, wanted: WantedMark) -> WatermarkChange:
+def set_watermark(services: Services, wanted: WantedMark) -> WatermarkChange:
     """Set a watermark by hand, lower or higher; who and why stand in its history."""
-    model = named_model(shop, wanted.model)
-    known = {mark.key: mark for mark in _marks(shop, model)}
+    model = named_model(services, wanted.model)
+    known = {mark.key: mark for mark in _marks(services, model)}
     given, column = _column(model, wanted.column, known)
     old = known.get(f"{given}.{column}")
-    type_ = wanted.type.upper() or (old.value.type if old else _declared(shop, given, column))
+    type_ = wanted.type.upper() or (old.value.type if old else _declared(services, given, column))
     if not is_watermark_type(type_.replace(" ", "")):
         raise UsageError(
             "watermark-type",
@@ -62,14 +64,14 @@ def set_watermark(shop: Shop, wanted: WantedMark) -> WatermarkChange:
             hint="say it with --type, for example --type TIMESTAMP",
         )
     value = TypedValue.parse(type_, wanted.value)
-    return _write(shop, model, (given, column), str(value), wanted.reason)
+    return _write(services, model, (given, column), str(value), wanted.reason)
 
 
 @in_one_state
-def marks_to_reset(shop: Shop, name: str, column: str = "") -> tuple[Watermark, ...]:
+def marks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
-    model = named_model(shop, name)
-    known = {mark.key: mark for mark in _marks(shop, model)}
+    model = named_model(services, name)
+    known = {mark.key: mark for mark in _marks(services, model)}
     if not known:
         raise UsageError("no-watermark", f"{model.name} has no watermark")
     if not column:
@@ -86,22 +88,22 @@ def marks_to_reset(shop: Shop, name: str, column: str = "") -> tuple[Watermark, 
 
 
 def reset_watermarks(
-    shop: Shop, name: str, marks: tuple[Watermark, ...], reason: str = ""
+    services: Services, name: str, marks: tuple[Watermark, ...], reason: str = ""
 ) -> tuple[WatermarkChange, ...]:
     """Take watermarks away: the next run reads these inputs from the start."""
-    model = named_model(shop, name)
-    return tuple(_write(shop, model, (mark.input, mark.column), None, reason) for mark in marks)
+    model = named_model(services, name)
+    return tuple(_write(services, model, (mark.input, mark.column), None, reason) for mark in marks)
 
 
-def _history(shop: Shop, model: str) -> tuple[WatermarkChange, ...]:
-    return shop.reading.records.watermark_history(model)
+def _history(services: Services, model: str) -> tuple[WatermarkChange, ...]:
+    return services.reading.records.watermark_history(model)
 
 
-def _marks(shop: Shop, model: Model) -> tuple[Watermark, ...]:
-    record = shop.reading.records.models().get(model.name)
+def _marks(services: Services, model: Model) -> tuple[Watermark, ...]:
+    record = services.reading.records.models().get(model.name)
     if record is not None:
         return record.watermarks
-    changes = show_watermarks(shop, model.name).current
+    changes = show_watermarks(services, model.name).current
     return tuple(
         Watermark(change.input, change.column, _typed(change.value or "")) for change in changes
     )
@@ -152,25 +154,25 @@ def _possible(model: Model) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _declared(shop: Shop, given: str, column: str) -> str:
+def _declared(services: Services, given: str, column: str) -> str:
     """Give the type that a source declares, or that a table's log tells; "" if neither does."""
-    source = shop.project.sources.get(given)
+    source = services.project.sources.get(given)
     for doc in source.columns if source else ():
         if doc.name.lower() == column.lower() and doc.type:
             return doc.type.upper()
-    upstream = shop.project.models.get(given)
+    upstream = services.project.models.get(given)
     uri = source.path if source and source.is_delta else ""
     if upstream is not None and not upstream.is_view:
-        uri = shop.project.uri_of(upstream.table)
-    facts = shop.log.facts(uri) if uri else None
+        uri = services.project.uri_of(upstream.table)
+    facts = services.log.facts(uri) if uri else None
     found = facts.schema.find(column) if facts else None
     return found.type.upper() if found else ""
 
 
 def _write(
-    shop: Shop, model: Model, key: tuple[str, str], value: str | None, why: str
+    services: Services, model: Model, key: tuple[str, str], value: str | None, why: str
 ) -> WatermarkChange:
-    store, now = shop.writing, shop.clock.now()
+    store, now = services.writing, services.clock.now()
     for lease in store.journal.leases():
         if lease.target == str(model.table) and lease.expires > now:
             raise LeaseHeldError(lease, hint="wait until that run has ended")

@@ -34,7 +34,7 @@ from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:
     from penstock.app.preparing.run_context import Context
-    from penstock.app.services.services import Shop
+    from penstock.app.services.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,20 @@ class Committer:
     """The commit protocol for one step: begin, one Delta commit, finish."""
 
     def __init__(
-        self, shop: Shop, context: Context, where: Location | None, planned_on: int | None
+        self, services: Services, context: Context, where: Location | None, planned_on: int | None
     ) -> None:
         """Take what the steps of a run share; `planned_on` is the step that was planned on.
 
         Steps of the same run that came after it do not count.
         """
         self.where = where
-        self.fault = shop.fault
-        self._shop = shop
+        self.fault = services.fault
+        self._services = services
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
         self._notes: tuple[str, ...] = ()
-        self._holder = shop.holder(context.run)
+        self._holder = services.holder(context.run)
 
     @contextmanager
     def rejecting(self, intent: Intent) -> Iterator[None]:
@@ -86,7 +86,7 @@ class Committer:
         try:
             yield
         except PenstockError as error:
-            self._shop.writing.journal.reject(intent, StepFailure.of(error), self._holder)
+            self._services.writing.journal.reject(intent, StepFailure.of(error), self._holder)
             raise
 
     def alter(
@@ -103,7 +103,7 @@ class Committer:
         """
         own = replace(
             intent,
-            step=self._shop.clock.new_id(),
+            step=self._services.clock.new_id(),
             kind=kind,
             lane=str(kind),
             watermarks=(),
@@ -111,7 +111,7 @@ class Committer:
             lowers_watermarks=False,
         )
         begun = self.begin(own)
-        self._shop.fault(f"begun-{kind}")
+        self._services.fault(f"begun-{kind}")
         self._commit(session, begun, statement)
         return self.finish(begun, self._outcome(begun, None))
 
@@ -127,7 +127,7 @@ class Committer:
             own = replace(intent, run=self._context.run)
             return self.alter(session, own, statement, StepKind.ROLLBACK).outcome
 
-        found = taken_back(self._shop, intent, checked, version, restore)
+        found = taken_back(self._services, intent, checked, version, restore)
         notes = (*ended.notes, found.note) if found.note else ended.notes
         return replace(
             ended,
@@ -156,11 +156,11 @@ class Committer:
         if outcome.version is None or intent.writing is not Writing.ADDED:
             return ()
         after = -1 if intent.base_version is None else intent.base_version
-        store = self._shop.reading.archive.store_id()
+        store = self._services.reading.archive.store_id()
         return tuple(
             f"unrecorded-commit: version {each.version} ({each.operation}) of {intent.table} is of "
             "somebody else and came between; penstock status"
-            for each in self._shop.log.commits(intent.uri, after, partial=True)
+            for each in self._services.log.commits(intent.uri, after, partial=True)
             if each.version < outcome.version and each.changes_data and each.store != store
         )
 
@@ -168,18 +168,18 @@ class Committer:
         self, begun: Intent, late: int | None, checked: Checked, failure: StepFailure
     ) -> Ended:
         """End a step that checks kept from being published."""
-        self._shop.writing.journal.fail(begun.step, failure)
+        self._services.writing.journal.fail(begun.step, failure)
         return Ended(begun, self.unchanged(begun, late), checked=checked)
 
     def record(self, intent: Intent, checked: Checked) -> None:
         """Write what checks said; a store that cannot be reached is tried again for a while."""
-        journal = self._shop.writing.journal
+        journal = self._services.writing.journal
         patiently(lambda: journal.record_checks(intent.step, checked))
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
         contents = self._context.contents(intent)
-        journal = self._shop.writing.journal
+        journal = self._services.writing.journal
 
         def begin() -> Intent:
             above = self._last_number(intent)
@@ -192,7 +192,7 @@ class Committer:
         """Raise `lease-held` before Spark starts where another run holds the target."""
 
         def look() -> None:
-            held = holder_of(self._shop, intent.table, intent.run)
+            held = holder_of(self._services, intent.table, intent.run)
             if held is not None:
                 hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
                 raise LeaseHeldError(held, hint=hint)
@@ -203,9 +203,9 @@ class Committer:
         """Give the number of the last step that Delta knows of the target."""
         if not intent.uri:
             return 0
-        epoch = self._shop.writing.archive.epoch()
+        epoch = self._services.writing.archive.epoch()
         application = replace(intent, epoch=epoch).transaction
-        return self._shop.log.transaction(intent.uri, application)
+        return self._services.log.transaction(intent.uri, application)
 
     def _commit(
         self,
@@ -221,16 +221,16 @@ class Committer:
         an error is one all the same: "no commit" is not "nothing changed".
         """
         with self.failing(intent):
-            self._shop.fault("before-commit")
+            self._services.fault("before-commit")
             self._require_lease(intent)
             if statement.exclusive:
                 self._hold_version(intent)
-            self._shop.fault("at-statement")
+            self._services.fault("at-statement")
         try:
             session.commit(statement, intent)
         except Exception as error:
             if isinstance(error, SparkDiedError):  # nobody said how the statement ended
-                fence(self._shop, intent)
+                fence(self._services, intent)
             if self._commit_of(intent) is None:
                 with self.failing(intent):
                     self._require_lease(intent)
@@ -241,16 +241,16 @@ class Committer:
             with self.failing(intent):
                 self._require_lease(intent)
                 raise _skipped(intent)
-        self._shop.fault("after-commit")
+        self._services.fault("after-commit")
 
     def _require_lease(self, intent: Intent) -> None:
         """Raise `lease-lost` where another run has taken the target, and given this step up."""
-        if not self._shop.writing.journal.holds(intent.step):
+        if not self._services.writing.journal.holds(intent.step):
             raise lease_lost(intent)
 
     def _hold_version(self, intent: Intent) -> None:
         """Refuse to write where somebody has written since the step looked."""
-        head = self._shop.log.head(intent.uri)
+        head = self._services.log.head(intent.uri)
         if (head.version if head else None) != intent.base_version:
             raise ConcurrentWriterError(
                 "concurrent-writer",
@@ -289,7 +289,7 @@ class Committer:
                 )
             else:
                 failure = StepFailure.of(error)
-            self._shop.writing.journal.fail(intent.step, failure)
+            self._services.writing.journal.fail(intent.step, failure)
             raise
 
     def _outcome(self, intent: Intent, late: int | None) -> Outcome:
@@ -299,13 +299,13 @@ class Committer:
         if commit is None:
             return self.unchanged(intent, late)
         outcome = outcome_of(commit, self._table_id(intent, commit), intent, late)
-        return with_partitions(self._shop, intent, outcome)
+        return with_partitions(self._services, intent, outcome)
 
     def _commit_of(self, intent: Intent) -> LogCommit | None:
         if not intent.uri:
             return None
         after = -1 if intent.base_version is None else intent.base_version
-        commits = self._shop.log.commits(intent.uri, after)
+        commits = self._services.log.commits(intent.uri, after)
         return next((commit for commit in commits if commit.step == intent.step), None)
 
     def unchanged(self, intent: Intent, late: int | None) -> Outcome:
@@ -321,12 +321,12 @@ class Committer:
         record = self._context.records.get(intent.model)
         if record is not None and record.table_id:
             return record.table_id
-        facts = self._shop.log.facts(intent.uri)
+        facts = self._services.log.facts(intent.uri)
         return facts.table_id if facts else ""
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
-        journal = self._shop.writing.journal
+        journal = self._services.writing.journal
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
         try:
@@ -335,7 +335,7 @@ class Committer:
             if error.code != "state-unreachable":
                 raise
             raise not_recorded(intent, outcome) from error
-        self._shop.fault("after-finish")
+        self._services.fault("after-finish")
         return Ended(intent, outcome, checked=checked, notes=self._notes)
 
 

@@ -6,38 +6,38 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.names import TableName
 from penstock.core.records import Lease, StepRecord
 from penstock.core.step import Intent
 
 
-def holder_of(shop: Shop, table: TableName, run: str) -> Lease | None:
+def holder_of(services: Services, table: TableName, run: str) -> Lease | None:
     """Give the lease under which another run may still write a table."""
-    for lease in shop.writing.journal.leases():
-        if lease.target == str(table) and lease.run != run and _may_write(shop, lease):
+    for lease in services.writing.journal.leases():
+        if lease.target == str(table) and lease.run != run and _may_write(services, lease):
             return lease
     return None
 
 
-def lives(shop: Shop, lease: Lease, record: StepRecord) -> bool:
+def lives(services: Services, lease: Lease, record: StepRecord) -> bool:
     """Whether the run that began the step may still finish it."""
     if lease.run != record.intent.run or lease.token != record.lease_token:
         return False
-    return _may_write(shop, lease)
+    return _may_write(services, lease)
 
 
-def _may_write(shop: Shop, lease: Lease) -> bool:
+def _may_write(services: Services, lease: Lease) -> bool:
     """Whether a lease still counts: it has not lapsed, and its process is not known to be gone."""
-    return lease.expires > shop.clock.now() and not shop.is_gone(lease)
+    return lease.expires > services.clock.now() and not services.is_gone(lease)
 
 
-def fence(shop: Shop, intent: Intent) -> None:
+def fence(services: Services, intent: Intent) -> None:
     """See to it that no statement of the step commits any more."""
     if intent.uri and intent.epoch:
-        token = shop.fence_token(intent)
-        shop.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)
+        token = services.fence_token(intent)
+        services.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)
 
 
 _PAUSES = (0.2, 0.5, 1.0, 2.0, *(4.0,) * 74)

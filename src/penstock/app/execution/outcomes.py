@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.token import read_metrics
@@ -44,13 +44,13 @@ def outcome_of(
     return Outcome(version, table_id, commit.version, rows, size, told)
 
 
-def with_partitions(shop: Shop, intent: Intent, outcome: Outcome) -> Outcome:
+def with_partitions(services: Services, intent: Intent, outcome: Outcome) -> Outcome:
     """Add what a commit wrote to each partition, where its files tell."""
-    model = shop.project.models.get(intent.model)
+    model = services.project.models.get(intent.model)
     settings = model.partition if model else None
     if settings is None or outcome.version is None or intent.kind is not StepKind.BUILD:
         return outcome
-    found = shop.places.written(intent.uri, outcome.version, settings.field, settings.type)
+    found = services.places.written(intent.uri, outcome.version, settings.field, settings.type)
     if found is None:
         return outcome
     rows = tuple(replace(each, ord=intent.grid.at(place)) for place, each in found.items())

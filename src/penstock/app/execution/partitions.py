@@ -9,7 +9,7 @@ from functools import partial
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views
 from penstock.app.checking.output import PartitionOutput
-from penstock.app.checking.target import Subject
+from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.building import build
 from penstock.app.execution.commit import Committer, Ended
@@ -17,7 +17,7 @@ from penstock.app.execution.reshaping import Reshaping, Shape
 from penstock.app.observation.inputs import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import intent_of, of_range, parameter_type
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError
@@ -45,7 +45,7 @@ _LARGE = 2**31
 class Job:
     """A step with what it is about."""
 
-    shop: Shop
+    services: Services
     context: Context
     step: Step
     model: Model
@@ -61,7 +61,7 @@ class Job:
 
 
 def execute_partitions(
-    shop: Shop, context: Context, step: Step, held: Ahead | None = None
+    services: Services, context: Context, step: Step, held: Ahead | None = None
 ) -> Ended:
     """Do one step of partitions: at most one commit changes rows.
 
@@ -69,19 +69,19 @@ def execute_partitions(
     where a gate may hold rows back it comes once they have passed. An error before `begin` is
     recorded for every partition of the step. What is `held` was said ahead of it already.
     """
-    job = _job(shop, context, step)
+    job = _job(services, context, step)
     model = job.model
-    committer = Committer(shop, context, job.body.where, step.planned_on)
+    committer = Committer(services, context, job.body.where, step.planned_on)
     intent = _intended(job)
     committer.await_target(intent)
     with committer.rejecting(intent):
         inputs = held.inputs if held else _pinned(job, intent)
         intent = replace(intent, inputs=inputs.pins)
-    with shop.engine.session(model.name, job.body.where) as session:
-        reshaping = Reshaping(shop, context, committer, session, model)
+    with services.engine.session(model.name, job.body.where) as session:
+        reshaping = Reshaping(services, context, committer, session, model)
         with committer.rejecting(intent):
-            subject = _subject(job, session, inputs)
-            told = held.results if held else look_ahead(subject, intent)
+            target = _check_target(job, session, inputs)
+            told = held.results if held else look_ahead(target, intent)
         if reads_itself(model):
             with committer.rejecting(intent):
                 reshaping.require_declared()
@@ -92,16 +92,16 @@ def execute_partitions(
             slices, described = _slices(job, session, inputs)
             check_columns(model.name, job.body.where, job.version.schema, described)
             reshaping.check(described)
-        mode = subject.checks.mode_where(creates=reshaping.creates)
-        waits = mode is OnFailure.BLOCK and subject.checks.looks_after
+        mode = target.checks.mode_where(creates=reshaping.creates)
+        waits = mode is OnFailure.BLOCK and target.checks.looks_after
         bring = partial(reshaping.bring, intent, described)
         shape = reshaping.foreseen(described) if waits else bring()
         table = _table(job, shape, described)
         watch = None
-        if not subject.checks.is_empty:
+        if not target.checks.is_empty:
             fed = feed(table, slices)
-            output = PartitionOutput(subject, table, fed, shape.version, shape.stays)
-            watch = Watch(subject, output, mode, told, (lambda: bring().version) if waits else None)
+            output = PartitionOutput(target, table, fed, shape.version, shape.stays)
+            watch = Watch(target, output, mode, told, (lambda: bring().version) if waits else None)
         intent = replace(intent, base_version=shape.version)
         work = replace_range(table, slices)
         ended = build(committer, session, intent, work, watch=watch)
@@ -111,7 +111,7 @@ def execute_partitions(
 def _intended(job: Job) -> Intent:
     partitions = write_ranges(job.model.grid, job.step.partitions)
     return replace(
-        intent_of(job.shop, job.context, job.step, job.model),
+        intent_of(job.services, job.context, job.step, job.model),
         fingerprint=job.body.fingerprint,
         grid=job.model.grid,
         partitions=partitions,
@@ -121,7 +121,7 @@ def _intended(job: Job) -> Intent:
 
 def _table(job: Job, shape: Shape, described: Schema) -> PartitionTable:
     return PartitionTable(
-        target=job.shop.project.sql_of(job.model.table),
+        target=job.services.project.sql_of(job.model.table),
         shown=str(job.model.table),
         field=job.settings.field,
         kind=job.settings.type,
@@ -133,26 +133,26 @@ def _table(job: Job, shape: Shape, described: Schema) -> PartitionTable:
     )
 
 
-def _subject(job: Job, session: StepSession, inputs: Inputs) -> Subject:
+def _check_target(job: Job, session: StepSession, inputs: Inputs) -> CheckTarget:
     options = job.context.options
-    return Subject(
-        shop=job.shop,
+    return CheckTarget(
+        services=job.services,
         context=job.context,
         session=session,
         model=job.model,
-        checks=checks_of_step(job.shop.project, job.model, job.version.number, options),
+        checks=checks_of_step(job.services.project, job.model, job.version.number, options),
         inputs=inputs,
         partitions=job.step.partitions,
         body=job.body,
     )
 
 
-def _job(shop: Shop, context: Context, step: Step) -> Job:
+def _job(services: Services, context: Context, step: Step) -> Job:
     model = context.project.models[step.model]
     version, body = body_of(model, step.version, step.revision)
     if model.partition is None:
         raise TypeError(f"{model.name} has no partitions")
-    return Job(shop, context, step, model, model.partition, version, body)
+    return Job(services, context, step, model, model.partition, version, body)
 
 
 def _pinned(job: Job, intent: Intent) -> Inputs:
@@ -161,7 +161,7 @@ def _pinned(job: Job, intent: Intent) -> Inputs:
     Views are looked at as they are pinned; see `look_at_views`.
     """
     inputs, step = _pins(job, [name for name in _names(job) if not _is_own(job, name)]), job.step
-    look_at_views(job.shop, job.context, step.key, intent, inputs, step.partitions)
+    look_at_views(job.services, job.context, step.key, intent, inputs, step.partitions)
     return inputs
 
 
@@ -176,13 +176,13 @@ def _is_own(job: Job, name: InputName) -> bool:
 
 
 def _names(job: Job) -> dict[InputName, None]:
-    names = dict.fromkeys(leaves_of(job.shop.project, job.body.query.inputs))
+    names = dict.fromkeys(leaves_of(job.services.project, job.body.query.inputs))
     return names | dict.fromkeys(mapping.input for mapping in job.body.inputs)
 
 
 def _pins(job: Job, names: Sequence[InputName]) -> Inputs:
     context = job.context
-    return pin_names(job.shop, job.model, tuple(names), context.records, context.view)
+    return pin_names(job.services, job.model, tuple(names), context.records, context.view)
 
 
 def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[tuple[Slice, ...], Schema]:
@@ -190,7 +190,9 @@ def _slices(job: Job, session: StepSession, inputs: Inputs) -> tuple[tuple[Slice
 
     Each slice is a view, so that an error of Spark names a line of the user's SQL.
     """
-    bound = bind_query(job.shop.project, job.body.query, inputs.reads, job.context.run_timestamp)
+    bound = bind_query(
+        job.services.project, job.body.query, inputs.reads, job.context.run_timestamp
+    )
     session.bind(bound.relations)
     pieces = list(job.step.partitions)
     if not job.step.is_range:

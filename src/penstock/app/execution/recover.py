@@ -10,7 +10,7 @@ from penstock.app.checking.staging import sweep
 from penstock.app.execution.leases import fence, lives
 from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.observation.observe import unrecorded_commits
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
 from penstock.core.facts import Commit
 from penstock.core.names import TableName
@@ -29,7 +29,7 @@ class RebuildReport:
     untold: tuple[str, ...] = ()
 
 
-def rebuild(shop: Shop) -> RebuildReport:
+def rebuild(services: Services) -> RebuildReport:
     """Write into the store every step of ours that the logs hold and the store does not know.
 
     Restores versions, partitions, fingerprints and watermarks as far as the logs still go back.
@@ -37,38 +37,40 @@ def rebuild(shop: Shop) -> RebuildReport:
     """
     found: list[RebuiltStep] = []
     untold = []
-    tables = {m.name: m.table for m in shop.project.models.values() if not m.is_view}
-    tables |= {seed.name: seed.table for seed in shop.project.seeds.values()}
+    tables = {m.name: m.table for m in services.project.models.values() if not m.is_view}
+    tables |= {seed.name: seed.table for seed in services.project.seeds.values()}
     for name, table in tables.items():
-        uri, steps = shop.project.uri_of(table), list[RebuiltStep]()
+        uri, steps = services.project.uri_of(table), list[RebuiltStep]()
         with suppress(TableError):  # one log that cannot be read hides no other
-            if shop.log.head(uri) is None:
+            if services.log.head(uri) is None:
                 continue
-            steps = list(steps_in_log(shop, name, uri, shop.log.commits(uri, -1, partial=True)))
+            steps = list(
+                steps_in_log(services, name, uri, services.log.commits(uri, -1, partial=True))
+            )
         found.extend(steps)
         if not steps:
             untold.append(name)
     found.sort(key=lambda step: step.intent.step_seq)
-    shop.writing.archive.rebuild(found)
+    services.writing.archive.rebuild(found)
     models = tuple(dict.fromkeys(step.intent.model for step in found))
     return RebuildReport(len(found), models, tuple(untold))
 
 
 def steps_in_log(
-    shop: Shop, name: str, uri: str, commits: Iterable[Commit]
+    services: Services, name: str, uri: str, commits: Iterable[Commit]
 ) -> Iterator[RebuiltStep]:
     """Give the steps of a model that commits of its table tell of."""
-    facts = shop.log.facts(uri)
+    facts = services.log.facts(uri)
     table_id = ""
     for commit in commits:
         table_id = commit.table_id or table_id
         intent = _intent_of(commit, uri)
         if intent is None or intent.model != name:
             continue
-        if project_of(commit.token) not in ("", shop.project.name):
+        if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
         outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
-        outcome = with_partitions(shop, intent, outcome)
+        outcome = with_partitions(services, intent, outcome)
         yield RebuiltStep(intent, outcome, commit.time)
 
 
@@ -126,7 +128,7 @@ class Recovery:
             raise self.stuck[model]
 
 
-def recover(shop: Shop, give_up: Collection[str] = ()) -> Recovery:
+def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
     """Settle every step that is written as RUNNING and whose run no longer lives.
 
     Then what the logs tell of this store's steps and the store does not know is recorded. A step
@@ -134,98 +136,98 @@ def recover(shop: Shop, give_up: Collection[str] = ()) -> Recovery:
     and a rerun could double rows. Of the models in `give_up` such a step is called failed, because
     all rows will be made anew.
     """
-    if not shop.has_state():
+    if not services.has_state():
         return Recovery()
     found: list[Recovered] = []
     stuck: dict[str, PenstockError] = {}
-    for record in _left_open(shop):
+    for record in _left_open(services):
         intent = record.intent
         try:
-            found.append(_settle(shop, intent, give_up=intent.model in give_up))
+            found.append(_settle(services, intent, give_up=intent.model in give_up))
         except StateError:
             raise
         except PenstockError as error:
             stuck[intent.model] = error
         except OSError as error:
             stuck[intent.model] = _unreadable(intent, error)
-    found.extend(_adopt(shop))
-    sweep(shop)
+    found.extend(_adopt(services))
+    sweep(services)
     return Recovery(tuple(found), stuck)
 
 
-def settle_as(shop: Shop, step: str, *, committed: bool) -> Recovered:
+def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
     """Settle an open step as somebody says who looked into its table.
 
     Raises `unknown-step` for one that is not open, `step-running` for one whose run still lives.
     """
-    running = {record.intent.step: record for record in shop.writing.journal.running()}
+    running = {record.intent.step: record for record in services.writing.journal.running()}
     named = [each for each in running if each.startswith(step)]
     if len(named) != 1:
         why = f"{len(named)} open steps begin with it" if named else "no open step has this id"
         hint = f"open steps: {', '.join(sorted(running)) or 'none'}"
         raise UsageError("unknown-step", f"{step!r}: {why}", hint=hint)
     record = running[named[0]]
-    if record not in tuple(_left_open(shop)):
+    if record not in tuple(_left_open(services)):
         raise UsageError(
             "step-running",
             f"step {record.intent.step} of {record.intent.model} is still being run",
             hint=f"wait for it, or penstock unlock {record.intent.table}",
         )
-    intent = _placed(shop, record.intent)
+    intent = _placed(services, record.intent)
     if not committed:
-        return _give_up(shop, intent)
-    facts = shop.log.facts(intent.uri) if intent.uri else None
+        return _give_up(services, intent)
+    facts = services.log.facts(intent.uri) if intent.uri else None
     version = facts.version if facts else None
     outcome = Outcome(version, facts.table_id if facts else "", version)
-    shop.writing.journal.finish(intent.step, outcome, recovered=True)
+    services.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, version)
 
 
-def _left_open(shop: Shop) -> Iterator[StepRecord]:
-    journal = shop.writing.journal
+def _left_open(services: Services) -> Iterator[StepRecord]:
+    journal = services.writing.journal
     running = journal.running()
     leases = {lease.target: lease for lease in journal.leases()} if running else {}
     for record in running:
         lease = leases.get(str(record.intent.table))
-        if lease is None or not lives(shop, lease, record):
+        if lease is None or not lives(services, lease, record):
             yield record
 
 
-def _placed(shop: Shop, intent: Intent) -> Intent:
+def _placed(services: Services, intent: Intent) -> Intent:
     """Give an intent with the place that its table has now: a project may have been moved."""
-    return replace(intent, uri=shop.project.uri_of(intent.table)) if intent.uri else intent
+    return replace(intent, uri=services.project.uri_of(intent.table)) if intent.uri else intent
 
 
-def _settle(shop: Shop, intent: Intent, *, give_up: bool) -> Recovered:
+def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
     """Record the step's commit, or make sure that there will never be one."""
-    intent = _placed(shop, intent)
-    commit, is_told = _commit_of(shop, intent)
+    intent = _placed(services, intent)
+    commit, is_told = _commit_of(services, intent)
     if commit is None and not is_told and not give_up:
         raise _undecidable(intent)
     if commit is None:
-        return _give_up(shop, intent)
-    return _record(shop, intent, commit)
+        return _give_up(services, intent)
+    return _record(services, intent, commit)
 
 
-def _give_up(shop: Shop, intent: Intent) -> Recovered:
+def _give_up(services: Services, intent: Intent) -> Recovered:
     """Fence a step, look again, and only then call it failed (spec/state.md §2)."""
-    fence(shop, intent)
-    commit, _ = _commit_of(shop, intent)
+    fence(services, intent)
+    commit, _ = _commit_of(services, intent)
     if commit is not None:
-        return _record(shop, intent, commit)
-    shop.writing.journal.fail(intent.step, _CRASHED, recovered=True)
-    shop.writing.journal.forget_quarantine(intent.step)
+        return _record(services, intent, commit)
+    services.writing.journal.fail(intent.step, _CRASHED, recovered=True)
+    services.writing.journal.forget_quarantine(intent.step)
     return Recovered(intent.step, intent.model, None)
 
 
-def _record(shop: Shop, intent: Intent, commit: Commit) -> Recovered:
-    outcome = outcome_of(commit, _table_id(shop, intent, commit), intent)
-    outcome = with_partitions(shop, intent, outcome)
-    shop.writing.journal.finish(intent.step, outcome, recovered=True)
+def _record(services: Services, intent: Intent, commit: Commit) -> Recovered:
+    outcome = outcome_of(commit, _table_id(services, intent, commit), intent)
+    outcome = with_partitions(services, intent, outcome)
+    services.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, commit.version)
 
 
-def _commit_of(shop: Shop, intent: Intent) -> tuple[Commit | None, bool]:
+def _commit_of(services: Services, intent: Intent) -> tuple[Commit | None, bool]:
     """Give the step's commit, and without one whether the log tells that there is none.
 
     An append on a table that is not there any more may have been on it.
@@ -233,33 +235,33 @@ def _commit_of(shop: Shop, intent: Intent) -> tuple[Commit | None, bool]:
     if not intent.uri:
         return None, True
     is_safe = intent.strategy in _RERUN_IS_SAFE or intent.kind is not StepKind.BUILD
-    if shop.log.head(intent.uri) is None:
+    if services.log.head(intent.uri) is None:
         return None, is_safe or intent.base_version is None
     after = -1 if intent.base_version is None else intent.base_version
-    commits = shop.log.commits(intent.uri, after, partial=True)
+    commits = services.log.commits(intent.uri, after, partial=True)
     found = next((commit for commit in commits if commit.step == intent.step), None)
     if found is not None or is_safe:
         return found, True
-    first = commits[0].version if commits else _head(shop, intent) + 1
-    return None, first == after + 1 or _never_reached(shop, intent)
+    first = commits[0].version if commits else _head(services, intent) + 1
+    return None, first == after + 1 or _never_reached(services, intent)
 
 
-def _head(shop: Shop, intent: Intent) -> int:
-    head = shop.log.head(intent.uri)
+def _head(services: Services, intent: Intent) -> int:
+    head = services.log.head(intent.uri)
     return head.version if head else -1
 
 
-def _never_reached(shop: Shop, intent: Intent) -> bool:
+def _never_reached(services: Services, intent: Intent) -> bool:
     """Whether the table holds an older number of the step's application: it outlives the log."""
     if not intent.epoch:
         return False
-    return shop.log.transaction(intent.uri, intent.transaction) < intent.step_seq
+    return services.log.transaction(intent.uri, intent.transaction) < intent.step_seq
 
 
-def _table_id(shop: Shop, intent: Intent, commit: Commit) -> str:
+def _table_id(services: Services, intent: Intent, commit: Commit) -> str:
     if commit.table_id:
         return commit.table_id
-    facts = shop.log.facts(intent.uri)
+    facts = services.log.facts(intent.uri)
     return facts.table_id if facts else ""
 
 
@@ -285,35 +287,35 @@ def _undecidable(intent: Intent) -> TableError:
     )
 
 
-def _adopt(shop: Shop) -> Iterator[Recovered]:
+def _adopt(services: Services) -> Iterator[Recovered]:
     """Record steps of this store whose commits are in the logs and that it does not know.
 
     An older copy of the store was put back, or a step landed after it had been given up.
     """
-    records = shop.writing.records.models()
-    project, found = shop.project, list[RebuiltStep]()
+    records = services.writing.records.models()
+    project, found = services.project, list[RebuiltStep]()
     tables = {m.name: m.table for m in project.models.values() if not m.is_view}
     tables |= {seed.name: seed.table for seed in project.seeds.values()}
     for name, table in tables.items():
-        found += _unknown_steps(shop, name, table, records.get(name))
+        found += _unknown_steps(services, name, table, records.get(name))
     if not found:
         return
     found.sort(key=lambda step: step.ended)
-    shop.writing.archive.rebuild(found)
+    services.writing.archive.rebuild(found)
     for step in found:
         yield Recovered(step.intent.step, step.intent.model, step.outcome.version, adopted=True)
 
 
 def _unknown_steps(
-    shop: Shop, name: str, table: TableName, record: ModelRecord | None
+    services: Services, name: str, table: TableName, record: ModelRecord | None
 ) -> list[RebuiltStep]:
-    uri = shop.project.uri_of(table)
+    uri = services.project.uri_of(table)
     after = -1 if record is None or record.settled_version is None else record.settled_version
     try:
-        head = shop.log.head(uri)
+        head = services.log.head(uri)
         if head is None or head.version <= after:
             return []
-        commits = unrecorded_commits(shop, shop.log.commits(uri, after, partial=True))
+        commits = unrecorded_commits(services, services.log.commits(uri, after, partial=True))
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
-    return list(steps_in_log(shop, name, uri, commits)) if commits else []
+    return list(steps_in_log(services, name, uri, commits)) if commits else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.remember import remembered
 from penstock.app.preparing.run_context import Context
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import SchemaError
 from penstock.core.facts import TableFacts
@@ -43,7 +43,7 @@ class Shape:
 class Reshaping:
     """The table of one model, brought to what the code asks for."""
 
-    shop: Shop
+    services: Services
     context: Context
     committer: Committer
     session: StepSession
@@ -129,7 +129,7 @@ class Reshaping:
                 self._target,
                 columns,
                 facts,
-                uri=self.shop.project.uri_of(self.model.table),
+                uri=self.services.project.uri_of(self.model.table),
                 location=self._location,
             )
             version = self._commit(intent, facts, statement, StepKind.REWRITE)
@@ -169,11 +169,11 @@ class Reshaping:
             self.session, replace(intent, base_version=base), statement, kind
         )
         before = self.context.records.get(self.model.name)
-        self.context.records[self.model.name] = remembered(before, ended, self.shop.clock.now())
+        self.context.records[self.model.name] = remembered(before, ended, self.services.clock.now())
         return ended.outcome.settled_version
 
     def _facts(self) -> TableFacts | None:
-        return self.shop.log.facts(self.shop.project.uri_of(self.model.table))
+        return self.services.log.facts(self.services.project.uri_of(self.model.table))
 
     def _is_replaced(self, facts: TableFacts) -> bool:
         """Whether another table took the place of the one on record."""
@@ -182,7 +182,7 @@ class Reshaping:
 
     def _is_cut_otherwise(self) -> bool:
         """Whether the records are of another grid."""
-        known = self.shop.reading.records.partitions().get(self.model.name)
+        known = self.services.reading.records.partitions().get(self.model.name)
         return known is not None and known.grid != self.model.grid
 
     def _wanted(self, described: Schema) -> Schema:
@@ -195,9 +195,9 @@ class Reshaping:
 
     @property
     def _target(self) -> str:
-        return self.shop.project.sql_of(self.model.table)
+        return self.services.project.sql_of(self.model.table)
 
     @property
     def _location(self) -> str:
-        project = self.shop.project
+        project = self.services.project
         return project.uri_of(self.model.table) if project.target.catalog else ""

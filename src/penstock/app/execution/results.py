@@ -12,10 +12,11 @@ from penstock.app.reports import ModelResult, RunReport
 from penstock.app.request import RunRequest, SyncRequest
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure, Phase
-from penstock.core.errors import CheckFailedError
+from penstock.core.errors import CheckFailedError, ConcurrentWriterError, PenstockError
 from penstock.core.partition import shown_ranges
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, difference
+from penstock.plan.values import Step
 
 
 def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
@@ -181,3 +182,21 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
     if created and ended.intent.strategy == "snapshot" and not metrics.get("source_rows"):
         notes.append("the source has no rows: the table is empty")
     return tuple(notes)
+
+
+def gave_up(error: PenstockError) -> PenstockError:
+    """Word what still stands in the way after the last try."""
+    if isinstance(error, ConcurrentWriterError) and error.code != "concurrent-writer":
+        return ConcurrentWriterError(
+            "concurrent-writer", error.sentence, where=error.where, hint=error.hint
+        )
+    return error
+
+
+def what_is_left(step: Step, ranges: Ranges) -> tuple[Step, ...]:
+    """Give what is left of a step; SQL that takes a range needs one without gaps."""
+    if not ranges:
+        return ()
+    if step.is_range:
+        return tuple(replace(step, partitions=(piece,)) for piece in ranges)
+    return (replace(step, partitions=ranges),)

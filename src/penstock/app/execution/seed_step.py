@@ -9,7 +9,7 @@ from penstock.app.execution.building import build
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.observation.seeds import look_at_seed, model_of
 from penstock.app.preparing.run_context import Context
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.inputs import FilesRead, Relation
@@ -28,35 +28,39 @@ STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
 
 
-def load_seed(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Ended:
+def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) -> Ended:
     """Replace the table by the file's rows in one commit."""
     record = context.records.get(seed.name)
-    committer = Committer(shop, context, seed.where, record.last_step_seq if record else 0)
-    look_at_seed(shop, model_of(seed), record)  # what cannot be read has no version to begin from
-    intent = _intent(shop, context, seed, reason)
+    committer = Committer(services, context, seed.where, record.last_step_seq if record else 0)
+    look_at_seed(
+        services, model_of(seed), record
+    )  # what cannot be read has no version to begin from
+    intent = _intent(services, context, seed, reason)
     with committer.rejecting(intent):
-        refuse_foreign(shop, seed, reason, record)
+        refuse_foreign(services, seed, reason, record)
     committer.await_target(intent)
-    with shop.engine.session(seed.name, seed.where) as session:
+    with services.engine.session(seed.name, seed.where) as session:
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
             refuse(tuple(check_query(model_of(seed), columns)))
-        project = shop.project
+        project = services.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
         return build(committer, session, intent, Work.just(create_from(made)))
 
 
-def refuse_foreign(shop: Shop, seed: Seed, reason: Reason, record: ModelRecord | None) -> None:
+def refuse_foreign(
+    services: Services, seed: Seed, reason: Reason, record: ModelRecord | None
+) -> None:
     """Raise where the seed would replace a table that is not its own.
 
     `table-of-another-store` is one that another project writes, `foreign-table` one that penstock
     did not make.
     """
     model = model_of(seed)
-    owner = look_at_seed(shop, model, record).owner
+    owner = look_at_seed(services, model, record).owner
     if owner is not None:
-        raise table_of_another_store(model, owner, shop.project.name)
+        raise table_of_another_store(model, owner, services.project.name)
     if State.FOREIGN_TABLE in (reason.state, *reason.also):
         raise TableError(
             "foreign-table",
@@ -66,11 +70,11 @@ def refuse_foreign(shop: Shop, seed: Seed, reason: Reason, record: ModelRecord |
         )
 
 
-def _intent(shop: Shop, context: Context, seed: Seed, reason: Reason) -> Intent:
-    uri = shop.project.uri_of(seed.table)
-    head = shop.log.head(uri)
+def _intent(services: Services, context: Context, seed: Seed, reason: Reason) -> Intent:
+    uri = services.project.uri_of(seed.table)
+    head = services.log.head(uri)
     return Intent(
-        step=shop.clock.new_id(),
+        step=services.clock.new_id(),
         run=context.run,
         model=seed.name,
         table=seed.table,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.inputs import Ground, Refusal, Rows
+from penstock.app.checking.inputs import CheckInputs, Refusal, Rows
 from penstock.app.checking.output import added_rows, replaced_rows
 from penstock.app.checking.results import decided, told_refused
 from penstock.app.checking.staging import drop_staged, staging_folder
-from penstock.app.checking.target import Subject
+from penstock.app.checking.target import CheckTarget
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.results import failed_by, with_checks
 from penstock.app.observation.inputs import Inputs
@@ -23,7 +23,7 @@ from penstock.app.observation.observe import View
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.undo import can_be_tried_again, flag_if_overwritten
 from penstock.app.reports import ModelResult
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import Checked, InvariantReport
@@ -57,7 +57,7 @@ class Share:
     idle: tuple[Step, ...] = ()
 
 
-def share_of(shop: Shop, context: Context, step: Step) -> Share:
+def share_of(services: Services, context: Context, step: Step) -> Share:
     """Divide a step of partitions; any other step is done as it is.
 
     Partitions that read failed ones are not made, and count as failed for those below them. Those
@@ -72,7 +72,7 @@ def share_of(shop: Shop, context: Context, step: Step) -> Share:
     left = difference(step.partitions, blocked)
     idle: Ranges = ()
     if step.reason.pending:
-        moved = _moved(shop, context, model, here)
+        moved = _moved(services, context, model, here)
         idle = difference(left, moved)
         left = difference(left, idle)
     found = Share(_cut(step, left), _cut(step, blocked), _cut(step, idle))
@@ -81,7 +81,7 @@ def share_of(shop: Shop, context: Context, step: Step) -> Share:
     return found
 
 
-def _moved(shop: Shop, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
+def _moved(services: Services, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
     """Give the partitions that read rows which this run changed; of a whole table by its log."""
     bases = context.bases
     cut = {name: ranges for name, ranges in context.changed.items() if name not in bases}
@@ -89,19 +89,19 @@ def _moved(shop: Shop, context: Context, model: Model, here: tuple[Segment, ...]
     for segment in here:
         for mapping in segment.body.inputs:
             if mapping.input.name in bases:
-                spans = _touched(shop, context, mapping)
+                spans = _touched(services, context, mapping)
                 below = downstream(mapping.mapping, model.grid, (segment.range,), spans, Grid())
                 found = union(found, below)
     return found
 
 
-def _touched(shop: Shop, context: Context, mapping: InputMapping) -> tuple[Span, ...]:
+def _touched(services: Services, context: Context, mapping: InputMapping) -> tuple[Span, ...]:
     name, column = mapping.input.name, column_of(mapping)
-    uri = shop.project.uri_of(shop.project.table_of(mapping.input))
-    facts = shop.log.facts(uri)
+    uri = services.project.uri_of(services.project.table_of(mapping.input))
+    facts = services.log.facts(uri)
     known = facts.schema.find(column) if facts is not None and column else None
     kinds = {column: known.type} if known is not None else {}
-    commits = shop.places.touched(uri, context.bases[name], kinds)
+    commits = services.places.touched(uri, context.bases[name], kinds)
     return touched_since(commits, context.bases[name], column)
 
 
@@ -144,48 +144,48 @@ class Settled:
         return Settled((*self.results, *other.results), failed, unlooked)
 
 
-def settle(shop: Shop, *, writes: bool = True) -> Settled:
+def settle(services: Services, *, writes: bool = True) -> Settled:
     """Settle every step whose checks still decide something; without any start nothing.
 
     A step that cannot be settled now stays as it is, and its model fails with the reason; the
     others are settled all the same. Without `writes` a rollback that is due is left for the next
     command that writes tables.
     """
-    waiting = shop.reading.records.unsettled()
+    waiting = services.reading.records.unsettled()
     if not writes:
         waiting = tuple(each for each in waiting if not each.rollback_due)
     if not waiting:
         return Settled()
-    shop.engine.require()
-    run = shop.clock.new_id()
+    services.engine.require()
+    run = services.clock.new_id()
     settled = Settled()
-    with on_record(shop, _run_of(shop, run)) as succeeded:
+    with on_record(services, _run_of(services, run)) as succeeded:
         for each in waiting:
-            settled += on_worker(shop, partial(_settled, shop, run, each, writes=writes))
+            settled += on_worker(services, partial(_settled, services, run, each, writes=writes))
         succeeded()
     return settled
 
 
-def pending_notes(shop: Shop) -> tuple[str, ...]:
+def pending_notes(services: Services) -> tuple[str, ...]:
     """Say what the next command that writes will settle."""
-    waiting = shop.reading.records.unsettled()
+    waiting = services.reading.records.unsettled()
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
 
 
-def _run_of(shop: Shop, run: str) -> Run:
-    now = shop.clock.now()
-    target = shop.project.target.name
-    return Run(run, "recover", "", target, now, shop.holder(run), now)
+def _run_of(services: Services, run: str) -> Run:
+    now = services.clock.now()
+    target = services.project.target.name
+    return Run(run, "recover", "", target, now, services.holder(run), now)
 
 
-def _settled(shop: Shop, run: str, what: Unsettled, *, writes: bool) -> Settled:
+def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:
     """Settle one step; what keeps it from being settled is its model's failure."""
     intent = what.step.intent
-    model = shop.project.models.get(intent.model)
-    if model is None or what.step.outcome is None or _is_gone(shop, what):
-        shop.writing.journal.settle_checks(intent.step, Checked(OnFailure.FLAG))
+    model = services.project.models.get(intent.model)
+    if model is None or what.step.outcome is None or _is_gone(services, what):
+        services.writing.journal.settle_checks(intent.step, Checked(OnFailure.FLAG))
         return Settled()
-    settling = _Settling(shop, run, what, model, what.step.outcome, writes)
+    settling = _Settling(services, run, what, model, what.step.outcome, writes)
     result = _result(model, what, intent)
     try:
         ended = settling.settle()
@@ -205,13 +205,13 @@ def _settled(shop: Shop, run: str, what: Unsettled, *, writes: bool) -> Settled:
 _WAY_OUT = "penstock rollback {0.model} --to {0.step} takes back the rows that nobody could look at"
 
 
-def _is_gone(shop: Shop, what: Unsettled) -> bool:
+def _is_gone(services: Services, what: Unsettled) -> bool:
     """Whether the table that held the rows is no more, or another one stands in its place."""
     outcome = what.step.outcome
     if not what.step.intent.uri or outcome is None:
         return False
     try:
-        facts = shop.log.facts(what.step.intent.uri)
+        facts = services.log.facts(what.step.intent.uri)
     except TableError:
         return False  # nobody can tell; looking at its rows says so
     return facts is None or outcome.table_id not in ("", facts.table_id)
@@ -248,7 +248,7 @@ def _result(model: Model, what: Unsettled, intent: Intent) -> ModelResult:
 class _Settling:
     """One step that is being settled."""
 
-    shop: Shop
+    services: Services
     run: str
     what: Unsettled
     model: Model
@@ -257,69 +257,69 @@ class _Settling:
 
     def settle(self) -> Ended:
         """Evaluate what is pending, undo what must be undone."""
-        shop, intent, model = self.shop, self.what.step.intent, self.model
+        services, intent, model = self.services, self.what.step.intent, self.model
         context = self._context(intent)
-        with shop.engine.session(model.name, model.where) as session:
+        with services.engine.session(model.name, model.where) as session:
             checked = self.what.checked
             if checked is None:
                 checked = self._checked(context, session)
-                shop.writing.journal.settle_checks(intent.step, checked)
+                services.writing.journal.settle_checks(intent.step, checked)
             ended = Ended(intent, self.outcome, checked=checked)
             if not self.writes:
                 return ended
-            return Committer(shop, context, model.where, None).undo(session, ended)
+            return Committer(services, context, model.where, None).undo(session, ended)
 
     def _checked(self, context: Context, session: StepSession) -> Checked:
         """Look at the rows; those of a step that the model would not make so now fail unlooked."""
         intent, model = self.what.step.intent, self.model
         if model.grid == intent.grid and model.strategy_name == intent.strategy:
             return self._evaluate(context, session)
-        ground = Ground(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
+        check_inputs = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
         refusal = Refusal(f"{model.name} is built otherwise now than by step {intent.step}")
         checks = checks_of_step(
-            self.shop.project, model, intent.fingerprint.version, context.options
+            self.services.project, model, intent.fingerprint.version, context.options
         ).after
-        results = tuple(told_refused(check, ground, refusal) for check in checks)
+        results = tuple(told_refused(check, check_inputs, refusal) for check in checks)
         version = self.outcome.stands_at
         return decided(intent, OnFailure.FLAG, InvariantReport((), results), version)
 
     def _evaluate(self, context: Context, session: StepSession) -> Checked:
-        shop, intent, outcome = self.shop, self.what.step.intent, self.outcome
-        subject = self._subject(context, session)
-        folder = staging_folder(shop, intent.table, intent.step)
+        services, intent, outcome = self.services, self.what.step.intent, self.outcome
+        check_target = self._check_target(context, session)
+        folder = staging_folder(services, intent.table, intent.step)
         version = outcome.stands_at
-        if version is not None and shop.places.missing_files(intent.uri, version):
+        if version is not None and services.places.missing_files(intent.uri, version):
             version = None  # VACUUM took it
         try:
-            step = self._rows(subject, version, folder)
-            table = subject.at_version(version) if subject.checks.needs_table else None
-            results = subject.look_after(step, table, None, intent.step_seq)
+            step = self._rows(check_target, version, folder)
+            table = check_target.at_version(version) if check_target.checks.needs_table else None
+            results = check_target.look_after(step, table, None, intent.step_seq)
         finally:
-            drop_staged(shop, intent.table, intent.step)
+            drop_staged(services, intent.table, intent.step)
         mode = OnFailure(intent.on_failure or OnFailure.FLAG)
         found = decided(intent, mode, InvariantReport((), results), version)
-        return flag_if_overwritten(shop, intent, found)
+        return flag_if_overwritten(services, intent, found)
 
-    def _rows(self, subject: Subject, version: int | None, folder: str) -> Rows | None:
+    def _rows(self, check_target: CheckTarget, version: int | None, folder: str) -> Rows | None:
         """Give the rows of the step; the batch of a MERGE is gone, so there the whole table."""
-        model = subject.model
+        model = check_target.model
         if model.partition is not None:
-            return replaced_rows(subject, version)
+            return replaced_rows(check_target, version)
         adds = model.writing is Writing.ADDED
         intent, made = self.what.step.intent, self.outcome.version
         if adds and version is not None and intent.base_version is not None and made is not None:
-            return added_rows(subject.session, intent.uri, made, folder)
-        return subject.left_of_step(version)
+            return added_rows(check_target.session, intent.uri, made, folder)
+        return check_target.left_of_step(version)
 
-    def _subject(self, context: Context, session: StepSession) -> Subject:
+    def _check_target(self, context: Context, session: StepSession) -> CheckTarget:
         intent, model = self.what.step.intent, self.model
-        return Subject(
-            shop=self.shop,
+        return CheckTarget(
+            services=self.services,
             context=context,
             session=session,
             model=model,
             checks=checks_of_step(
-                self.shop.project, model, intent.fingerprint.version, context.options
+                self.services.project, model, intent.fingerprint.version, context.options
             ),
             inputs=Inputs(self._reads(model), intent.inputs),
             windows=intent.windows,
@@ -328,7 +328,7 @@ class _Settling:
 
     def _reads(self, model: Model) -> dict[InputName, Read]:
         """Give how inputs are read at the versions that the step pinned."""
-        project, intent = self.shop.project, self.what.step.intent
+        project, intent = self.services.project, self.what.step.intent
         pins = {pin.input: pin.pin for pin in intent.inputs}
         found: dict[InputName, Read] = {}
         for name in leaves(project, model):
@@ -340,12 +340,12 @@ class _Settling:
         return found
 
     def _context(self, intent: Intent) -> Context:
-        shop = self.shop
+        services = self.services
         return Context(
             run=self.run,
             run_timestamp=intent.run_timestamp,
-            project=shop.project,
+            project=services.project,
             view=View.empty(intent.run_timestamp),
-            records=dict(shop.reading.records.models()),
+            records=dict(services.reading.records.models()),
             options=Options(),
         )

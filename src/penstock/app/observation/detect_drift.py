@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.observation.log_reader import Lazy, Sight, is_newer, newest_change, record_pin
+from penstock.app.observation.log_reader import Lazy, LogReader, is_newer, newest_change, record_pin
 from penstock.app.observation.observe import (
     is_as_left,
     last_writer,
@@ -14,7 +14,7 @@ from penstock.app.observation.observe import (
     of_this_project,
     others,
 )
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Touched
 from penstock.core.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
@@ -25,25 +25,32 @@ from penstock.core.ranges import Ranges, count, intersection, merged, union
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow, differences
 from penstock.plan.drift import sources_below
-from penstock.plan.partition_drift import Evidence, Ground, Verdict, all_current, judge, unreadable
+from penstock.plan.partition_drift import (
+    Evidence,
+    PartitionCode,
+    Verdict,
+    all_current,
+    judge,
+    unreadable,
+)
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import Owner, told_error
 
 
 @dataclass(slots=True)
-class Judging:
+class DriftDetection:
     """What verdicts of one command stand on; every verdict is made once.
 
     `sources` are the pins of sources as they stand now, `broken` those that cannot be read. The
     models of `project` have the SQL of the run date.
     """
 
-    shop: Shop
+    services: Services
     project: Project
     records: Mapping[str, ModelRecord]
     sources: Mapping[str, Pin]
-    sight: Sight
-    moment: dt.datetime
+    log_reader: LogReader
+    run_timestamp: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
     marks: Mapping[int, Fingerprint] = field(default_factory=dict)
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
@@ -56,7 +63,7 @@ class Judging:
         """Judge one model with partitions; one whose logs cannot be read is `unreadable`."""
         if name not in self._verdicts:
             try:
-                self._verdicts[name] = self._judged(self.project.models[name])
+                self._verdicts[name] = self._drift_report(self.project.models[name])
             except (TableError, OSError) as error:
                 self.give_up(name, error)
         return self._verdicts[name]
@@ -64,9 +71,9 @@ class Judging:
     def give_up(self, name: str, error: TableError | OSError) -> Verdict:
         """Judge a model `unreadable`, whatever was found of it before."""
         model = self.project.models[name]
-        known = due(model, self.moment)
-        ground = Ground(known, resolve(model, self.moment.date(), known))
-        self._verdicts[name] = unreadable(name, ground, not_read(model, error))
+        known = due(model, self.run_timestamp)
+        partition_code = PartitionCode(known, resolve(model, self.run_timestamp.date(), known))
+        self._verdicts[name] = unreadable(name, partition_code, not_read(model, error))
         return self._verdicts[name]
 
     @property
@@ -82,14 +89,14 @@ class Judging:
             from penstock.project.bodies import canonical_of
             from penstock.project.surroundings import digest
 
-            text = self.shop.reading.records.text(mark.sql)
+            text = self.services.reading.records.text(mark.sql)
             found = mark.canonical if text is None else digest(canonical_of(text))
             self._meanings[mark.sql] = found
         return self._meanings[mark.sql]
 
-    def _judged(self, model: Model) -> Verdict:
-        wanted = due(model, self.moment)
-        run_date = self.moment.date()
+    def _drift_report(self, model: Model) -> Verdict:
+        wanted = due(model, self.run_timestamp)
+        run_date = self.run_timestamp.date()
         parts = self.parts.get(model.name)
         relaid = self._relaid(model, parts) if parts is not None else ""
         quiet = parts is not None and not relaid and not self._unread(model)
@@ -98,7 +105,7 @@ class Judging:
         evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
-        found = judge(model, Ground(known, segments), evidence, self.changes)
+        found = judge(model, PartitionCode(known, segments), evidence, self.changes)
         return _relaid(found, relaid) if relaid else found
 
     def _relaid(self, model: Model, parts: PartitionsRecord) -> str:
@@ -110,7 +117,7 @@ class Judging:
         marks = (self.marks.get(group.fingerprint) for group in parts.groups)
         if all(mark is None or mark.layout == model.fingerprint.layout for mark in marks):
             return ""
-        facts = self.shop.log.facts(self.project.uri_of(model.table))
+        facts = self.services.log.facts(self.project.uri_of(model.table))
         columns = (*facts.partition_by, *facts.cluster_by) if facts is not None else ()
         before, now = next(iter(columns), ""), model.partition.field
         if not before or before.lower() == now.lower():
@@ -122,7 +129,7 @@ class Judging:
         groups = parts.groups
         if sum(group.count for group in groups) != count(wanted) or not groups:
             return False
-        segments = resolve(model, self.moment.date(), wanted)
+        segments = resolve(model, self.run_timestamp.date(), wanted)
         if count(merged(s.range for s in segments)) != count(wanted):
             return False
         for group in groups:
@@ -144,8 +151,8 @@ class Judging:
     def _untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         """Whether nobody else changed the table since its partitions were made."""
         name = str(model.table)
-        head = self.sight.head(self.project.uri_of(model.table), name)
-        seen = self.sight.seen.get(name)
+        head = self.log_reader.head(self.project.uri_of(model.table), name)
+        seen = self.log_reader.seen.get(name)
         if head is None or seen is None or head.version != seen.version:
             return False
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
@@ -156,7 +163,7 @@ class Judging:
         record = self.records.get(model.name)
         if record is not None and is_as_left(head, record):
             return True
-        facts = self.shop.log.facts(self.project.uri_of(model.table))
+        facts = self.services.log.facts(self.project.uri_of(model.table))
         return facts is not None and facts.table_id == parts.table_id
 
     def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
@@ -180,7 +187,7 @@ class Judging:
         return False
 
     def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
-        records = self.shop.reading.records
+        records = self.services.reading.records
         runs = self._runs_of(model.name) if parts is not None and same else ()
         return Evidence(
             runs=runs,
@@ -200,30 +207,30 @@ class Judging:
 
     def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
         uri = self.project.uri_of(model.table)
-        head = self.sight.head(uri, str(model.table))
+        head = self.log_reader.head(uri, str(model.table))
         if head is None:
             return TargetNow()
         if parts is None or not parts.table_id:
             writer = self._last_writer(uri)
-            if of_this_project(self.shop, writer):
+            if of_this_project(self.services, writer):
                 return TargetNow(there=True, ever_ours=True)
-            return TargetNow(there=True, owner=others(self.shop, writer))
+            return TargetNow(there=True, owner=others(self.services, writer))
         if self._untouched(model, parts):
             return TargetNow(there=True, table_id=parts.table_id, ever_ours=True)
         partition = model.partition
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
         after = min(settled, default=-1)
         field_name = partition.field if partition else ""
-        tail = self.sight.tail(str(model.table), uri, after, (field_name,))
-        foreign = tuple(commit for commit in tail.commits if self.sight.foreign(commit))
-        facts = self.shop.log.facts(uri)
+        tail = self.log_reader.tail(str(model.table), uri, after, (field_name,))
+        foreign = tuple(commit for commit in tail.commits if self.log_reader.foreign(commit))
+        facts = self.services.log.facts(uri)
         table_id = facts.table_id if facts else ""
         lying = None
         if foreign and partition is not None and table_id == parts.table_id:
-            lying = self.shop.places.lying(uri, partition.field, partition.type)
+            lying = self.services.places.lying(uri, partition.field, partition.type)
         same = table_id == parts.table_id
         written = not same or any(commit.step for commit in foreign)
-        owner = others(self.shop, self._last_writer(uri)) if written else None
+        owner = others(self.services, self._last_writer(uri)) if written else None
         return TargetNow(
             there=True,
             table_id=table_id,
@@ -231,7 +238,7 @@ class Judging:
             foreign=foreign,
             lying=lying,
             gap=tail.gap,
-            unrecorded=self.sight.unrecorded(tail.commits),
+            unrecorded=self.log_reader.unrecorded(tail.commits),
             owner=owner,
         )
 
@@ -249,7 +256,7 @@ class Judging:
     def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
         """Read the records of a model once, for its own verdict and for those below it."""
         if name not in self._runs:
-            self._runs[name] = self.shop.reading.records.runs(name)
+            self._runs[name] = self.services.reading.records.runs(name)
         return self._runs[name]
 
     def _table_now(self, name: str) -> TableNow:
@@ -275,18 +282,18 @@ class Judging:
 
     def _is_ever_ours(self, uri: str) -> bool:
         """Whether the log of a table holds a commit of this store."""
-        commits = self.shop.log.commits(uri, -1, partial=True)
-        return any(commit.step and commit.store == self.sight.store for commit in commits)
+        commits = self.services.log.commits(uri, -1, partial=True)
+        return any(commit.step and commit.store == self.log_reader.store for commit in commits)
 
     def _last_writer(self, uri: str) -> Owner | None:
-        return last_writer(self.shop.log.commits(uri, -1, partial=True))
+        return last_writer(self.services.log.commits(uri, -1, partial=True))
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Give the commits that changed a table; one that nobody can tell of may change all."""
-        tail = self.sight.tail(name, uri, least, ())
+        tail = self.log_reader.tail(name, uri, least, ())
         if tail.gap is None:
             return tail.commits
-        lost = Touched(tail.gap[1], self.moment, "unknown")
+        lost = Touched(tail.gap[1], self.run_timestamp, "unknown")
         return (lost, *tail.commits)
 
 
@@ -295,16 +302,18 @@ def _relaid(found: Verdict, how: str) -> Verdict:
     return replace(found, relaid=how, whole=None, lines=(*found.lines, line))
 
 
-def files_lines(judging: Judging, model: Model, parts: PartitionsRecord) -> tuple[str, ...]:
+def files_lines(
+    detection: DriftDetection, model: Model, parts: PartitionsRecord
+) -> tuple[str, ...]:
     """Say which inputs of files changed: nobody knows for which partitions."""
     files = {
         name: now
-        for name, now in judging.sources.items()
+        for name, now in detection.sources.items()
         if isinstance(now, FilesPin) and name in parts.pins
     }
     if not files:  # most models: their steps need not be looked at
         return ()
-    pins = judging.shop.reading.records.step_pins(model.name)
+    pins = detection.services.reading.records.step_pins(model.name)
     return tuple(
         f"{name}: files changed, partitions unknown; "
         f"penstock sync --full-refresh or backfill {model.name}"

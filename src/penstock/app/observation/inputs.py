@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.app.observation.observe import View, is_as_left
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import TableError
 from penstock.core.history import Snapshot
 from penstock.core.inputs import (
@@ -35,13 +35,15 @@ class Inputs:
     pins: tuple[InputPin, ...]
 
 
-def pin_inputs(shop: Shop, model: Model, records: dict[str, ModelRecord], view: View) -> Inputs:
+def pin_inputs(
+    services: Services, model: Model, records: dict[str, ModelRecord], view: View
+) -> Inputs:
     """Fix the version of every input: sources as planned, models as they stand now."""
-    return pin_names(shop, model, leaves(shop.project, model), records, view)
+    return pin_names(services, model, leaves(services.project, model), records, view)
 
 
 def pin_names(  # the sides of one step
-    shop: Shop,
+    services: Services,
     model: Model,
     names: tuple[InputName, ...],
     records: dict[str, ModelRecord],
@@ -54,53 +56,55 @@ def pin_names(  # the sides of one step
         match name.kind:
             case InputKind.SOURCE:
                 pin = view.now.sources[name.name]
-                reads[name] = source_read(shop.project, name, pin, view)
+                reads[name] = source_read(services.project, name, pin, view)
             case InputKind.MODEL:
                 record = records.get(name.name)
-                inner = shop.project.models.get(name.name)
+                inner = services.project.models.get(name.name)
                 if inner is not None and inner.is_view:
                     pins.append(InputPin(name.name, ViewPin(record.step_seq if record else 0)))
                     continue
-                pin = table_pin(shop, name, record)
-                reads[name] = DeltaRead(_uri(shop, name), pin.version, tombstones_of(shop, name))
+                pin = table_pin(services, name, record)
+                reads[name] = DeltaRead(
+                    _uri(services, name), pin.version, tombstones_of(services, name)
+                )
             case InputKind.EXTERNAL:
                 pin = NoPin()
                 reads[name] = CatalogRead(shown_name(name.name))
             case InputKind.THIS:
-                reads[name] = DeltaRead(shop.project.uri_of(model.table))
+                reads[name] = DeltaRead(services.project.uri_of(model.table))
                 continue
         pins.append(InputPin(name.name, pin))
     return Inputs(reads, tuple(pins))
 
 
-def _uri(shop: Shop, name: InputName) -> str:
-    return shop.project.uri_of(shop.project.table_of(name))
+def _uri(services: Services, name: InputName) -> str:
+    return services.project.uri_of(services.project.table_of(name))
 
 
-def tombstones_of(shop: Shop, name: InputName) -> str:
+def tombstones_of(services: Services, name: InputName) -> str:
     """Give the column that marks deleted keys, "" for a table that has none."""
-    model = shop.project.models.get(name.name)
+    model = services.project.models.get(name.name)
     if model is None or not isinstance(model.strategy, Snapshot):
         return ""
-    facts = shop.log.facts(_uri(shop, name))
+    facts = services.log.facts(_uri(services, name))
     column = facts.schema.find(model.strategy.columns.is_deleted) if facts else None
     return column.name if column else ""
 
 
-def marked_histories(shop: Shop, query: Query) -> dict[InputName, str]:
+def marked_histories(services: Services, query: Query) -> dict[InputName, str]:
     """Give how the histories of a query that have tombstones are read without them."""
-    named = {name: tombstones_of(shop, name) for name, _ in query.deleted_flags}
+    named = {name: tombstones_of(services, name) for name, _ in query.deleted_flags}
     return {name: live(column) for name, column in named.items() if column}
 
 
-def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaPin:
+def table_pin(services: Services, name: InputName, record: ModelRecord | None) -> DeltaPin:
     """Give the newest version of a model's or seed's table."""
-    uri = _uri(shop, name)
-    head = shop.log.head(uri)
+    uri = _uri(services, name)
+    head = services.log.head(uri)
     if head is not None and record is not None and is_as_left(head, record):
         return DeltaPin(record.table_id, head.version)
-    facts = shop.log.facts(uri)
-    model = shop.project.models.get(name.name)
+    facts = services.log.facts(uri)
+    model = services.project.models.get(name.name)
     if facts is None and model is not None and model.is_snapshot:
         raise TableError(
             "snapshot-not-built",
@@ -108,7 +112,7 @@ def table_pin(shop: Shop, name: InputName, record: ModelRecord | None) -> DeltaP
             hint=f"penstock snapshot run --select {model.name}",
         )
     if facts is None:
-        how = "seed" if name.name in shop.project.seeds else "run"
+        how = "seed" if name.name in services.project.seeds else "run"
         raise TableError(
             "upstream-not-built",
             f"{name} has no table at {uri}",

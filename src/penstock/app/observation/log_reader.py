@@ -9,7 +9,7 @@ from functools import cache
 from typing import Generic, TypeVar
 
 from penstock.app.observation.observe import gap_of
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.inputs import DeltaPin, Pin, ViewPin
@@ -88,10 +88,10 @@ class _Reading:
 
 
 @dataclass(slots=True)
-class Sight:
+class LogReader:
     """One look at the world, for one command. Logs are read above what was noted before."""
 
-    shop: Shop
+    services: Services
     seen: Mapping[str, Seen]
     store: str
     needs: Callable[[], Needs]
@@ -102,7 +102,7 @@ class Sight:
         """Give the newest version of a table; `name` is that of its notes."""
         if uri not in self._heads:
             known = self.seen.get(name)
-            self._heads[uri] = self.shop.log.head(uri, known.version if known else None)
+            self._heads[uri] = self.services.log.head(uri, known.version if known else None)
         return self._heads[uri]
 
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
@@ -113,7 +113,7 @@ class Sight:
         known = self.seen.get(name)
         read = self._log(name, uri, after, columns)
         same = known is not None and known.table_id in ("", read.seen.table_id)
-        noted = self.shop.reading.records.touched(name, after) if same else ()
+        noted = self.services.reading.records.touched(name, after) if same else ()
         commits = (*noted, *(c for c in read.tail.commits if c.version > after))
         return Tail(commits, read.tail.gap)
 
@@ -125,7 +125,7 @@ class Sight:
         """Give those that name this store and that no step is on record as having made."""
         named = {c.step: c for c in commits if c.step and c.store == self.store}
         versions = {step: commit.version for step, commit in named.items()}
-        unknown = self.shop.reading.records.unrecorded(versions) if versions else ()
+        unknown = self.services.reading.records.unrecorded(versions) if versions else ()
         return tuple(commit for step, commit in named.items() if step in unknown)
 
     def keep(self) -> None:
@@ -139,7 +139,7 @@ class Sight:
                 replace(each, step="", store="") if each.version in unknown else each
                 for each in read.tail.commits
             ]
-            self.shop.writing.records.note(read.seen, commits)
+            self.services.writing.records.note(read.seen, commits)
 
     def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
         """Read a log above what is noted; without notes from where anybody may ask, and for all.
@@ -160,7 +160,7 @@ class Sight:
         return found
 
     def _above(self, name: str, uri: str, start: int, columns: frozenset[str]) -> _Reading:
-        facts, head = self.shop.log.facts(uri), self.head(uri)
+        facts, head = self.services.log.facts(uri), self.head(uri)
         if facts is None or head is None:
             return _Reading(start, columns, Seen(name, "", start), Tail(()))
         known = self.seen.get(name)
@@ -174,12 +174,12 @@ class Sight:
         }
         gap = None
         try:
-            commits = self.shop.places.touched(uri, start, kinds)
+            commits = self.services.places.touched(uri, start, kinds)
         except TableError as error:
             if error.code != "log-gap":
                 raise
-            commits = self.shop.places.touched(uri, start, kinds, partial=True)
-            left = self.shop.log.commits(uri, start, partial=True)
+            commits = self.services.places.touched(uri, start, kinds, partial=True)
+            left = self.services.log.commits(uri, start, partial=True)
             gap = gap_of(start, head.version, left)
         seen = Seen(name, facts.table_id, head.version)
         return _Reading(start, columns, seen, Tail(commits, gap))
@@ -190,16 +190,16 @@ def _kinds(schema: Schema, columns: Iterable[str]) -> dict[str, str]:
     return {name: column.type for name, column in found.items() if column is not None}
 
 
-def open_sight(shop: Shop) -> Sight:
+def open_log_reader(services: Services) -> LogReader:
     """Begin a look: with what was noted of tables, and no table opened yet."""
-    records = shop.reading
-    needs = cache(lambda: _needs(shop))
-    return Sight(shop, records.records.seen(), records.archive.store_id(), needs)
+    records = services.reading
+    needs = cache(lambda: _needs(services))
+    return LogReader(services, records.records.seen(), records.archive.store_id(), needs)
 
 
-def _needs(shop: Shop) -> Needs:
+def _needs(services: Services) -> Needs:
     """Ask the records once: pins, where partitions were settled, columns that windows go by."""
-    records, project = shop.reading.records, shop.project
+    records, project = services.reading.records, services.project
     tables = {name: str(model.table) for name, model in project.models.items()}
     tables |= {name: str(seed.table) for name, seed in project.seeds.items()}
     floors: dict[str, int] = {}
@@ -212,7 +212,7 @@ def _needs(shop: Shop) -> Needs:
         if version is not None:
             floors[key] = min(version, floors.get(key, version))
 
-    for name, column, grain in columns_in_use(shop):
+    for name, column, grain in columns_in_use(services):
         ask(name, None, column)
         grains.setdefault((tables.get(name, name), column), set()).add(grain)
     for record in records.models().values():
@@ -245,9 +245,9 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
                 yield each.name
 
 
-def columns_in_use(shop: Shop) -> Iterator[tuple[str, str, Grain]]:
+def columns_in_use(services: Services) -> Iterator[tuple[str, str, Grain]]:
     """Give inputs, a column by which somebody asks where each changed, and whose grain asks."""
-    for model in shop.project.models.values():
+    for model in services.project.models.values():
         if model.partition is not None:
             yield model.name, model.partition.field, model.grid.grain
         for version in model.versions:
@@ -280,19 +280,19 @@ def newest_change(parts: PartitionsRecord) -> int | None:
     return max(found, default=None)
 
 
-def note_written(shop: Shop, names: Iterable[str]) -> None:
+def note_written(services: Services, names: Iterable[str]) -> None:
     """Note the logs of tables that a run has just written; what cannot be noted is read again.
 
     Notes are a cache, and the memory of what logs lose: a failure here loses no record.
     """
     with suppress(StateError, TableError):
-        sight = open_sight(shop)
+        log_reader = open_log_reader(services)
         for name in dict.fromkeys(names):
-            model = shop.project.models[name]
+            model = services.project.models[name]
             if model.partition is not None:
-                uri = shop.project.uri_of(model.table)
-                sight.tail(str(model.table), uri, -1, (model.partition.field,))
-        sight.keep()
+                uri = services.project.uri_of(model.table)
+                log_reader.tail(str(model.table), uri, -1, (model.partition.field,))
+        log_reader.keep()
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +303,14 @@ class _Reader:
     settings: WindowSettings
     record: ModelRecord
     records: Mapping[str, ModelRecord]
-    sight: Sight
+    log_reader: LogReader
 
 
 def changed_below(
-    project: Project, names: Iterable[str], records: Mapping[str, ModelRecord], sight: Sight
+    project: Project,
+    names: Iterable[str],
+    records: Mapping[str, ModelRecord],
+    log_reader: LogReader,
 ) -> dict[str, frozenset[str]]:
     """Give the upstream models that changed rows which a window has passed, by reader.
 
@@ -321,7 +324,7 @@ def changed_below(
         settings = window_settings(model.strategy)
         if settings is None or record is None or not record.succeeded_once:
             continue
-        reader = _Reader(project, settings, record, records, sight)
+        reader = _Reader(project, settings, record, records, log_reader)
         stale = frozenset(mark.input for mark in record.watermarks if _is_stale(reader, mark))
         if stale:
             found[name] = stale
@@ -360,7 +363,7 @@ def _touched(reader: _Reader, name: str, column: str, low: Bound, read: int) -> 
     if passed is None:
         return True
     first = passed if low.inclusive else passed + 1
-    tail = reader.sight.tail(str(table), project.uri_of(table), read, (column,))
+    tail = reader.log_reader.tail(str(table), project.uri_of(table), read, (column,))
     if tail.gap is not None and tail.gap[1] > read:
         return True  # nobody can tell what was changed there
     return any(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Commit, Head, Listing
 from penstock.core.inputs import NoPin, Pin
@@ -28,21 +28,21 @@ def last_writer(commits: Iterable[Commit]) -> Owner | None:
     return Owner(project_of(writers[-1].token), writers[-1].store)
 
 
-def others(shop: Shop, writer: Owner | None) -> Owner | None:
+def others(services: Services, writer: Owner | None) -> Owner | None:
     """Give a writer that is another store than this one, None for this one or nobody."""
-    if writer is None or writer.store == shop.reading.archive.store_id():
+    if writer is None or writer.store == services.reading.archive.store_id():
         return None
     return writer
 
 
-def of_this_project(shop: Shop, writer: Owner | None) -> bool:
+def of_this_project(services: Services, writer: Owner | None) -> bool:
     """Whether a table was written by this project, with this store or with one that was lost.
 
     A token of before tokens named their project tells nothing else.
     """
     if writer is None:
         return False
-    return others(shop, writer) is None or writer.project in ("", shop.project.name)
+    return others(services, writer) is None or writer.project in ("", services.project.name)
 
 
 def writes_rows(commit: Commit) -> bool:
@@ -58,17 +58,17 @@ def writes_rows(commit: Commit) -> bool:
         return True
 
 
-def unrecorded_commits(shop: Shop, commits: Collection[Commit]) -> tuple[Commit, ...]:
+def unrecorded_commits(services: Services, commits: Collection[Commit]) -> tuple[Commit, ...]:
     """Give those changes of rows that name this store and that no step is on record as having made.
 
     The log is read before the store: a step that is running now is on record by then.
     """
-    store = shop.reading.archive.store_id()
+    store = services.reading.archive.store_id()
     named = {c.step: c for c in commits if c.step and c.store == store and c.changes_data}
     if not named:
         return ()
     versions = {step: commit.version for step, commit in named.items()}
-    unknown = shop.reading.records.unrecorded(versions)
+    unknown = services.reading.records.unrecorded(versions)
     return tuple(commit for step, commit in named.items() if step in unknown)
 
 
@@ -83,9 +83,9 @@ class View:
     listings: dict[str, Listing] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, moment: dt.datetime) -> View:
+    def empty(cls, run_timestamp: dt.datetime) -> View:
         """Give a look at nothing."""
-        return cls(Now(moment, {}, {}))
+        return cls(Now(run_timestamp, {}, {}))
 
     def renew(self, later: View) -> None:
         """Take over what was seen later.
@@ -110,10 +110,13 @@ def _renew(
 
 
 def observe(
-    shop: Shop, models: Iterable[str], records: dict[str, ModelRecord], moment: dt.datetime
+    services: Services,
+    models: Iterable[str],
+    records: dict[str, ModelRecord],
+    run_timestamp: dt.datetime,
 ) -> View:
     """Look at the targets of the models and at every source below them."""
-    project = shop.project
+    project = services.project
     wanted = [project.models[name] for name in models]
     targets: dict[str, Observed] = {}
     unreadable: dict[str, PenstockError] = {}
@@ -121,24 +124,24 @@ def observe(
         if model.is_view or model.partition is not None:  # those are judged by partition
             continue
         try:
-            targets[model.name] = observe_target(shop, model, records.get(model.name))
+            targets[model.name] = observe_target(services, model, records.get(model.name))
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
-    for name in source_names(shop, wanted):
+    for name in source_names(services, wanted):
         source = project.sources[name]
         try:
-            pins[name] = pin_source(shop, source, listings)
+            pins[name] = pin_source(services, source, listings)
         except PenstockError as error:
             broken[name] = error
         except OSError as error:
             broken[name] = _source_not_read(source, error)
-    return View(Now(moment, targets, pins, broken, unreadable=unreadable), listings)
+    return View(Now(run_timestamp, targets, pins, broken, unreadable=unreadable), listings)
 
 
-def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
+def source_names(services: Services, models: Iterable[Model]) -> list[str]:
     """Give the sources that the models read, themselves or through views, sorted."""
     found: set[str] = set()
     waiting = [name for model in models for name in model.inputs]
@@ -147,7 +150,7 @@ def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
         name = waiting.pop()
         if name.kind is InputKind.SOURCE:
             found.add(name.name)
-        inner = shop.project.models.get(name.name) if name.kind is InputKind.MODEL else None
+        inner = services.project.models.get(name.name) if name.kind is InputKind.MODEL else None
         if inner is not None and inner.is_view:
             more = [each for each in inner.inputs if each not in seen]
             seen.update(more)
@@ -155,26 +158,26 @@ def source_names(shop: Shop, models: Iterable[Model]) -> list[str]:
     return sorted(found)
 
 
-def observe_target(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at one target: the newest entry of its log, and more only if something happened."""
     if model.is_snapshot:
-        return _observe_history(shop, model, record)
-    head = shop.log.head(shop.project.uri_of(model.table))
-    return Observed() if head is None else _observe_there(shop, model, record, head)
+        return _observe_history(services, model, record)
+    head = services.log.head(services.project.uri_of(model.table))
+    return Observed() if head is None else _observe_there(services, model, record, head)
 
 
-def _observe_history(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+def _observe_history(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at a history table; one that cannot be read must not be taken for one that is not there.
 
     Its history could not be made again.
     """
-    uri = shop.project.uri_of(model.table)
+    uri = services.project.uri_of(model.table)
     try:
-        head = shop.log.head(uri)
+        head = services.log.head(uri)
         if head is None:
-            return Observed(clutter=shop.log.is_cluttered(uri))
-        facts = shop.log.facts(uri)
-        seen = _observe_there(shop, model, record, head)
+            return Observed(clutter=services.log.is_cluttered(uri))
+        facts = services.log.facts(uri)
+        seen = _observe_there(services, model, record, head)
     except TableError as error:
         raise _unreadable(model, error.sentence) from error
     if facts is None:
@@ -198,37 +201,39 @@ def _unreadable(model: Model, why: str) -> TableError:
     )
 
 
-def _observe_there(shop: Shop, model: Model, record: ModelRecord | None, head: Head) -> Observed:
-    uri = shop.project.uri_of(model.table)
+def _observe_there(
+    services: Services, model: Model, record: ModelRecord | None, head: Head
+) -> Observed:
+    uri = services.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
-        writer = last_writer(shop.log.commits(uri, -1, partial=True))
-        if of_this_project(shop, writer):
+        writer = last_writer(services.log.commits(uri, -1, partial=True))
+        if of_this_project(services, writer):
             return Observed(head, ever_ours=True)
-        return Observed(head, owner=others(shop, writer))
+        return Observed(head, owner=others(services, writer))
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
         return Observed(head)
-    facts = shop.log.facts(uri)
+    facts = services.log.facts(uri)
     seen = Observed(head, table_id=facts.table_id if facts else "", facts=facts if relaid else None)
     if is_replaced(record, seen):
-        commits = shop.log.commits(uri, -1, partial=True)
-        ever_ours = any(commit.store == shop.reading.archive.store_id() for commit in commits)
+        commits = services.log.commits(uri, -1, partial=True)
+        ever_ours = any(commit.store == services.reading.archive.store_id() for commit in commits)
         since = [commit for commit in commits if commit.version > record.settled_version]
         return replace(
             seen,
             ever_ours=ever_ours,
-            owner=others(shop, last_writer(commits)),
-            unrecorded=unrecorded_commits(shop, since),
+            owner=others(services, last_writer(commits)),
+            unrecorded=unrecorded_commits(services, since),
         )
-    commits, gap = _commits_above(shop, uri, record.settled_version, head)
-    store = shop.reading.archive.store_id()
+    commits, gap = _commits_above(services, uri, record.settled_version, head)
+    store = services.reading.archive.store_id()
     foreign = tuple(c for c in commits if c.changes_data and c.store != store)
     return replace(
         seen,
         foreign=foreign,
-        owner=others(shop, last_writer(foreign)),
+        owner=others(services, last_writer(foreign)),
         gap=gap,
-        unrecorded=unrecorded_commits(shop, commits),
+        unrecorded=unrecorded_commits(services, commits),
     )
 
 
@@ -241,15 +246,15 @@ def is_as_left(head: Head, record: ModelRecord) -> bool:
 
 
 def _commits_above(
-    shop: Shop, uri: str, version: int, head: Head
+    services: Services, uri: str, version: int, head: Head
 ) -> tuple[tuple[Commit, ...], Versions | None]:
     """Give the commits above a version, and the versions that the log has lost of them."""
     try:
-        return shop.log.commits(uri, version), None
+        return services.log.commits(uri, version), None
     except TableError as error:
         if error.code != "log-gap":
             raise
-    commits = shop.log.commits(uri, version, partial=True)
+    commits = services.log.commits(uri, version, partial=True)
     return commits, gap_of(version, head.version, commits)
 
 
@@ -263,14 +268,14 @@ def gap_of(after: int, newest: int, commits: Iterable[Commit]) -> Versions | Non
     return (min(lost), max(lost)) if lost else None
 
 
-def pin_source(shop: Shop, source: Source, listings: dict[str, Listing]) -> Pin:
+def pin_source(services: Services, source: Source, listings: dict[str, Listing]) -> Pin:
     """Give the version of a source as it is now; of files their listing too."""
     if not source.path:
         return NoPin()
     if not source.is_delta:
-        listings[str(source.table)] = shop.log.listing(source)
+        listings[str(source.table)] = services.log.listing(source)
         return listings[str(source.table)].pin
-    facts = shop.log.facts(source.path)
+    facts = services.log.facts(source.path)
     if facts is None:
         raise no_source_table(source)
     return facts.pin

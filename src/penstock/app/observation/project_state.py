@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.observation.detect_drift import Judging, files_lines
-from penstock.app.observation.log_reader import changed_below, open_sight
+from penstock.app.observation.detect_drift import DriftDetection, files_lines
+from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import View, not_read, observe
-from penstock.app.services.services import Shop, in_one_state
+from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
 from penstock.core.model import Model
@@ -24,7 +24,7 @@ from penstock.plan.values import Reason, State, Versions
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ProjectState:
     """What one command sees.
 
     `project` has the SQL of the run date, `names` are the models in topological order.
@@ -34,78 +34,80 @@ class Looked:
     names: tuple[str, ...]
     view: View
     records: dict[str, ModelRecord]
-    judging: Judging
-    moment: dt.datetime
+    detection: DriftDetection
+    run_timestamp: dt.datetime
 
     def gap(self, name: str) -> Versions | None:
         """Give what the log of a model lost after the last success."""
         if self.project.models[name].partition is not None:
-            return self.judging.verdict(name).gap
+            return self.detection.verdict(name).gap
         seen = self.view.now.targets.get(name)
         return seen.gap if seen is not None else None
 
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Say which inputs of files of a model changed; nobody knows for which partitions."""
-        parts = self.judging.parts.get(name)
-        return files_lines(self.judging, self.project.models[name], parts) if parts else ()
+        parts = self.detection.parts.get(name)
+        return files_lines(self.detection, self.project.models[name], parts) if parts else ()
 
 
 @in_one_state
-def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
+def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
     """Look at some models; tables are opened only where something happened."""
-    project = dated_project(shop, moment)
-    records = dict(shop.reading.records.models())
+    project = dated_project(services, run_timestamp)
+    records = dict(services.reading.records.models())
     wanted = set(names)
     parents = {name: parents_of(project, project.models[name]) for name in wanted}
     chosen = tuple(ordered(parents))
-    view = observe(shop, chosen, records, moment)
-    reading = shop.reading.records
-    judging = Judging(
-        shop,
+    view = observe(services, chosen, records, run_timestamp)
+    reading = services.reading.records
+    detection = DriftDetection(
+        services,
         project,
         records,
         view.now.sources,
-        open_sight(shop),
-        moment,
+        open_log_reader(services),
+        run_timestamp,
         reading.partitions(),
         reading.marks(),
         view.now.broken,
     )
-    below, unreadable = _below(judging, chosen)
+    below, unreadable = _below(detection, chosen)
     unreadable |= view.now.unreadable
-    now = replace(view.now, meaning=judging.meaning, below=below, unreadable=unreadable)
-    return Looked(project, chosen, replace(view, now=now), records, judging, moment)
+    now = replace(view.now, meaning=detection.meaning, below=below, unreadable=unreadable)
+    return ProjectState(project, chosen, replace(view, now=now), records, detection, run_timestamp)
 
 
 def _below(
-    judging: Judging, names: Iterable[str]
+    detection: DriftDetection, names: Iterable[str]
 ) -> tuple[dict[str, frozenset[str]], dict[str, PenstockError]]:
     """Give the changes that windows have passed, and the readers of logs that cannot be read."""
     found: dict[str, frozenset[str]] = {}
     unreadable: dict[str, PenstockError] = {}
     for name in names:
         try:
-            found |= changed_below(judging.project, (name,), judging.records, judging.sight)
+            found |= changed_below(
+                detection.project, (name,), detection.records, detection.log_reader
+            )
         except (TableError, OSError) as error:
-            unreadable[name] = not_read(judging.project.models[name], error)
+            unreadable[name] = not_read(detection.project.models[name], error)
     return found, unreadable
 
 
-def dated_project(shop: Shop, moment: dt.datetime) -> Project:
+def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
     """Give the project with the SQL that counts at a time, and keep it in the shop."""
-    models = dated(shop.project.models, moment.date())
-    shop.project = replace(shop.project, models=models)
-    return shop.project
+    models = dated(services.project.models, run_timestamp.date())
+    services.project = replace(services.project, models=models)
+    return services.project
 
 
 IDLE = (State.CURRENT, State.NOT_EFFECTIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DriftReport:
     """Every model that was looked at: partitions that drifted, and those that wait for them."""
 
-    looked: Looked
+    project_state: ProjectState
     reasons: Mapping[str, Reason]
     verdicts: Mapping[str, Verdict]
     pending: Mapping[str, Ranges] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class Judged:
 
     def stale_above(self, model: Model) -> tuple[str, ...]:
         """Name the models above one that drifted or wait for one that did."""
-        above = parents_of(self.looked.project, model)
+        above = parents_of(self.project_state.project, model)
         return tuple(name for name in above if name in self.pending or self.runs(name))
 
     def states(self, name: str) -> frozenset[str]:
@@ -140,21 +142,21 @@ class Judged:
         return frozenset(found or {str(State.CURRENT)})
 
 
-def judged_all(looked: Looked) -> Judged:
+def detect_drift(project_state: ProjectState) -> DriftReport:
     """Judge every model of a look, and what would follow from running what drifted."""
-    project = looked.project
+    project = project_state.project
     reasons, verdicts, start = {}, {}, {}
-    for name in looked.names:
+    for name in project_state.names:
         model = project.models[name]
         if model.partition is not None:
-            verdicts[name] = looked.judging.verdict(name)
+            verdicts[name] = project_state.detection.verdict(name)
             start[name] = verdicts[name].drifted
             continue
-        reasons[name] = drift(project, model, looked.records, looked.view.now)
+        reasons[name] = drift(project, model, project_state.records, project_state.view.now)
         runs = reasons[name].drift and reasons[name].state not in IDLE
         start[name] = WHOLE if runs and not model.is_snapshot else ()
     if not any(start.values()):
-        return Judged(looked, reasons, verdicts)
+        return DriftReport(project_state, reasons, verdicts)
     todo = cascaded(
         project,
         start,
@@ -162,4 +164,4 @@ def judged_all(looked: Looked) -> Judged:
         lambda model: model.name in reasons and not model.is_view,
     )
     pending = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
-    return Judged(looked, reasons, verdicts, {n: r for n, r in pending.items() if r})
+    return DriftReport(project_state, reasons, verdicts, {n: r for n, r in pending.items() if r})

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from penstock.app.observation.observe import not_read, observe_target
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import TableError
 from penstock.core.model import Fingerprint, Model, Seed, Table
 from penstock.core.project import Project
@@ -35,7 +35,7 @@ def model_of(seed: Seed) -> Model:
 
 
 def seed_reason(
-    shop: Shop, seed: Seed, records: Mapping[str, ModelRecord], moment: dt.datetime
+    services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
 ) -> Reason:
     """Say whether the table still is what the file holds: `current`, or what differs.
 
@@ -43,31 +43,31 @@ def seed_reason(
     """
     model = model_of(seed)
     try:
-        seen = look_at_seed(shop, model, records.get(seed.name))
+        seen = look_at_seed(services, model, records.get(seed.name))
     except TableError as error:
         return Reason(State.UNREADABLE, told_error(error))
-    now = Now(moment, {seed.name: seen}, {})
-    reason = drift(shop.project, model, records, now)
+    now = Now(run_timestamp, {seed.name: seen}, {})
+    reason = drift(services.project, model, records, now)
     if reason.state is State.SQL_CHANGED:
         what = reason.detail or f"{Path(seed.path).name} changed"
         return Reason(State.SOURCE_CHANGED, what, reason.also)
     return reason
 
 
-def look_at_seed(shop: Shop, model: Model, record: ModelRecord | None) -> Observed:
+def look_at_seed(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at the table of a seed; what cannot be read is an error of the seed."""
     try:
-        return observe_target(shop, model, record)
+        return observe_target(services, model, record)
     except (TableError, OSError) as error:
         raise not_read(model, error) from error
 
 
 def seeds_to_load(
-    shop: Shop,
+    services: Services,
     project: Project,
     names: Iterable[str],
     records: Mapping[str, ModelRecord],
-    moment: dt.datetime,
+    run_timestamp: dt.datetime,
 ) -> dict[str, tuple[str, ...]]:
     """Say of each model which seeds it reads, through views too, that `seed` would load again.
 
@@ -79,15 +79,17 @@ def seeds_to_load(
         above = [up for up in parents_of(project, project.models[name]) if up in project.seeds]
         for seed in above:
             if seed not in told:
-                told[seed] = _line(shop, project.seeds[seed], records, moment)
+                told[seed] = _line(services, project.seeds[seed], records, run_timestamp)
         lines = tuple(told[seed] for seed in above if told[seed])
         if lines:
             found[name] = lines
     return found
 
 
-def _line(shop: Shop, seed: Seed, records: Mapping[str, ModelRecord], moment: dt.datetime) -> str:
-    reason = seed_reason(shop, seed, records, moment)
+def _line(
+    services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
+) -> str:
+    reason = seed_reason(services, seed, records, run_timestamp)
     if reason.state in (State.CURRENT, State.NEVER_RUN, State.UNREADABLE):
         return ""  # of the latter two what reads it says more
     return f"{seed.name}: {reason}; penstock seed loads it"

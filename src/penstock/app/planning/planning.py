@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.execution.settle import Settled, pending_notes
-from penstock.app.observation.log_reader import changed_below, open_sight
+from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import View, observe
-from penstock.app.observation.project_state import Looked, dated_project, look
+from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import RunRequest
-from penstock.app.services.services import Shop, in_one_state
+from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import window_settings
@@ -46,7 +46,7 @@ class Planned:
     records: Mapping[str, ModelRecord]
     notes: tuple[str, ...] = ()
     not_run: tuple[str, ...] = ()
-    looked: Looked | None = None
+    project_state: ProjectState | None = None
     scope: Scope = Scope()
     settled: Settled = Settled()
 
@@ -86,21 +86,23 @@ def _left_of(step: Step, settled: Settled) -> Ranges | None:
 
 
 @in_one_state
-def make_plan(shop: Shop, request: RunRequest) -> Planned:
+def make_plan(services: Services, request: RunRequest) -> Planned:
     """Select, look at tables and inputs, decide."""
-    moment = moment_of(shop, request.as_of)
-    dated_project(shop, moment)
-    names, not_run, note = divided(shop, request, moment)
+    run_timestamp = run_timestamp_of(services, request.as_of)
+    dated_project(services, run_timestamp)
+    names, not_run, note = divided(services, request, run_timestamp)
     _check_adopt(names, request.options)
-    check_prune([shop.project.models[name] for name in names], request.options)
-    looked = look(shop, names, moment)
-    scope = _scope(looked, request)
-    records = looked.records
-    made = plan(looked.project, names, records, looked.view.now, request.options, scope)
-    pending = pending_notes(shop)
-    told = (*made.notes, *gap_notes(looked, names), *((note,) if note else ()), *pending)
-    notes = (*_warnings(shop), *told, *seed_notes(shop, looked, names))
-    return Planned(made, names, looked.view, records, notes, not_run, looked, scope)
+    check_prune([services.project.models[name] for name in names], request.options)
+    project_state = look(services, names, run_timestamp)
+    scope = _scope(project_state, request)
+    records = project_state.records
+    made = plan(
+        project_state.project, names, records, project_state.view.now, request.options, scope
+    )
+    pending = pending_notes(services)
+    told = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
+    notes = (*_warnings(services), *told, *seed_notes(services, project_state, names))
+    return Planned(made, names, project_state.view, records, notes, not_run, project_state, scope)
 
 
 def _check_adopt(selected: Sequence[str], options: Options) -> None:
@@ -113,30 +115,30 @@ def _check_adopt(selected: Sequence[str], options: Options) -> None:
         )
 
 
-def _scope(looked: Looked, request: RunRequest) -> Scope:
+def _scope(project_state: ProjectState, request: RunRequest) -> Scope:
     """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
     verdicts = {
-        name: looked.judging.verdict(name)
-        for name in looked.names
-        if looked.project.models[name].partition is not None
+        name: project_state.detection.verdict(name)
+        for name in project_state.names
+        if project_state.project.models[name].partition is not None
     }
     within = {}
     for name, verdict in verdicts.items():
-        model = looked.project.models[name]
-        there = due(model, looked.moment)
+        model = project_state.project.models[name]
+        there = due(model, project_state.run_timestamp)
         if request.range.is_open and not request.options.full_refresh:
             effective = intersection(verdict.effective, there)
             timed = model.grid.grain is not Grain.RANGE
             within[name] = ((effective[-1][1],) * 2,) if effective and timed else effective
             continue
         check_named(model, request.range, verdict, there)
-        within[name] = narrowed(model, request.range, looked.moment, there)
-    facts = facts_of(looked, verdicts, forced=request.options.full_refresh)
+        within[name] = narrowed(model, request.range, project_state.run_timestamp, there)
+    facts = facts_of(project_state, verdicts, forced=request.options.full_refresh)
     return Scope(verdicts=verdicts, within=within, batch_size=request.batch_size, facts=facts)
 
 
 def facts_of(
-    looked: Looked, verdicts: dict[str, Verdict], *, forced: bool
+    project_state: ProjectState, verdicts: dict[str, Verdict], *, forced: bool
 ) -> dict[str, TableFacts]:
     """Give the facts of the tables whose partitions may be run.
 
@@ -147,28 +149,28 @@ def facts_of(
         if verdict.whole is not None or not (verdict.pieces or forced):
             continue
         try:
-            facts = looked.judging.shop.log.facts(
-                looked.project.uri_of(looked.project.models[name].table)
+            facts = project_state.detection.services.log.facts(
+                project_state.project.uri_of(project_state.project.models[name].table)
             )
         except (TableError, OSError) as error:
-            verdicts[name] = looked.judging.give_up(name, error)
+            verdicts[name] = project_state.detection.give_up(name, error)
             continue
         if facts is not None:
             found[name] = facts
     return found
 
 
-def gap_notes(looked: Looked, names: Iterable[str]) -> Iterator[str]:
+def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:
     """Say of which tables the log lost what came after the last success."""
     for name in names:
-        gap = looked.gap(name)
+        gap = project_state.gap(name)
         if gap is not None:
-            yield f"{name}: {told_gap(looked.project.models[name], gap)}"
+            yield f"{name}: {told_gap(project_state.project.models[name], gap)}"
 
 
-def moment_of(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
+def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.datetime:
     """Give the run timestamp; raises `as-of-in-future`."""
-    now = shop.clock.now()
+    now = services.clock.now()
     if as_of is not None and as_of > now + _AHEAD:
         raise UsageError(
             "as-of-in-future",
@@ -179,7 +181,7 @@ def moment_of(shop: Shop, as_of: dt.datetime | None) -> dt.datetime:
 
 
 @in_one_state
-def replan(shop: Shop, context: Context, step: Step, options: Options) -> Step | None:
+def replan(services: Services, context: Context, step: Step, options: Options) -> Step | None:
     """Decide about one step anew, from the store, the log and the sources of this moment.
 
     None means that another run has brought the model up to date. Sources are looked at again
@@ -187,15 +189,15 @@ def replan(shop: Shop, context: Context, step: Step, options: Options) -> Step |
     as they were planned while any of them still drifts, or where they were asked for as they are.
     """
     name = step.model
-    context.records.update(shop.reading.records.models())
-    context.view.renew(observe(shop, [name], context.records, context.run_timestamp))
+    context.records.update(services.reading.records.models())
+    context.view.renew(observe(services, [name], context.records, context.run_timestamp))
     if step.partitions:
         forced = step.trigger == "backfill" or options.full_refresh
-        if not forced and not _still_drift(shop, step, context.run_timestamp):
+        if not forced and not _still_drift(services, step, context.run_timestamp):
             return None
         record = context.records.get(name)
         return replace(step, planned_on=record.last_step_seq if record else 0)
-    made = plan(shop.project, [name], context.records, context.view.now, options)
+    made = plan(services.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error
     return _as_asked(made.steps[0], step) if made.steps else None
@@ -209,36 +211,42 @@ def _as_asked(made: Step, planned: Step) -> Step:
     return replace(made, initial=initial, trigger=planned.trigger, notes=planned.notes)
 
 
-def _still_drift(shop: Shop, step: Step, moment: dt.datetime) -> bool:
-    verdict = look(shop, (step.model,), moment).judging.verdict(step.model)
+def _still_drift(services: Services, step: Step, run_timestamp: dt.datetime) -> bool:
+    verdict = look(services, (step.model,), run_timestamp).detection.verdict(step.model)
     return bool(intersection(verdict.drifted, step.partitions))
 
 
 @in_one_state
-def still_needed(shop: Shop, context: Context, step: Step, options: Options) -> Step | None:
+def still_needed(services: Services, context: Context, step: Step, options: Options) -> Step | None:
     """Decide about a pending step once its upstreams have ended; give other steps as they are.
 
     None means that no upstream made a change. What is left may be a change of its properties.
     """
-    model = shop.project.models[step.model]
+    model = services.project.models[step.model]
     now = context.view.now
     if not step.reason.pending:
         return step
     if step.trigger != "run" and window_settings(model.strategy) is not None:
-        below = changed_below(shop.project, [model.name], context.records, open_sight(shop))
+        below = changed_below(
+            services.project, [model.name], context.records, open_log_reader(services)
+        )
         return step if below else None  # new rows are for the next run's window
-    reason = drift(shop.project, model, context.records, now)
+    reason = drift(services.project, model, context.records, now)
     if reason.state is not State.CURRENT and not reason.passed:
         return step
-    made = plan(shop.project, [step.model], context.records, now, options)
+    made = plan(services.project, [step.model], context.records, now, options)
     return made.steps[0] if made.steps else None
 
 
-def seed_notes(shop: Shop, looked: Looked, names: Sequence[str]) -> tuple[str, ...]:
+def seed_notes(
+    services: Services, project_state: ProjectState, names: Sequence[str]
+) -> tuple[str, ...]:
     """Say once of each seed that the models read, and whose file is not what was loaded."""
-    found = seeds_to_load(shop, looked.project, names, looked.records, looked.moment)
+    found = seeds_to_load(
+        services, project_state.project, names, project_state.records, project_state.run_timestamp
+    )
     return tuple(dict.fromkeys(line for lines in found.values() for line in lines))
 
 
-def _warnings(shop: Shop) -> tuple[str, ...]:
-    return tuple(finding.render() for finding in shop.project.findings)
+def _warnings(services: Services) -> tuple[str, ...]:
+    return tuple(finding.render() for finding in services.project.findings)

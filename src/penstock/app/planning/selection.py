@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
-from penstock.app.observation.project_state import judged_all, look
+from penstock.app.observation.project_state import detect_drift, look
 from penstock.app.request import Range, RunRequest
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.errors import SelectorError, UsageError
 from penstock.core.model import Model
 from penstock.core.partition import Grain
@@ -19,37 +19,40 @@ from penstock.project.select import Known, exact_names, select
 
 
 def selected_models(
-    shop: Shop, include: tuple[str, ...], exclude: tuple[str, ...], moment: dt.datetime
+    services: Services,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    run_timestamp: dt.datetime,
 ) -> tuple[str, ...]:
     """Give the selected models in topological order; raise `SelectorError` for none.
 
     Drift and results are read only when a selector asks for them.
     """
     asked = " ".join((*include, *exclude))
-    states = _states(shop, moment) if "state:" in asked else {}
-    results = shop.reading.records.last_results() if "result:" in asked else {}
+    states = _states(services, run_timestamp) if "state:" in asked else {}
+    results = services.reading.records.last_results() if "result:" in asked else {}
     known = Known(states, {name: str(status).lower() for name, status in results.items()})
-    return select(shop.project, include, exclude, known)
+    return select(services.project, include, exclude, known)
 
 
-def _states(shop: Shop, moment: dt.datetime) -> dict[str, frozenset[str]]:
-    judged = judged_all(look(shop, shop.project.models, moment))
-    return {name: judged.states(name) for name in judged.looked.names}
+def _states(services: Services, run_timestamp: dt.datetime) -> dict[str, frozenset[str]]:
+    drift_report = detect_drift(look(services, services.project.models, run_timestamp))
+    return {name: drift_report.states(name) for name in drift_report.project_state.names}
 
 
 Divided = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
-def divided(shop: Shop, request: RunRequest, moment: dt.datetime) -> Divided:
+def divided(services: Services, request: RunRequest, run_timestamp: dt.datetime) -> Divided:
     """Give what a run builds, what it leaves to another command, and the line that says so.
 
     `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
     others is an error, and so is a selection of nothing but others.
     """
-    project = shop.project
+    project = services.project
     if request.snapshot and not request.select and not _snapshots(project, project.models):
         return (), (), ""
-    names = selected_models(shop, request.select, request.exclude, moment)
+    names = selected_models(services, request.select, request.exclude, run_timestamp)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
     named = _named(project, request.select)
@@ -104,7 +107,7 @@ def check_range(given: Range) -> None:
         raise UsageError("bad-value", f"--days {given.days} names no day", hint="--days 1 is today")
 
 
-def narrowed(model: Model, given: Range, moment: dt.datetime, known: Ranges) -> Ranges:
+def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Ranges) -> Ranges:
     """Give the known partitions of a model in the range; `*` is never narrowed.
 
     Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
@@ -116,7 +119,7 @@ def narrowed(model: Model, given: Range, moment: dt.datetime, known: Ranges) -> 
     if given.days is not None:
         if grid.grain is Grain.RANGE:
             return known
-        today = moment.date()
+        today = run_timestamp.date()
         return intersection(known, (grid.holding(today - dt.timedelta(given.days - 1), today),))
     low = grid.bound(given.first, last=False) if given.first is not None else known[0][0]
     high = grid.bound(given.last, last=True) if given.last is not None else known[-1][1]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from penstock.app.observation.inputs import marked_histories
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.step_inputs import Looked
-from penstock.app.services.services import Shop
+from penstock.app.preparing.step_inputs import StepInputs
+from penstock.app.services.services import Services
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
@@ -75,28 +75,30 @@ def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) 
         raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
 
 
-def build_of(shop: Shop, model: Model, looked: Looked) -> Build:
+def build_of(services: Services, model: Model, step_inputs: StepInputs) -> Build:
     """Give what the model's strategy is told: nothing of a table that is replaced whole."""
-    catalog = bool(shop.project.target.catalog)
-    whole = model.writing is Writing.WHOLE or looked.table is None
+    catalog = bool(services.project.target.catalog)
+    whole = model.writing is Writing.WHOLE or step_inputs.table is None
     return Build(
         model=model,
-        target=shop.project.sql_of(model.table),
-        query=looked.query,
-        table=None if whole else looked.table,
-        evolves=looked.evolution.changes_table,
-        location=shop.project.uri_of(model.table) if catalog else "",
-        partition_by=None if whole or looked.facts is None else looked.facts.partition_by,
+        target=services.project.sql_of(model.table),
+        query=step_inputs.query,
+        table=None if whole else step_inputs.table,
+        evolves=step_inputs.evolution.changes_table,
+        location=services.project.uri_of(model.table) if catalog else "",
+        partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
     )
 
 
-def work_of(shop: Shop, context: Context, build: Build) -> Work:
+def work_of(services: Services, context: Context, build: Build) -> Work:
     """Give what the model's strategy wants to run."""
-    model, catalog = build.model, bool(shop.project.target.catalog)
+    model, catalog = build.model, bool(services.project.target.catalog)
     match model.strategy:
         case ViewStrategy():
-            name = shop.project.sql_of(model.table) if catalog else ""
-            return view(name, shop.project.view_sql(model, marked_histories(shop, model.query)))
+            name = services.project.sql_of(model.table) if catalog else ""
+            return view(
+                name, services.project.view_sql(model, marked_histories(services, model.query))
+            )
         case Table():
             return table(build)
         case Append():
@@ -180,14 +182,14 @@ def _bounds(window: Window) -> tuple[str, str]:
     return low.sql, high.sql
 
 
-def intent_of(shop: Shop, context: Context, step: Step, model: Model) -> Intent:
+def intent_of(services: Services, context: Context, step: Step, model: Model) -> Intent:
     """Give what a step intends before anything was looked at."""
     return Intent(
-        step=shop.clock.new_id(),
+        step=services.clock.new_id(),
         run=context.run,
         model=model.name,
         table=model.table,
-        uri="" if model.is_view else shop.project.uri_of(model.table),
+        uri="" if model.is_view else services.project.uri_of(model.table),
         kind=StepKind.BUILD,
         strategy=model.strategy_name,
         reason=str(step.reason),

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.app.observation.inputs import Inputs
-from penstock.app.observation.log_reader import changed_below, open_sight
+from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.run_context import Context
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, TableFacts
@@ -45,7 +45,9 @@ class Arrived:
     files: tuple[AddedFile, ...]
 
 
-def arrivals(shop: Shop, pins: Mapping[str, Pin], record: ModelRecord | None) -> dict[str, Arrived]:
+def arrivals(
+    services: Services, pins: Mapping[str, Pin], record: ModelRecord | None
+) -> dict[str, Arrived]:
     """Give what arrived, for every Delta input whose rows were only appended since.
 
     An input that is new, was replaced or had rows rewritten is left out: nobody can tell.
@@ -53,19 +55,21 @@ def arrivals(shop: Shop, pins: Mapping[str, Pin], record: ModelRecord | None) ->
     found = {}
     for name, now in pins.items():
         then = record.pins.get(name) if record else None
-        uri = _uri(shop, name)
+        uri = _uri(services, name)
         if not (uri and isinstance(now, DeltaPin) and isinstance(then, DeltaPin)):
             continue
         if now.table_id != then.table_id:
             continue
-        files = shop.log.added(uri, then.version, now.version) if now.version > then.version else ()
+        files = (
+            services.log.added(uri, then.version, now.version) if now.version > then.version else ()
+        )
         if files is not None:
             found[name] = Arrived(uri, then.version, files)
     return found
 
 
-def _uri(shop: Shop, name: str) -> str:
-    project = shop.project
+def _uri(services: Services, name: str) -> str:
+    project = services.project
     if name in project.sources:
         source = project.sources[name]
         return source.path if source.is_delta else ""
@@ -217,7 +221,7 @@ def _is_above(minimum: str | None, each: WindowedInput, low: TypedValue) -> bool
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class StepInputs:
     """What a step knows before it begins.
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
@@ -242,13 +246,13 @@ class Looked:
 class Looking:
     """One step about to begin."""
 
-    shop: Shop
+    services: Services
     context: Context
     step: Step
     model: Model
     inputs: Inputs
 
-    def look(self, session: StepSession) -> Looked:
+    def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = window_settings(self.model.strategy)
         windowed = self._windows(session, settings) if settings else None
@@ -262,11 +266,11 @@ class Looking:
         properties = facts.properties if facts else None
         evolution = evolve(self.model, query, table, properties)
         if facts is not None and table is not None:
-            uri = self.shop.project.uri_of(self.model.table)
+            uri = self.services.project.uri_of(self.model.table)
             read = DeltaRead(uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        return Looked(written, evolution, facts, table, opened, late, self._passed_by())
+        return StepInputs(written, evolution, facts, table, opened, late, self._passed_by())
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -277,9 +281,9 @@ class Looking:
         record = records.get(name)
         if self.step.initial or record is None or window_settings(self.model.strategy) is None:
             return ()
-        now = changed_below(self.shop.project, [name], records, open_sight(self.shop))
+        now = changed_below(self.services.project, [name], records, open_log_reader(self.services))
         passed = {*record.passed_by, *now.get(name, ())}
-        if observe_target(self.shop, self.model, record).foreign:
+        if observe_target(self.services, self.model, record).foreign:
             passed.add(name)
         return tuple(sorted(passed))
 
@@ -302,7 +306,7 @@ class Looking:
             watermarks=self._watermarks(),
             initial=self.step.initial,
             as_of=self.context.as_of,
-            arrived=arrivals(self.shop, pins, record),
+            arrived=arrivals(self.services, pins, record),
             read_before=frozenset(record.pins if record else ()),
             was_cut=record is not None and record.cut_at is not None,
         )
@@ -327,14 +331,14 @@ class Looking:
     def _set_by_hand(self) -> tuple[Watermark, ...]:
         """Give the watermarks that somebody set for a model that never had a step."""
         found: dict[tuple[str, str], Watermark | None] = {}
-        for change in self.shop.reading.records.watermark_history(self.model.name):
+        for change in self.services.reading.records.watermark_history(self.model.name):
             mark = change.value and Watermark(change.input, change.column, read_typed(change.value))
             found.setdefault((change.input, change.column), mark or None)
         return tuple(mark for mark in found.values() if mark is not None)
 
     def _bind(self, windows: dict[str, Window]) -> Bound:
         return bind(
-            self.shop.project,
+            self.services.project,
             self.model,
             self.inputs.reads,
             windows,
@@ -345,7 +349,7 @@ class Looking:
     def _facts(self) -> TableFacts | None:
         if self.model.is_view:
             return None
-        facts = self.shop.log.facts(self.shop.project.uri_of(self.model.table))
+        facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
         if facts is None and not self.step.initial:
             raise table_gone(self.model)
         return facts

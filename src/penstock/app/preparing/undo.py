@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.errors import (
@@ -48,7 +48,7 @@ class Taken:
 
 
 def taken_back(
-    shop: Shop,
+    services: Services,
     intent: Intent,
     checked: Checked,
     version: int,
@@ -60,9 +60,9 @@ def taken_back(
     command tries again.
     """
     try:
-        found = way_back(shop, intent, version)
+        found = way_back(services, intent, version)
         if isinstance(found, str):
-            return Taken(settle_as_flag(shop, intent, checked), note=found)
+            return Taken(settle_as_flag(services, intent, checked), note=found)
         if checked.mode is not OnFailure.ROLLBACK:
             return Taken(checked)
         undone = commit(found.intent, found.statement)
@@ -70,17 +70,17 @@ def taken_back(
         if not can_be_tried_again(error):
             raise
         return Taken(checked, note=f"not rolled back yet: {error.sentence}")
-    return Taken(checked, undone, found.version, features_left(shop, intent, found.version))
+    return Taken(checked, undone, found.version, features_left(services, intent, found.version))
 
 
-def features_left(shop: Shop, intent: Intent, version: int) -> str:
+def features_left(services: Services, intent: Intent, version: int) -> str:
     """Say which table features stay on after a RESTORE that a version did not have, "" if none.
 
     Delta takes back rows, schema and properties, never a feature.
     """
     uri = intent.uri
     try:
-        left = sorted(shop.places.features(uri) - shop.places.features(uri, version))
+        left = sorted(services.places.features(uri) - services.places.features(uri, version))
     except TableError:  # the rows are back; that nobody can tell more is no failure of that
         return ""
     if not left:
@@ -89,45 +89,45 @@ def features_left(shop: Shop, intent: Intent, version: int) -> str:
     return f"features-left: {intent.table} keeps the {names}, which version {version} did not have"
 
 
-def flag_if_overwritten(shop: Shop, intent: Intent, checked: Checked) -> Checked:
+def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) -> Checked:
     """Give a failure that must be undone as a flag where others have written since."""
     if checked.mode is not OnFailure.ROLLBACK or checked.failure is None or not intent.uri:
         return checked
-    if checked.version is None or foreign_after(shop, intent, checked.version) is None:
+    if checked.version is None or foreign_after(services, intent, checked.version) is None:
         return checked
     return replace(checked, mode=OnFailure.FLAG)
 
 
-def settle_as_flag(shop: Shop, intent: Intent, checked: Checked) -> Checked:
+def settle_as_flag(services: Services, intent: Intent, checked: Checked) -> Checked:
     """Settle a failure that was to be undone as a flag; nothing is written where it is one."""
     if checked.mode is OnFailure.FLAG:
         return checked
     flagged = replace(checked, mode=OnFailure.FLAG)
-    shop.writing.journal.settle_checks(intent.step, flagged)
+    services.writing.journal.settle_checks(intent.step, flagged)
     return flagged
 
 
-def foreign_after(shop: Shop, intent: Intent, version: int) -> Touched | None:
+def foreign_after(services: Services, intent: Intent, version: int) -> Touched | None:
     """Give the first change of rows by anybody after a version of the target."""
-    commits = shop.places.touched(intent.uri, version, {}, partial=True)
+    commits = services.places.touched(intent.uri, version, {}, partial=True)
     return next((each for each in commits if each.step != intent.step), None)
 
 
-def way_back(shop: Shop, intent: Intent, version: int) -> Undoing | str:
+def way_back(services: Services, intent: Intent, version: int) -> Undoing | str:
     """Give the step that brings a target back to what it was before a step's commit.
 
     What made the table ready for the step goes too, unless others wrote between. Where there is no
     way back the words that say why: rows of others would be undone, or VACUUM took the old ones.
     """
-    foreign = foreign_after(shop, intent, version)
+    foreign = foreign_after(services, intent, version)
     if foreign is not None:
         told = f"version {foreign.version} ({foreign.operation}, not ours)"
         return _refused(intent, f"{told} lies after version {version}")
-    first, before = _before(shop, intent, version)
-    missing = shop.places.missing_files(intent.uri, before)
+    first, before = _before(services, intent, version)
+    missing = services.places.missing_files(intent.uri, before)
     if missing:
         return _refused(intent, f"{missing:,} files of version {before} are gone")
-    return _undoing(shop, intent, first, before)
+    return _undoing(services, intent, first, before)
 
 
 def can_be_tried_again(error: PenstockError) -> bool:
@@ -137,12 +137,12 @@ def can_be_tried_again(error: PenstockError) -> bool:
     return not isinstance(error, StateError | InterruptedRunError)
 
 
-def _undoing(shop: Shop, intent: Intent, first: int, version: int) -> Undoing:
+def _undoing(services: Services, intent: Intent, first: int, version: int) -> Undoing:
     """Give the RESTORE. Nobody may write in between: their rows would be undone too."""
-    head = shop.log.head(intent.uri)
+    head = services.log.head(intent.uri)
     made = replace(
         intent,
-        step=shop.clock.new_id(),
+        step=services.clock.new_id(),
         kind=StepKind.ROLLBACK,
         reason=f"rollback: {intent.step} failed its checks",
         triggered_by="rollback",
@@ -155,17 +155,17 @@ def _undoing(shop: Shop, intent: Intent, first: int, version: int) -> Undoing:
         step_seq=0,
         on_failure=str(OnFailure.ROLLBACK),
     )
-    statement = restore(shop.project.sql_of(intent.table), version)
+    statement = restore(services.project.sql_of(intent.table), version)
     return Undoing(made, replace(statement, exclusive=True), version)
 
 
-def _before(shop: Shop, intent: Intent, version: int) -> tuple[int, int]:
+def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
     """Give the number of the first step that is undone, and the version before it."""
-    ready = _made_ready(shop.reading.records.steps_of(intent.model), intent)
+    ready = _made_ready(services.reading.records.steps_of(intent.model), intent)
     if not ready or ready[0].intent.base_version is None:
         return intent.step_seq, version - 1
     before, ours = ready[0].intent.base_version, {each.intent.step for each in ready}
-    between = [c for c in shop.log.commits(intent.uri, before) if c.version < version]
+    between = [c for c in services.log.commits(intent.uri, before) if c.version < version]
     if any(commit.step not in ours for commit in between):
         return intent.step_seq, version - 1
     return ready[0].intent.step_seq, before

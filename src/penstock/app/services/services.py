@@ -26,7 +26,7 @@ OpenStore = Callable[[], Store]
 
 
 @dataclass(slots=True)
-class Shop:
+class Services:
     """What use cases are given. Stores open on first use; `reading` never creates one.
 
     `reading` answers from an empty memory when no database is there yet; `writing` makes it.
@@ -105,24 +105,24 @@ Given = TypeVar("Given")
 
 
 def in_one_state(
-    use_case: Callable[Concatenate[Shop, Asked], Given],
-) -> Callable[Concatenate[Shop, Asked], Given]:
+    use_case: Callable[Concatenate[Services, Asked], Given],
+) -> Callable[Concatenate[Services, Asked], Given]:
     """Let a use case see one state of the records over all its reads.
 
     It starts no JVM and writes no records: the state is held for as long as it lasts.
     """
 
     @wraps(use_case)
-    def reading(shop: Shop, /, *asked: Asked.args, **named: Asked.kwargs) -> Given:
-        with shop.reading.one_state():
-            return use_case(shop, *asked, **named)
+    def reading(services: Services, /, *asked: Asked.args, **named: Asked.kwargs) -> Given:
+        with services.reading.one_state():
+            return use_case(services, *asked, **named)
 
     return reading
 
 
-def named_model(shop: Shop, name: str) -> Model:
+def named_model(services: Services, name: str) -> Model:
     """Give the model of that name, or whose table is called so; raise `unknown-model`."""
-    models = shop.project.models
+    models = services.project.models
     folded = name.lower()
     for model in models.values():
         if folded in (model.name.lower(), model.table.folded):

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.ports import Clock, Fault, Store
 from penstock.core.project import Project
 from penstock.core.step import Intent
@@ -109,12 +109,12 @@ def open_project(where: Where) -> Project:
     )
 
 
-def open_shop(where: Where, spark: SparkSession | None = None) -> Shop:
+def open_services(where: Where, spark: SparkSession | None = None) -> Services:
     """Load the project and wire it; nothing is opened or started yet."""
     return wired(open_project(where), SystemClock(), spark)
 
 
-def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Shop:
+def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Services:
     """Wire a loaded project with real parts."""
     environ = dict(os.environ)
     fault = fault_from(environ)
@@ -123,7 +123,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     stores = Stores(project, clock, environ)
     settings = LaunchSettings(project.target.spark, project.target.warehouse, log_path)
     engine = SparkEngine(settings, environ, stores.signature, fault, spark)
-    return Shop(
+    return Services(
         project=project,
         log=DeltaLog(),
         places=DeltaPlaces(),
@@ -143,23 +143,23 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     )
 
 
-def elsewhere(shop: Shop, warehouse: str) -> Shop:
+def elsewhere(services: Services, warehouse: str) -> Services:
     """Give the same shop with a Spark that starts with another warehouse and is its own to stop."""
-    engine = shop.engine
+    engine = services.engine
     moved = engine.elsewhere(warehouse) if isinstance(engine, SparkEngine) else engine
-    return replace(shop, engine=moved)
+    return replace(services, engine=moved)
 
 
-def apart(shop: Shop, project: Project, clock: Clock) -> Shop:
+def apart(services: Services, project: Project, clock: Clock) -> Services:
     """Wire another project on the same Spark, with a store in memory that nobody else sees."""
     from penstock.state.memory import MemoryStore
 
     store = MemoryStore(clock, project.lease)
-    engine = shop.engine
+    engine = services.engine
     if isinstance(engine, SparkEngine):
         engine = engine.signing(lambda: (version(), store.archive.store_id(), project.name))
     return replace(
-        shop,
+        services,
         project=project,
         clock=clock,
         engine=engine,

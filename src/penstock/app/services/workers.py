@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TypeVar
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.ports import Journal
 from penstock.core.records import Run, Status
 
@@ -50,16 +50,16 @@ class StillRunningError(KeyboardInterrupt):
 
 
 @contextmanager
-def on_record(shop: Shop, run: Run) -> Iterator[Callable[[], None]]:
+def on_record(services: Services, run: Run) -> Iterator[Callable[[], None]]:
     """Write a run down, keep its leases alive, and write how it ended.
 
     What is given says that the run succeeded; without that call it failed.
     """
-    journal, ended = shop.writing.journal, [Status.FAILED]
+    journal, ended = services.writing.journal, [Status.FAILED]
     journal.start_run(run)
     holds = False
     try:
-        with beating(journal, run.id, shop.project.lease.heartbeat.total_seconds()):
+        with beating(journal, run.id, services.project.lease.heartbeat.total_seconds()):
             yield lambda: ended.append(Status.SUCCESS)
     except StillRunningError:
         holds = True
@@ -68,7 +68,7 @@ def on_record(shop: Shop, run: Run) -> Iterator[Callable[[], None]]:
         journal.end_run(run.id, ended[-1], holds=holds)
 
 
-def on_worker(shop: Shop, work: Callable[[], Given]) -> Given:
+def on_worker(services: Services, work: Callable[[], Given]) -> Given:
     """Do work that commits on a thread of its own; give its result, or raise what it raised.
 
     Ctrl-C cancels its jobs and waits until its statement has ended, so that what became of it can
@@ -86,7 +86,7 @@ def on_worker(shop: Shop, work: Callable[[], Given]) -> Given:
     try:
         return done.result()
     except KeyboardInterrupt:
-        shop.engine.cancel()
+        services.engine.cancel()
         try:
             done.exception()
         except KeyboardInterrupt as again:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.app.reports import ModelResult
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check
 from penstock.core.errors import PenstockError
@@ -27,7 +27,7 @@ class Outcome:
     `refused` is the error that kept anything from being planned.
     """
 
-    shop: Shop
+    services: Services
     model: Model
     before: int | None
     results: tuple[ModelResult, ...] = ()
@@ -36,14 +36,14 @@ class Outcome:
     @property
     def uri(self) -> str:
         """The folder of the target."""
-        return self.shop.project.uri_of(self.model.table)
+        return self.services.project.uri_of(self.model.table)
 
     @property
     def after(self) -> int | None:
         """The target's version now, None without a table."""
         if self.model.is_view:
             return None
-        head = self.shop.log.head(self.uri)
+        head = self.services.log.head(self.uri)
         return head.version if head else None
 
     @property
@@ -56,7 +56,7 @@ class Outcome:
         """Whether the target holds again what it held: each build was followed by its RESTORE."""
         if self.before is None or self.after is None:
             return False
-        told = self.shop.log.commits(self.uri, self.before)
+        told = self.services.log.commits(self.uri, self.before)
         kinds = [_kind(commit.token) for commit in told]
         return bool(kinds) and kinds == [*_COUNTED] * (len(kinds) // 2)
 
@@ -104,13 +104,13 @@ class Outcome:
         if self.after is None:
             return 0
         base = -1 if self.before is None else self.before
-        told = self.shop.log.commits(self.uri, base)
+        told = self.services.log.commits(self.uri, base)
         return sum(1 for commit in told if commit.step and _is_counted(commit.token))
 
     @property
     def watermarks(self) -> tuple[Watermark, ...]:
         """The watermarks that are on record now."""
-        record = self.shop.reading.records.models().get(self.model.name)
+        record = self.services.reading.records.models().get(self.model.name)
         return record.watermarks if record else ()
 
 

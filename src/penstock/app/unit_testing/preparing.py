@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.execution.seed_step import define_seed
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types
 from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
@@ -39,7 +39,7 @@ class Preparing:
     `later` are the tables that runs after the first give.
     """
 
-    shop: Shop
+    services: Services
     clock: TestClock
     model: Model
     seeds: Mapping[InputName, Seed] = field(default_factory=dict)
@@ -84,20 +84,20 @@ class Preparing:
 
     def _write(self, session: StepSession, name: InputName, made: Typed) -> None:
         self.inputs[name.name] = made
-        uri = self.shop.project.sources[name.name].path
+        uri = self.services.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
         session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.moment))
 
     def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
-        shop, model = self.shop, self.model
-        types = target_types(shop, session, model, run, table)
+        services, model = self.services, self.model
+        types = target_types(services, session, model, run, table)
         made = with_rows(session, table, typed_table(session, table, types))
-        uri = shop.project.uri_of(model.table)
+        uri = services.project.uri_of(model.table)
         intent = self._intent(uri=uri, at=run.as_of - _BEFORE)
-        session.commit(target_sql(shop.project, model, made, table.where), intent)
-        commit = shop.log.commits(uri, -1)[-1]
+        session.commit(target_sql(services.project, model, made, table.where), intent)
+        commit = services.log.commits(uri, -1)[-1]
         outcome = outcome_of(commit, commit.table_id, intent)
-        outcome = with_partitions(shop, intent, outcome)
+        outcome = with_partitions(services, intent, outcome)
         marks = self._marks(run.given, made)
         self._record(run, outcome, run.given.history, marks, intent)
 
@@ -111,11 +111,11 @@ class Preparing:
     ) -> None:
         """Record the target's rows as a step that succeeded, and earlier successes without rows."""
         intent = intent or self._intent(
-            uri=self.shop.project.uri_of(self.model.table), at=run.as_of - _BEFORE
+            uri=self.services.project.uri_of(self.model.table), at=run.as_of - _BEFORE
         )
         intent = replace(intent, inputs=self._pins(), watermarks=tuple(marks))
         with self._running(intent) as holder:
-            journal = self.shop.writing.journal
+            journal = self.services.writing.journal
             steps: list[tuple[Intent, Outcome, dt.datetime]] = []
             if outcome.version is not None:
                 named = self._of_partitions(intent, outcome, run.first)
@@ -130,14 +130,14 @@ class Preparing:
                 steps.append((told, rows, at))
             for told, done, at in steps:
                 self.clock.moment = at
-                journal.begin(told, {}, self.shop.holder(holder), None)
+                journal.begin(told, {}, self.services.holder(holder), None)
                 journal.finish(told.step, done)
         self.clock.moment = run.as_of
 
     @contextmanager
     def _running(self, intent: Intent) -> Iterator[str]:
-        journal, now = self.shop.writing.journal, self.clock.moment
-        holder = self.shop.holder(intent.run)
+        journal, now = self.services.writing.journal, self.clock.moment
+        holder = self.services.holder(intent.run)
         journal.start_run(Run(intent.run, "run", "", "test", now, holder, now))
         yield intent.run
         journal.end_run(intent.run, Status.SUCCESS)
@@ -150,7 +150,7 @@ class Preparing:
         if not keys and outcome.rows.written:
             settings = self.model.partition
             uri = intent.uri
-            spans = self.shop.places.lying(uri, settings.field, settings.type)
+            spans = self.services.places.lying(uri, settings.field, settings.type)
             keys = tuple(
                 dict.fromkeys(self.model.grid.key(self.model.grid.at(low)) for low, _ in spans)
             )
@@ -189,7 +189,7 @@ class Preparing:
 
     def _pins(self) -> tuple[InputPin, ...]:
         """Say that other tables were read, so that all rows of the inputs are new."""
-        return tuple(InputPin(name, _ELSEWHERE) for name in self.shop.project.sources)
+        return tuple(InputPin(name, _ELSEWHERE) for name in self.services.project.sources)
 
     def _marks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
@@ -215,7 +215,7 @@ class Preparing:
         change = WatermarkChange(
             self.model.name, mark.input, mark.column, str(mark.value), self.clock.moment
         )
-        self.shop.writing.records.change_watermark(change)
+        self.services.writing.records.change_watermark(change)
 
 
 def _schema(table: Typed) -> Schema:

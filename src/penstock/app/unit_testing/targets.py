@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError, UsageError
@@ -32,7 +32,7 @@ _VIEW = "penstock_test_output"
 
 
 def target_types(
-    shop: Shop, session: StepSession, model: Model, run: UnitRun, table: GivenTable
+    services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
 ) -> Mapping[str, ColumnType]:
     """Give the columns of the target by their types: declared ones, else those of the query.
 
@@ -45,7 +45,7 @@ def target_types(
         found = dict(declared)
     else:
         with suppress(QueryError):
-            described = describe(shop, session, model, run)
+            described = describe(services, session, model, run)
             found = {c.name: parse_type(c.type) for c in described.columns}
             folded = {name.lower(): kind for name, kind in declared.items()}
             found = {name: folded.get(name.lower(), kind) for name, kind in found.items()}
@@ -54,7 +54,7 @@ def target_types(
     return found | _system(model)
 
 
-def describe(shop: Shop, session: StepSession, model: Model, run: UnitRun) -> Schema:
+def describe(services: Services, session: StepSession, model: Model, run: UnitRun) -> Schema:
     """Give the columns of the model's query over the given inputs; nothing is run."""
     query = _query(model, run)
     views = {}
@@ -62,7 +62,7 @@ def describe(shop: Shop, session: StepSession, model: Model, run: UnitRun) -> Sc
         if name.kind is InputKind.THIS:
             continue
         views[name] = f"penstock_test_{number}"
-        read = DeltaRead(shop.project.sources[name.name].path)
+        read = DeltaRead(services.project.sources[name.name].path)
         session.bind([Relation(name, views[name], read)])
     text = at(bound(query.text, views), run.as_of)
     return session.define(_VIEW, with_parameters(text, _values(model, run)))

@@ -36,13 +36,13 @@ _VIEW = "penstock_test_view"
 
 def source_of(session: StepSession, outcome: Outcome) -> tuple[Schema, str] | None:
     """Give the columns of the rows and SQL that reads them; None where there is no table."""
-    project = outcome.shop.project
+    project = outcome.services.project
     model = project.models[outcome.model.name]
     if not model.is_view:
-        facts = outcome.shop.log.facts(outcome.uri)
+        facts = outcome.services.log.facts(outcome.uri)
         return None if facts is None else (facts.schema, f"delta.{quoted(outcome.uri)}")
     reads = {name: DeltaRead(project.sources[name.name].path) for name in model.query.inputs}
-    bind = bind_query(project, model.query, reads, outcome.shop.clock.now())
+    bind = bind_query(project, model.query, reads, outcome.services.clock.now())
     session.bind(bind.relations)
     return session.define(_VIEW, bind.sql), quoted(_VIEW)
 
@@ -63,7 +63,7 @@ def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Differenc
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class ExpectationCheck:
     """One expectation, and the key by which its rows are paired for people."""
 
     session: StepSession
@@ -184,14 +184,14 @@ class Judging:
 
     def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
         outcome = self.outcome
-        kept = outcome.shop.reading.records.quarantines()
+        kept = outcome.services.reading.records.quarantines()
         steps = {result.step for result in outcome.results}
         mine = [each for each in kept if each.step in steps]
         if not mine:
             if table.rows or table.query:
                 yield "quarantine: nothing was kept"
             return
-        facts = outcome.shop.log.facts(mine[0].uri)
+        facts = outcome.services.log.facts(mine[0].uri)
         if facts is None:
             yield f"quarantine: {mine[0].table} is gone"
             return

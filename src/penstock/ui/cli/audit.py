@@ -29,9 +29,9 @@ def command(
     from penstock.ui.text_audit import audit_text
 
     text = functools.partial(audit_text, modified_only=modified_only)
-    with scope.opened() as shop:
+    with scope.opened() as services:
         found = audit(
-            shop, selection.select, selection.exclude, modified_only=modified_only, diffs=diffs
+            services, selection.select, selection.exclude, modified_only=modified_only, diffs=diffs
         )
     scope.output.give(found, text, audit_document)
     return 1 if modified_only and found.rows else 0

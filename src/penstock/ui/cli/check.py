@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.ui.cli.options import Scope, Selection, example, project_options, selection_options
-from penstock.ui.cli.shared import AS_OF, FROM, TO, asked_range, moment_of
+from penstock.ui.cli.shared import AS_OF, FROM, TO, asked_range, run_timestamp_of
 
 if TYPE_CHECKING:
     from penstock.app.checking.reports import CheckRequest
@@ -77,7 +77,7 @@ def _request(selection: Selection, asked: dict[str, Any]) -> CheckRequest:
         strict=asked["strict"],
         record=not asked["no_record"],
         sample=not asked["no_sample"],
-        as_of=moment_of(asked["as_of"]),
+        as_of=run_timestamp_of(asked["as_of"]),
         arguments=mask(shlex.join(words)),
     )
     refuse_conflicts(request, words)
@@ -101,8 +101,8 @@ def _evaluate(scope: Scope, request: CheckRequest) -> int:
     from penstock.ui.text_nothing_checked import nothing_checked
 
     output = scope.output
-    with scope.opened() as shop:
-        report = check(shop, request)
+    with scope.opened() as services:
+        report = check(services, request)
     for note in report.notes:
         output.warn(note)
     nothing = nothing_checked(request, report)
@@ -146,10 +146,10 @@ def _settle(scope: Scope, accept: str | None, reason: str | None, drop: str | No
     from penstock.ui.json_checks import accept_document
     from penstock.ui.text_check import accept_text
 
-    with scope.opened() as shop:
+    with scope.opened() as services:
         if accept is not None:
-            report = close(shop, accept, (reason or "").strip())
+            report = close(services, accept, (reason or "").strip())
         else:
-            report = drop_quarantine(shop, drop or "")
+            report = drop_quarantine(services, drop or "")
     scope.output.tell(report, accept_text, accept_document)
     return 0

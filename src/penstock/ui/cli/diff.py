@@ -7,7 +7,7 @@ import functools
 import click
 
 from penstock.ui.cli.options import Scope, example, project_options
-from penstock.ui.cli.shared import AS_OF, moment_of
+from penstock.ui.cli.shared import AS_OF, run_timestamp_of
 
 
 @click.command(epilog=example("penstock diff daily_user_stats --context 3"))
@@ -35,7 +35,7 @@ def command(
 
     text = functools.partial(differences_text, context=context, verbose=scope.output.verbose)
     document = functools.partial(differences_document, context=context)
-    moment = moment_of(as_of)
-    with scope.opened() as shop:
-        found = diff(shop, model, partition, moment)
+    moment = run_timestamp_of(as_of)
+    with scope.opened() as services:
+        found = diff(services, model, partition, moment)
     scope.output.give(found, text, document)

@@ -32,6 +32,6 @@ def command(scope: Scope, selection: Selection, form: str) -> None:
         return printed(graph_document(found))
 
     drawing = {"tree": tree_text, "mermaid": mermaid_text, "dot": dot_text, "json": as_json}
-    with scope.opened() as shop:
-        found = graph(shop, selection.select, selection.exclude)
+    with scope.opened() as services:
+        found = graph(services, selection.select, selection.exclude)
         scope.output.give(found, drawing[form], graph_document)

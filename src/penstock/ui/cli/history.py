@@ -45,8 +45,8 @@ def command(
     from penstock.ui.text_history import history_text
 
     text = functools.partial(history_text, verbose=scope.output.verbose)
-    with scope.opened() as shop:
-        found = history(shop, model, asked["partition"], limit, show_sql=asked["show_sql"])
+    with scope.opened() as services:
+        found = history(services, model, asked["partition"], limit, show_sql=asked["show_sql"])
     scope.output.give(found, text, history_document)
 
 
@@ -56,8 +56,8 @@ def _show_checks(scope: Scope, model: str, name: str | None, limit: int) -> None
     from penstock.ui.text_check_history import check_history_text
 
     text = functools.partial(check_history_text, verbose=scope.output.verbose)
-    with scope.opened() as shop:
-        found = check_history(shop, model, name, limit)
+    with scope.opened() as services:
+        found = check_history(services, model, name, limit)
     scope.output.give(found, text, functools.partial(check_history_document, model))
 
 

@@ -19,6 +19,6 @@ def command(scope: Scope, selection: Selection) -> None:
     from penstock.ui.json_models import list_document
     from penstock.ui.text_list import list_text
 
-    with scope.opened() as shop:
-        models = list_models(shop, selection.select, selection.exclude)
+    with scope.opened() as services:
+        models = list_models(services, selection.select, selection.exclude)
         scope.output.give(models, list_text, list_document)

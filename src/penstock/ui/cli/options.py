@@ -14,7 +14,7 @@ import click
 from penstock.ui.cli.output import Output
 
 if TYPE_CHECKING:
-    from penstock.app.services.services import Shop
+    from penstock.app.services.services import Services
     from penstock.app.services.wire import Where
 
 Command = Callable[..., int | None]
@@ -37,15 +37,15 @@ class Scope:
         return Where(self.root, self.target, self.variables)
 
     @contextmanager
-    def opened(self) -> Iterator[Shop]:
+    def opened(self) -> Iterator[Services]:
         """Load the project, wire it, and let go of databases and Spark in the end."""
-        from penstock.app.services.wire import open_shop
+        from penstock.app.services.wire import open_services
 
-        shop = open_shop(self.where)
+        services = open_services(self.where)
         try:
-            yield shop
+            yield services
         finally:
-            shop.close()
+            services.close()
 
     def words(self) -> list[str]:
         """Give the options that lead another command to the same place."""

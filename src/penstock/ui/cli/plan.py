@@ -30,8 +30,8 @@ def show_plan(scope: Scope, selection: Selection, flags: RunFlags) -> int:
     from penstock.ui.text_plan import plan_text
 
     request = flags.request(selection)
-    with scope.opened() as shop:
-        found = preview(shop, request)
+    with scope.opened() as services:
+        found = preview(services, request)
     for note in found.report.notes:
         scope.output.warn(note)
     text = functools.partial(plan_text, verbose=scope.output.verbose)

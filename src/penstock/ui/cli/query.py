@@ -30,8 +30,8 @@ def command(scope: Scope, sql: str, limit: int) -> None:
     from penstock.ui.json_state import query_document
     from penstock.ui.text_query import query_text
 
-    with scope.opened() as shop:
-        result = query(shop, sql, limit)
+    with scope.opened() as services:
+        result = query(services, sql, limit)
     if scope.output.as_json:
         click.echo(printed(query_document(result), hide=False))
     else:

@@ -32,10 +32,10 @@ def command(scope: Scope, step: str | None, became: str | None) -> int:
     if (step is None) != (became is None):
         hint = "penstock recover --step STEP --as committed"
         raise UsageError("option-conflict", "--step and --as go together", hint=hint)
-    with scope.opened() as shop:
+    with scope.opened() as services:
         if step is not None:
-            found = Recovery((settle_as(shop, step, committed=became == "committed"),))
+            found = Recovery((settle_as(services, step, committed=became == "committed"),))
         else:
-            found = recover(shop)
+            found = recover(services)
     scope.output.tell(found, recovered_text, recovered_document)
     return 1 if found.stuck else 0

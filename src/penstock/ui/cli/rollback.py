@@ -34,8 +34,8 @@ def command(scope: Scope, *, yes: bool, wait: float, **asked: Any) -> int:  # no
 
     given = click.get_current_context().obj or []
     request = RollbackRequest(**asked, wait_seconds=wait, arguments=mask(shlex.join(given)))
-    with scope.opened() as shop:
-        report = rollback(shop, request, asker(shop.clock.now, yes=yes))
+    with scope.opened() as services:
+        report = rollback(services, request, asker(services.clock.now, yes=yes))
     answer = scope.output.give if request.dry_run or report.aborted else scope.output.tell
     answer(report, rollback_text, rollback_document)
     return 1 if report.aborted else 0

@@ -14,7 +14,7 @@ from penstock.ui.cli.run_options import RunFlags, run_options
 
 if TYPE_CHECKING:
     from penstock.app.reports import Listener, RunReport
-    from penstock.app.services.services import Shop
+    from penstock.app.services.services import Services
 
 _INTERRUPTED = 130
 
@@ -46,9 +46,9 @@ def command(
     from penstock.ui.text_run import run_text
 
     output, request = scope.output, flags.request(selection)
-    with scope.opened() as shop:
-        with progress(scope, shop) as listener:
-            report = resumable(run(shop, request, listener), scope)
+    with scope.opened() as services:
+        with progress(scope, services) as listener:
+            report = resumable(run(services, request, listener), scope)
         for note in report.notes:
             output.warn(note)
         answer = output.tell if report.succeeded else output.give
@@ -76,7 +76,7 @@ def resumable(report: RunReport, scope: Scope) -> RunReport:
     )
 
 
-def progress(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
+def progress(scope: Scope, services: Services) -> AbstractContextManager[Listener]:
     """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
     output = scope.output
     if output.is_live:
@@ -88,7 +88,7 @@ def progress(scope: Scope, shop: Shop) -> AbstractContextManager[Listener]:
     from penstock.ui.progress import JsonLines, TextLines
 
     if output.json_log:
-        return nullcontext(JsonLines(_log, shop.clock.now))
+        return nullcontext(JsonLines(_log, services.clock.now))
     say = _log if output.as_json else click.echo
     return nullcontext(TextLines(say, verbose=output.verbose, quiet=output.quiet))
 

@@ -22,7 +22,7 @@ from penstock.ui.cli.shared import (
     TO,
     WAIT,
     asked_range,
-    moment_of,
+    run_timestamp_of,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class RunFlags:
             adopt=self.adopt,
             threads=self.threads,
             fail_fast=self.fail_fast,
-            as_of=moment_of(self.as_of),
+            as_of=run_timestamp_of(self.as_of),
             wait_seconds=self.wait,
             arguments=mask(shlex.join(given)),
             snapshot=snapshot,

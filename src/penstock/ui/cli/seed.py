@@ -20,8 +20,8 @@ def command(scope: Scope, select: tuple[str, ...]) -> int:
     from penstock.ui.json_run import run_document
     from penstock.ui.text_seed import seed_text
 
-    with scope.opened() as shop:
-        report = resumable(seed(shop, select), scope)
+    with scope.opened() as services:
+        report = resumable(seed(services, select), scope)
     answer = scope.output.tell if report.succeeded else scope.output.give
     answer(report, seed_text, run_document)
     return exit_code(report)

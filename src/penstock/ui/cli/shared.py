@@ -54,7 +54,7 @@ def asked_range(
     return asked(first, last, days, date)
 
 
-def moment_of(text: str | None) -> dt.datetime | None:
+def run_timestamp_of(text: str | None) -> dt.datetime | None:
     """Read the time of `--as-of`; raise `bad-value` for what is none."""
     if text is None:
         return None

@@ -22,5 +22,5 @@ def command(scope: Scope, model: str, date: str | None) -> None:
     from penstock.ui.json_models import show_document
     from penstock.ui.text_show import show_text
 
-    with scope.opened() as shop:
-        scope.output.give(show(shop, model, date), show_text, show_document)
+    with scope.opened() as services:
+        scope.output.give(show(services, model, date), show_text, show_document)

@@ -95,13 +95,13 @@ def _report(scope: Scope, request: RunRequest, *, dry_run: bool) -> RunReport:
     from penstock.app.reports import silent
     from penstock.ui.cli.run import progress
 
-    with scope.opened() as shop:
+    with scope.opened() as services:
         if dry_run:
-            return rehearse(shop, request)
+            return rehearse(services, request)
         if not (scope.output.verbose or scope.output.json_log or scope.output.is_live):
-            return execute(shop, request, silent)
-        with progress(scope, shop) as listener:
-            return execute(shop, request, listener)
+            return execute(services, request, silent)
+        with progress(scope, services) as listener:
+            return execute(services, request, listener)
 
 
 @command.command(epilog=example("penstock snapshot verify users_history"))
@@ -116,8 +116,8 @@ def verify(scope: Scope, models: tuple[str, ...]) -> int:
     from penstock.ui.json_verify import verify_document
     from penstock.ui.text_verify import verify_text
 
-    with scope.opened() as shop:
-        reports = hold(shop, models)
+    with scope.opened() as services:
+        reports = hold(services, models)
     ok = all(report.ok for report in reports)
     answer = scope.output.tell if ok else scope.output.give
     answer(reports, verify_text, verify_document)
@@ -149,7 +149,7 @@ def migrate(
     from penstock.ui.json_verify import migrate_document
     from penstock.ui.text_verify import migrate_text
 
-    with scope.opened() as shop:
-        report = take_over(shop, model, adopt=adopt, dry_run=dry_run)
+    with scope.opened() as services:
+        report = take_over(services, model, adopt=adopt, dry_run=dry_run)
     answer = scope.output.give if dry_run else scope.output.tell
     answer(report, migrate_text, migrate_document)

@@ -29,8 +29,8 @@ def export(scope: Scope, models: bool) -> None:  # noqa: FBT001  click passes by
     """Print the state as one JSON document."""
     from penstock.app.commands.state import export_state
 
-    with scope.opened() as shop:
-        click.echo(export_state(shop, models=models), nl=False)
+    with scope.opened() as services:
+        click.echo(export_state(services, models=models), nl=False)
 
 
 @command.command("import", epilog=example("penstock state import state.json"))
@@ -42,11 +42,11 @@ def import_(scope: Scope, file: Path, yes: bool) -> int:  # noqa: FBT001  click 
     from penstock.app.commands.state import import_state
     from penstock.ui.json_state import done_document
 
-    with scope.opened() as shop:
-        target = shop.project.target.name
+    with scope.opened() as services:
+        target = services.project.target.name
         if not confirm(f"This replaces the state of target {target} by {file}.", yes=yes):
             return 1
-        import_state(shop, file)
+        import_state(services, file)
     scope.output.tell(f"imported {file}", str, done_document)
     return 0
 
@@ -59,11 +59,11 @@ def restore(scope: Scope, yes: bool) -> int:  # noqa: FBT001  click passes by na
     from penstock.app.commands.state import restore_state
     from penstock.ui.json_state import done_document
 
-    with scope.opened() as shop:
-        target = shop.project.target.name
+    with scope.opened() as services:
+        target = services.project.target.name
         if not confirm(f"This replaces the state of target {target} by its last copy.", yes=yes):
             return 1
-        aside = restore_state(shop)
+        aside = restore_state(services)
     said = f"restored the state of the last run; what was there is now {aside}"
     scope.output.tell(said, str, done_document)
     return 0
@@ -78,10 +78,10 @@ def rebuild(scope: Scope, yes: bool) -> int:  # noqa: FBT001  click passes by na
     from penstock.ui.json_state import rebuild_document
     from penstock.ui.text_state import rebuild_text
 
-    with scope.opened() as shop:
-        target = shop.project.target.name
+    with scope.opened() as services:
+        target = services.project.target.name
         if not confirm(f"This adds what the tables of target {target} tell to its state.", yes=yes):
             return 1
-        report = rebuilt(shop)
+        report = rebuilt(services)
     scope.output.tell(report, rebuild_text, rebuild_document)
     return 0

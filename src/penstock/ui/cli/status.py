@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 from penstock.ui.cli.options import Scope, Selection, example, project_options, selection_options
-from penstock.ui.cli.shared import AS_OF, DAYS, FROM, STATE, TO, asked_range, moment_of, state_names
+from penstock.ui.cli.shared import (
+    AS_OF,
+    DAYS,
+    FROM,
+    STATE,
+    TO,
+    asked_range,
+    run_timestamp_of,
+    state_names,
+)
 
 
 @click.command(
@@ -36,12 +45,12 @@ def command(scope: Scope, selection: Selection, **asked: Any) -> int:  # noqa: A
     from penstock.ui.text_status import status_text
 
     fail_on_drift = asked.pop("fail_on_drift")
-    states, as_of = state_names(asked.pop("states")), moment_of(asked.pop("as_of"))
+    states, as_of = state_names(asked.pop("states")), run_timestamp_of(asked.pop("as_of"))
     request = StatusRequest(
         selection.select, selection.exclude, states, asked_range(**asked), as_of
     )
     text = functools.partial(status_text, verbose=scope.output.verbose, states=states)
-    with scope.opened() as shop:
-        report = status(shop, request)
+    with scope.opened() as services:
+        report = status(services, request)
     scope.output.give(report, text, status_document)
     return 1 if fail_on_drift and report.drifted else 0

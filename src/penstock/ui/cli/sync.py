@@ -99,12 +99,12 @@ def _report(scope: Scope, request: SyncRequest, *, yes: bool) -> RunReport:
     from penstock.ui.cli.asking import asker
     from penstock.ui.cli.run import progress
 
-    with scope.opened() as shop:
+    with scope.opened() as services:
         if request.dry_run:
             from penstock.app.commands.sync import preview_sync
 
-            return preview_sync(shop, request)
+            return preview_sync(services, request)
         from penstock.app.commands.sync import sync
 
-        with progress(scope, shop) as listener:
-            return sync(shop, request, listener, asker(shop.clock.now, yes=yes))
+        with progress(scope, services) as listener:
+            return sync(services, request, listener, asker(services.clock.now, yes=yes))

@@ -12,7 +12,7 @@ import click
 
 from penstock.ui.cli.check_options import CHECK_OPTIONS
 from penstock.ui.cli.options import Command
-from penstock.ui.cli.shared import ALLOWANCES, AS_OF, FAIL_FAST, THREADS, WAIT, moment_of
+from penstock.ui.cli.shared import ALLOWANCES, AS_OF, FAIL_FAST, THREADS, WAIT, run_timestamp_of
 
 if TYPE_CHECKING:
     from penstock.app.request import SyncRequest
@@ -56,7 +56,7 @@ class SyncFlags:
             skip_checks=self.skip_checks,
             on_failure=failure_mode(self.on_failure),
             wait_seconds=self.wait,
-            as_of=moment_of(self.as_of),
+            as_of=run_timestamp_of(self.as_of),
             arguments=mask(shlex.join(given)),
         )
 

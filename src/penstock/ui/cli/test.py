@@ -43,8 +43,8 @@ def command(
             click.echo(result_text(result))
 
     request = UnitTestRequest(selection.select, selection.exclude, names, fail_fast, threads)
-    with scope.opened() as shop:
-        report = run_tests(shop, request, tell)
+    with scope.opened() as services:
+        report = run_tests(services, request, tell)
     answer = output.tell if report.ok else output.give
     answer(report, unit_tests_text, unit_tests_document)
     return 0 if report.ok else 1

@@ -22,13 +22,13 @@ def command(scope: Scope, table: str, yes: bool) -> int:  # noqa: FBT001  click 
     from penstock.ui.json_state import done_document
     from penstock.ui.text_state import lease_text
 
-    with scope.opened() as shop:
-        lease = lease_of(shop, table)
+    with scope.opened() as services:
+        lease = lease_of(services, table)
         if lease is None:
             scope.output.tell(f"{table} is not locked", str, done_document)
             return 0
         if not confirm(lease_text(lease), yes=yes):
             return 1
-        found = unlock(shop, lease)
+        found = unlock(services, lease)
     scope.output.tell("\n".join((f"unlocked {lease.target}", *found)), str, done_document)
     return 0

@@ -30,8 +30,8 @@ def show(scope: Scope, model: str, history: bool) -> None:  # noqa: FBT001  clic
     from penstock.ui.json_state import watermarks_document
     from penstock.ui.text_watermark import watermarks_text
 
-    with scope.opened() as shop:
-        report = show_watermarks(shop, model, history=history)
+    with scope.opened() as services:
+        report = show_watermarks(services, model, history=history)
     scope.output.give(report, watermarks_text, watermarks_document)
 
 
@@ -54,8 +54,8 @@ def set_(scope: Scope, model: str, value: str, **more: str) -> None:
     from penstock.ui.text_watermark import changed_text
 
     wanted = WantedMark(model, value, more["column"], more["type_"], more["reason"])
-    with scope.opened() as shop:
-        changes = (set_watermark(shop, wanted),)
+    with scope.opened() as services:
+        changes = (set_watermark(services, wanted),)
     scope.output.tell(changes, changed_text, changes_document)
 
 
@@ -74,11 +74,11 @@ def reset(scope: Scope, model: str, column: str, reason: str, yes: bool) -> int:
     from penstock.ui.json_state import changes_document
     from penstock.ui.text_watermark import changed_text
 
-    with scope.opened() as shop:
-        marks = marks_to_reset(shop, model, column)
+    with scope.opened() as services:
+        marks = marks_to_reset(services, model, column)
         named = ", ".join(f"{mark.key} ({mark.value})" for mark in marks)
         if not confirm(f"This resets {named} of {model}.", yes=yes):
             return 1
-        changes = reset_watermarks(shop, model, marks, reason)
+        changes = reset_watermarks(services, model, marks, reason)
     scope.output.tell(changes, changed_text, changes_document)
     return 0

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import a_check, answered, column_check, said
+from fakes.check_inputs import a_check, answered, column_check, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Checks, NotNull, RowCount

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.builders import a_model, a_project
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from penstock.app.commands.history import check_history
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.errors import UsageError
@@ -13,13 +13,13 @@ ROWS = Check("min_rows", Phase.AFTER, RowCount(1), Location("models/a.yml", 3))
 
 
 @pytest.fixture
-def shop():
+def services():
     return a_shop(a_project(a_model("a", checks=Checks((), (ROWS,))), a_model("b")))
 
 
-def test_a_check_that_was_never_evaluated_has_no_history(shop):
-    assert check_history(shop, "a") == ()
-    assert check_history(shop, "A", "min_rows") == ()
+def test_a_check_that_was_never_evaluated_has_no_history(services):
+    assert check_history(services, "a") == ()
+    assert check_history(services, "A", "min_rows") == ()
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_a_check_that_was_never_evaluated_has_no_history(shop):
         (("a", None, 0), "bad-value", "--limit 20"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(words, code, hint, shop):
+def test_what_cannot_be_asked_is_refused(words, code, hint, services):
     with pytest.raises(UsageError) as caught:
-        check_history(shop, *words)
+        check_history(services, *words)
 
     assert (caught.value.code, caught.value.hint) == (code, hint)

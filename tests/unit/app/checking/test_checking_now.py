@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import a_query, said
+from fakes.check_inputs import a_query, said
 from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, Phase, RowCount, RowCountChange, SqlCheck
 from penstock.core.findings import Location

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import a_model, a_project
-from fakes.check_ground import THIS, a_check, a_query
+from fakes.check_inputs import THIS, a_check, a_query
 from penstock.app.checking.chosen import StepChecks, all_skipped, checks_of_step, reads_table
 from penstock.core.checks import (
     Checks,
@@ -32,8 +32,8 @@ CODES = InputName(InputKind.MODEL, "codes")
 
 def mode(own=None, project=FLAG, asked=None, after=(GATE,), strategy=None):
     model = a_model("a", strategy=strategy or Table(), checks=Checks((AHEAD,), after, own))
-    shop = replace(a_project(model), checks=CheckSettings(project))
-    return checks_of_step(shop, model, 1, Options(on_failure=asked)).mode
+    services = replace(a_project(model), checks=CheckSettings(project))
+    return checks_of_step(services, model, 1, Options(on_failure=asked)).mode
 
 
 def test_the_command_decides_before_the_model_and_the_model_before_the_project():

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from fakes.check_ground import THIS, a_check, a_ground, a_query, column_check, said
+from fakes.check_inputs import THIS, a_check, a_ground, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.inputs import Rows
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
@@ -69,8 +69,8 @@ def by_day(**counts):
     return tuple({GROUP: day, OBSERVED_ROWS: rows} for day, rows in days.items())
 
 
-def evaluated(session, check, ground, **how):
-    (found,) = evaluate(session, [check], ground, **how)
+def evaluated(session, check, check_inputs, **how):
+    (found,) = evaluate(session, [check], check_inputs, **how)
     return replace(found, duration=0.0)
 
 
@@ -99,9 +99,9 @@ def test_a_result_has_all_that_is_known_of_it():
 
 def test_at_most_three_groups_are_named():
     session = Told({"GROUP BY": by_day(_01=3)})
-    ground = a_ground(KEYED, *(f"2024-12-{day:02}" for day in range(1, 10)))
+    check_inputs = a_ground(KEYED, *(f"2024-12-{day:02}" for day in range(1, 10)))
 
-    found = evaluated(session, a_check(RowCount(5)), ground)
+    found = evaluated(session, a_check(RowCount(5)), check_inputs)
 
     assert found.message == (
         "9 of 9 partitions failed: 2024-12-01: rows 3 < min 5; 2024-12-02: rows 0 < min 5; "
@@ -190,10 +190,10 @@ def test_before_checks_look_at_the_input_that_they_name():
     rows = {RAW: ROWS, LATE: replace(KEYED, sql="SELECT * FROM late")}
     check = a_check(RowCount(1), phase=Phase.BEFORE)
     session = Told({"late": by_day(_01=1), "FROM": ({OBSERVED_ROWS: 0},)})
-    ground = a_ground(None, P1, inputs=rows)
+    check_inputs = a_ground(None, P1, inputs=rows)
 
-    found = evaluate(session, [replace(check, input=LATE), replace(check, input=RAW)], ground)
-    (only,) = evaluate(session, [check], replace(ground, inputs={LATE: rows[LATE]}))
+    found = evaluate(session, [replace(check, input=LATE), replace(check, input=RAW)], check_inputs)
+    (only,) = evaluate(session, [check], replace(check_inputs, inputs={LATE: rows[LATE]}))
 
     assert said(found) == [("passed", "rows 1"), ("failed", "rows 0 < min 1")]
     assert only.message == "rows 1"
@@ -316,8 +316,8 @@ def quiet(step, bases, empty=None):
     """Give what is said of a run of an append that wrote no row; without `step` nobody asks."""
     session = Told({"FROM": ({OBSERVED_ROWS: 0},)})
     check = replace(change(max_decrease=50), empty=empty)
-    ground = a_ground(step, bases=RowsBefore(recent=bases))
-    found = evaluated(session, check, replace(ground, adds=True))
+    check_inputs = a_ground(step, bases=RowsBefore(recent=bases))
+    found = evaluated(session, check, replace(check_inputs, adds=True))
     return str(found.status), found.message
 
 
@@ -332,12 +332,14 @@ def test_a_run_without_rows_is_a_change_to_0_only_where_that_is_asked_for(step):
 
 def test_C21_a_change_against_the_mean_of_earlier_partitions():
     session = Told({"GROUP BY": by_day(_04=1)})
-    ground = a_ground(KEYED, P4)
-    number = ground.grid.parse
-    ground = replace(ground, bases=RowsBefore({number(P1): 3, number(P2): 2, number(P1) - 1: 99}))
+    check_inputs = a_ground(KEYED, P4)
+    number = check_inputs.grid.parse
+    check_inputs = replace(
+        check_inputs, bases=RowsBefore({number(P1): 3, number(P2): 2, number(P1) - 1: 99})
+    )
 
-    passes = evaluated(session, change(2, max_decrease=60), ground)
-    fails = evaluated(session, change(2, max_decrease=59), ground)
+    passes = evaluated(session, change(2, max_decrease=60), check_inputs)
+    fails = evaluated(session, change(2, max_decrease=59), check_inputs)
 
     assert passes.message == "rows 1, -60.0 % of 2.5"
     assert passes.values[0].values == {"rows": "1", "base": "2.5"}
@@ -348,10 +350,10 @@ def test_partitions_of_the_same_step_are_bases_unless_they_failed_a_gate():
     session = Told({"GROUP BY": by_day(_01=4, _02=1, _03=4, _04=2)})
     trailing = change(1, max_decrease=50)
     gate = a_check(RowCount(3), name="gate")
-    ground = a_ground(KEYED, P1, P2, P3, P4)
+    check_inputs = a_ground(KEYED, P1, P2, P3, P4)
 
-    alone, _ = evaluate(session, [trailing, a_check(RowCount(9), severity="warning")], ground)
-    guarded, _ = evaluate(session, [trailing, gate], ground)
+    alone, _ = evaluate(session, [trailing, a_check(RowCount(9), severity="warning")], check_inputs)
+    guarded, _ = evaluate(session, [trailing, gate], check_inputs)
 
     assert [value.message for value in alone.values] == [
         "no earlier execution",

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import answered, said
+from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount

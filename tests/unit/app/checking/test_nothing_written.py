@@ -1,7 +1,7 @@
 """A step that writes nothing is told so, even if the table it left alone fails a gate."""
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import a_check, answered, said
+from fakes.check_inputs import a_check, answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Checks, CheckScope, RowCount

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakes.builders import a_model, a_source, reads
-from fakes.check_ground import answered, said
+from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, Phase, RowCount

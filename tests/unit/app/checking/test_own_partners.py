@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import answered, said
+from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.app.checking.chosen import reads_table

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import answered, said
+from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.place import statuses
 from fakes.places import FakePlaces
@@ -81,7 +81,7 @@ def test_a_step_that_cannot_be_looked_at_stays_pending_and_stops_no_other(worksh
     lost = TableError("log-gap", "version 0 of the log is gone")
     workshop.lake.trouble("log", word, lost)
 
-    settled = settle(workshop.shop())
+    settled = settle(workshop.services())
 
     assert [(each.name, each.status) for each in settled.results] == [
         ("log", "failed"),
@@ -121,11 +121,11 @@ def test_a_bug_and_an_interruption_are_no_failure_of_one_step(workshop):
     workshop.lake.trouble("log", "bind", lost)
 
     with pytest.raises(InterruptedRunError):
-        settle(workshop.shop())
+        settle(workshop.services())
 
     workshop.store.lose("settle_checks")
     with pytest.raises(StateError):
-        settle(workshop.shop())
+        settle(workshop.services())
     assert left(workshop) == [("step-1", False)]
 
 
@@ -145,7 +145,7 @@ def test_a_table_that_is_gone_leaves_nothing_to_look_at(workshop, lose):
     lose(workshop, "log")
     lose(workshop, "other")
 
-    settled = settle(workshop.shop())
+    settled = settle(workshop.services())
 
     assert (settled.results, settled.failed, left(workshop)) == ((), {}, [])
     assert [word for _, word, _ in workshop.lake.ran if word == "commit"] == []
@@ -156,7 +156,7 @@ def test_a_model_that_is_gone_leaves_nothing_to_look_at(workshop):
     models = {name: each for name, each in workshop.project.models.items() if name == "other"}
     workshop.project = replace(workshop.project, models=models)
 
-    assert settle(workshop.shop()).results == ()
+    assert settle(workshop.services()).results == ()
     assert left(workshop) == []
 
 
@@ -168,7 +168,7 @@ def test_partitions_of_several_steps_fail_together(workshop):
     pending(workshop, "log", "step-2", partitions=("1970-01-04",), **where)
     workshop.lake.trouble("log", "bind", LOST, LOST)
 
-    assert settle(workshop.shop()).failed == {"log": ((1, 1), (3, 3))}
+    assert settle(workshop.services()).failed == {"log": ((1, 1), (3, 3))}
 
 
 # Models that are built otherwise now
@@ -196,7 +196,7 @@ def test_rows_of_a_model_that_is_built_otherwise_now_are_flagged_unlooked(  # on
     workshop.has(replace(LOG, strategy=strategy))
     workshop.lake.ran.clear()
 
-    settled = settle(workshop.shop())
+    settled = settle(workshop.services())
 
     (result,) = settled.results
     assert said(result.invariant_report.after) == [
@@ -215,7 +215,7 @@ def test_rows_of_a_model_that_is_built_otherwise_now_are_flagged_unlooked(  # on
 def test_a_rollback_that_is_due_is_done(workshop):
     due(workshop)
 
-    settled = settle(workshop.shop())
+    settled = settle(workshop.services())
 
     assert settled.results[0].consequence == "restored to version 0"
     assert (settled.failed, left(workshop)) == ({"log": ((0, 0),)}, [])
@@ -224,7 +224,7 @@ def test_a_rollback_that_is_due_is_done(workshop):
 def test_a_rollback_that_is_due_waits_for_a_command_that_writes(workshop):
     due(workshop)
 
-    assert settle(workshop.shop(), writes=False).results == ()
+    assert settle(workshop.services(), writes=False).results == ()
     assert left(workshop) == [("step-due", True)]
 
 
@@ -232,7 +232,7 @@ def test_a_table_that_another_run_holds_is_restored_later(workshop):
     due(workshop)
     workshop.begin(replace(DEAD, pid=22), "log", "step-now")
 
-    (result,) = settle(workshop.shop()).results
+    (result,) = settle(workshop.services()).results
 
     assert result.error.code == "after-check-failed"
     assert result.notes[0].startswith("not rolled back yet: s.log is being written by run run-dead")
@@ -258,7 +258,7 @@ def test_an_attempt_to_restore_leaves_no_row_in_the_history(workshop):
     before = workshop.store.records.history("log", None)
     workshop.lake.trouble("log", "commit", QueryError("spark-error", "no executor"))
 
-    settle(workshop.shop())
+    settle(workshop.services())
 
     assert workshop.store.records.history("log", None) == before
 
@@ -267,7 +267,7 @@ def test_rows_whose_past_vacuum_took_stay_and_are_flagged(workshop, monkeypatch)
     due(workshop)
     monkeypatch.setattr(FakePlaces, "missing_files", lambda *_: 2)
 
-    (result,) = settle(workshop.shop()).results
+    (result,) = settle(workshop.services()).results
 
     assert result.consequence == "rows written and flagged"
     assert result.notes == (

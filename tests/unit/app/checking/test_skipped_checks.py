@@ -17,7 +17,7 @@ def test_C54_the_row_of_an_unchecked_step_says_so():
     workshop.run(skip_checks=True)
     workshop.run(full_refresh=True)
 
-    rows = history(workshop.shop(), "a").rows
+    rows = history(workshop.services(), "a").rows
     assert [(str(row.execution.status), row.skipped_checks) for row in rows] == [
         ("FAILED", False),
         ("SUCCESS", True),

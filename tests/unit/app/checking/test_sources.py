@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from fakes.builders import NOON, a_model, a_source
-from fakes.check_ground import answered
+from fakes.check_inputs import answered
 from fakes.lake import columns
 from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
@@ -47,10 +47,10 @@ def test_what_was_said_of_a_source_is_in_the_history_of_its_checks():
 
     workshop.check("raw.events", sources=True, as_of=NOON)
 
-    (record,) = check_history(workshop.shop(), "source:raw.events")
+    (record,) = check_history(workshop.services(), "source:raw.events")
     assert (record.model, record.step, record.partitions) == ("source:raw.events", "", ("*",))
     assert record.result.message == "newest 2024-02-29 00:00:00, age 1d 12h > max 1d"
-    assert check_history(workshop.shop(), "source:raw.users") == ()
+    assert check_history(workshop.services(), "source:raw.users") == ()
     assert workshop.records() == {}
 
 
@@ -59,4 +59,4 @@ def test_without_record_nothing_is_kept():
 
     workshop.check(sources=True, record=False)
 
-    assert check_history(workshop.shop(), "source:raw.events") == ()
+    assert check_history(workshop.services(), "source:raw.events") == ()

@@ -25,19 +25,19 @@ def workshop():
 
 
 @pytest.fixture
-def shop(workshop):
+def services(workshop):
     """One shop for all commands of a test: its folders stay."""
-    return workshop.shop()
+    return workshop.services()
 
 
-def names(shop):
-    return shop.folders.names(ROOT)
+def names(services):
+    return services.folders.names(ROOT)
 
 
-def put(shop, step):
+def put(services, step):
     """Stage rows of a step, and keep some of them."""
-    shop.folders.make(staging_folder(shop, LOG.table, step))
-    shop.folders.make(f"{ROOT}/s__log__{step.replace('-', '')}")
+    services.folders.make(staging_folder(services, LOG.table, step))
+    services.folders.make(f"{ROOT}/s__log__{step.replace('-', '')}")
 
 
 def die(workshop, step=OURS):
@@ -46,47 +46,47 @@ def die(workshop, step=OURS):
     return begun
 
 
-def test_what_a_step_of_ours_left_is_removed(workshop, shop):
+def test_what_a_step_of_ours_left_is_removed(workshop, services):
     die(workshop)
-    put(shop, OURS)
+    put(services, OURS)
 
-    sweep(shop)
+    sweep(services)
 
-    assert names(shop) == ()
+    assert names(services) == ()
 
 
-def test_what_others_have_in_the_same_warehouse_stays(shop):
-    put(shop, THEIRS)
-    shop.folders.make(f"{ROOT}/somebody")
-    before = names(shop)
+def test_what_others_have_in_the_same_warehouse_stays(services):
+    put(services, THEIRS)
+    services.folders.make(f"{ROOT}/somebody")
+    before = names(services)
 
-    sweep(shop)
+    sweep(services)
 
-    assert names(shop) == before
+    assert names(services) == before
     assert len(before) == 3
 
 
-def test_what_belongs_to_a_step_that_runs_stays(workshop, shop):
+def test_what_belongs_to_a_step_that_runs_stays(workshop, services):
     workshop.begin(ELSEWHERE, "log", OURS)
-    put(shop, OURS)
+    put(services, OURS)
 
-    sweep(shop)
+    sweep(services)
 
-    assert len(names(shop)) == 2
+    assert len(names(services)) == 2
 
 
-def test_kept_rows_stay_until_their_time_is_over_and_staged_rows_go(workshop, shop):
+def test_kept_rows_stay_until_their_time_is_over_and_staged_rows_go(workshop, services):
     begun = workshop.begin(DEAD, "log", OURS)
-    kept = quarantine_of(shop, begun, ((0, 0),))
+    kept = quarantine_of(services, begun, ((0, 0),))
     checked = Checked(OnFailure.BLOCK, failure=CRASHED, failed=((0, 0),), quarantine=kept)
     workshop.store.journal.record_checks(OURS, checked)
     workshop.store.journal.fail(OURS, CRASHED)
-    put(shop, OURS)
+    put(services, OURS)
 
-    sweep(shop)
-    assert names(shop) == (f"s__log__{OURS.replace('-', '')}",)
+    sweep(services)
+    assert names(services) == (f"s__log__{OURS.replace('-', '')}",)
 
     workshop.clock.advance(seconds=int(dt.timedelta(days=8).total_seconds()))
-    sweep(shop)
-    assert names(shop) == ()
+    sweep(services)
+    assert names(services) == ()
     assert workshop.store.records.quarantines() == ()

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import said
+from fakes.check_inputs import said
 from fakes.workshop import DEAD, Workshop
 from penstock.app.execution.settle import settle
 from penstock.core.checks import Check, Checks, Phase, RowCountChange
@@ -26,7 +26,7 @@ def settled(strategy):
     table = workshop.lake.tables[begun.uri]
     outcome = Outcome(version, table.table_id, version)
     workshop.store.journal.finish(begun.step, outcome, recovered=True)
-    [result] = settle(workshop.shop()).results
+    [result] = settle(workshop.services()).results
     return said(result.invariant_report.after)
 
 

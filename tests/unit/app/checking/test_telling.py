@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fakes.check_ground import a_check, a_ground
+from fakes.check_inputs import a_check, a_ground
 from penstock.app.checking.inputs import Refusal
 from penstock.app.checking.results import told, told_refused, told_within
 from penstock.core.check_results import CheckStatus, GroupValue, Sample

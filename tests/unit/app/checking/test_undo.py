@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import answered
+from fakes.check_inputs import answered
 from fakes.lake import ID
 from fakes.places import FakePlaces
 from fakes.workshop import Workshop

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.store_cases import HERE, a_result, days, passed_gate, wrote
 from fakes.builders import a_project
-from fakes.shops import a_shop
+from fakes.services import a_shop
 from fakes.versioned_models import DAY, a_body, a_daily, a_version
 from penstock.app.checking.status import check_lines
 from penstock.core.check_results import CheckStatus, InvariantReport
@@ -30,36 +30,38 @@ DAILY = a_daily(
 
 
 @pytest.fixture
-def shop():
+def services():
     return a_shop(a_project(DAILY))
 
 
-def build(shop, first, last):
+def build(services, first, last):
     step = days(f"step-{first}", "daily", (DAY.parse(first), DAY.parse(last)))
-    shop.writing.journal.begin(step, {}, HERE, None)
-    shop.writing.journal.finish(step.step, wrote(1))
+    services.writing.journal.begin(step, {}, HERE, None)
+    services.writing.journal.finish(step.step, wrote(1))
 
 
-def look(shop, label):
+def look(services, label):
     result = replace(passed_gate("*").report.after[0], definition=f"of-{label}")
-    shop.writing.journal.note_checks("run-9", "daily", InvariantReport((), (result,)), ("*",), 1)
+    services.writing.journal.note_checks(
+        "run-9", "daily", InvariantReport((), (result,)), ("*",), 1
+    )
 
 
-def lines(shop):
-    return check_lines(shop, shop.project).get("daily", ())
+def lines(services):
+    return check_lines(services, services.project).get("daily", ())
 
 
-def test_the_newest_partition_is_looked_at_without_a_word(shop):
-    build(shop, "2024-02-25", "2024-03-01")
+def test_the_newest_partition_is_looked_at_without_a_word(services):
+    build(services, "2024-02-25", "2024-03-01")
 
-    assert lines(shop) == ("1 check not yet evaluated (run: penstock check --query daily)",)
+    assert lines(services) == ("1 check not yet evaluated (run: penstock check --query daily)",)
 
 
-def test_versions_that_no_built_partition_is_made_by_do_not_count(shop):
-    build(shop, "2024-02-25", "2024-03-01")
-    look(shop, "v2")
+def test_versions_that_no_built_partition_is_made_by_do_not_count(services):
+    build(services, "2024-02-25", "2024-03-01")
+    look(services, "v2")
 
-    assert lines(shop) == ()
+    assert lines(services) == ()
 
 
 @pytest.mark.parametrize(
@@ -88,17 +90,19 @@ def test_versions_that_no_built_partition_is_made_by_do_not_count(shop):
         ),
     ],
 )
-def test_the_command_names_partitions_where_it_must(shop, first, last, seen, line):
-    build(shop, first, last)
+def test_the_command_names_partitions_where_it_must(services, first, last, seen, line):
+    build(services, first, last)
     for label in seen:
-        look(shop, label)
+        look(services, label)
 
-    assert lines(shop) == (line,)
+    assert lines(services) == (line,)
 
 
-def test_what_was_skipped_was_not_evaluated(shop):
-    build(shop, "2024-02-25", "2024-03-01")
+def test_what_was_skipped_was_not_evaluated(services):
+    build(services, "2024-02-25", "2024-03-01")
     skipped = a_result("rows", CheckStatus.SKIPPED, "*", definition="of-v2")
-    shop.writing.journal.note_checks("run-9", "daily", InvariantReport((), (skipped,)), ("*",), 1)
+    services.writing.journal.note_checks(
+        "run-9", "daily", InvariantReport((), (skipped,)), ("*",), 1
+    )
 
-    assert lines(shop) == ("1 check not yet evaluated (run: penstock check --query daily)",)
+    assert lines(services) == ("1 check not yet evaluated (run: penstock check --query daily)",)

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import a_model
 from fakes.reports import a_check_result
-from fakes.shops import an_intent
+from fakes.services import an_intent
 from penstock.app.checking.results import decided, failed_of, refusal
 from penstock.core.check_results import CheckStatus, InvariantReport
 from penstock.core.checks import OnFailure, Phase

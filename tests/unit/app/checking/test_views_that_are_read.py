@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import answered, said
+from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.app.checking.status import check_lines
@@ -193,21 +193,21 @@ def test_status_names_the_gate_that_failed_until_it_passes():
     rows.number = 4
     workshop.run()
 
-    failed = check_lines(workshop.shop(), workshop.project)["v"]
+    failed = check_lines(workshop.services(), workshop.project)["v"]
     rows.number = 5
     workshop.run()
 
     assert [line.partition(" UTC: ")[2] for line in failed] == [
         "rows: rows 4 < min 5; what reads v is not built"
     ]
-    assert check_lines(workshop.shop(), workshop.project) == {}
+    assert check_lines(workshop.services(), workshop.project) == {}
 
 
 def test_a_plan_counts_the_checks_of_the_views_that_a_step_reads():
     rows = Rows()
     workshop = built(T, V, M, rows=rows)
 
-    checks = preview(workshop.shop(), RunRequest()).checks
+    checks = preview(workshop.services(), RunRequest()).checks
 
     assert {name: str(each) for name, each in checks.items()} == {
         "t": "",
@@ -266,7 +266,7 @@ def test_a_sync_looks_at_the_views_between_what_it_repairs():
     workshop = built(T, V, M, rows=rows)
     rows.number = 4
 
-    report = sync(workshop.shop(), SyncRequest(select=("t",), cascade=True))
+    report = sync(workshop.services(), SyncRequest(select=("t",), cascade=True))
 
     assert [(each.name, each.status) for each in report.results] == [
         ("v", "failed"),

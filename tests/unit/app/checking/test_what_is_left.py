@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fakes.builders import a_model, a_source
-from fakes.check_ground import a_check, answered
+from fakes.check_inputs import a_check, answered
 from fakes.lake import columns
 from fakes.versioned_models import a_body, a_daily, a_version, reading
 from fakes.workshop import Workshop

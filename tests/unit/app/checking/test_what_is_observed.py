@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import a_source
-from fakes.check_ground import a_check, said
+from fakes.check_inputs import a_check, said
 from fakes.versioned_models import EVENTS, a_body, a_daily, a_version
 from fakes.workshop import Workshop
 from penstock.app.request import Range

@@ -42,7 +42,7 @@ def test_a_cascade_and_a_selection_with_all_above_pass_over_a_seed(place):
 def test_a_backfill_over_a_seed_is_planned_as_a_sync_is(place):
     request = SyncRequest(backfill="daily", range=Range("2024-01-02", "2024-01-02"), dry_run=True)
 
-    report = place.with_shop(lambda shop: preview_sync(shop, request))
+    report = place.with_shop(lambda services: preview_sync(services, request))
 
     assert blocked(report.plan) == NOT_LOADED[:1]
 
@@ -55,7 +55,7 @@ def test_a_sync_of_one_model_names_drifted_models_above_it_and_no_seed(place):
 
 
 def test_looking_at_models_over_a_seed_starts_nothing_and_fails_nowhere(place):
-    planned = place.with_shop(lambda shop: make_plan(shop, RunRequest()))
+    planned = place.with_shop(lambda services: make_plan(services, RunRequest()))
     drawn = place.with_shop(graph)
 
     assert blocked(planned.plan) == NOT_LOADED

@@ -10,7 +10,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from fakes import stranger
 from fakes.drift_place import DriftPlace
-from fakes.shops import ME, an_intent
+from fakes.services import ME, an_intent
 from penstock.app.execution.recover import rebuild
 from penstock.app.observation.log_reader import note_written
 from penstock.app.planning.planning import make_plan
@@ -65,28 +65,28 @@ def place(tmp_path):
     return place
 
 
-def build(shop, step: str = "step-1", after: int | None = None) -> None:
+def build(services, step: str = "step-1", after: int | None = None) -> None:
     """Write the days as a step of the project does, and record it."""
-    model = shop.project.models["daily"]
-    pin = DeltaPin(DeltaTable(f"{shop.project.root}/lake/raw/events").metadata().id, 0)
+    model = services.project.models["daily"]
+    pin = DeltaPin(DeltaTable(f"{services.project.root}/lake/raw/events").metadata().id, 0)
     intent = replace(
         an_intent(model, raw__events=pin),
         step=step,
         base_version=after,
-        uri=shop.project.uri_of(model.table),
+        uri=services.project.uri_of(model.table),
         fingerprint=model.versions[0].bodies[0].fingerprint,
         partitions=("2024-12-14..2024-12-16",),
         grid=model.grid,
     )
-    journal = shop.writing.journal
+    journal = services.writing.journal
     begun = journal.begin(intent, {}, ME, None)
-    store = shop.writing.archive.store_id()
+    store = services.writing.archive.store_id()
     token = write_token(replace(intent, step_seq=begun.step_seq), "0.1.0", store, "stats")
     write_days(intent.uri, token)
     table = DeltaTable(intent.uri)
     journal.finish(intent.step, Outcome(table.version(), table.metadata().id, table.version()))
     journal.unlock(str(model.table))
-    note_written(shop, ["daily"])
+    note_written(services, ["daily"])
 
 
 def told(place) -> str:
@@ -94,7 +94,7 @@ def told(place) -> str:
 
 
 def plan(place):
-    return place.with_shop(lambda shop: make_plan(shop, RunRequest()).plan)
+    return place.with_shop(lambda services: make_plan(services, RunRequest()).plan)
 
 
 def test_three_days_that_were_built_are_current(place):
@@ -106,7 +106,7 @@ def test_T23_a_log_that_was_cleaned_up_past_the_records_is_told_and_the_days_are
         stranger.set_property(place.root / TABLE, "delta.appendOnly", "false")
     stranger.clean_log(place.root / TABLE)
 
-    notes = place.with_shop(lambda shop: make_plan(shop, RunRequest()).notes)
+    notes = place.with_shop(lambda services: make_plan(services, RunRequest()).notes)
 
     gap = "log-gap: version 1 of the log of s.daily is gone; changes in it are not known"
     assert told(place) == f"daily: current (3 partitions)\n    {gap}\n\nAll current ✓"
@@ -211,8 +211,10 @@ def test_rows_of_another_store_in_our_table_are_theirs_until_they_are_taken(plac
     write_days(place.root / TABLE, theirs("stats"))
 
     asked = {"select": ("daily",), "full_refresh": True}
-    refused = place.with_shop(lambda shop: make_plan(shop, RunRequest(**asked)).plan)
-    taken = place.with_shop(lambda shop: make_plan(shop, RunRequest(**asked, adopt=True)).plan)
+    refused = place.with_shop(lambda services: make_plan(services, RunRequest(**asked)).plan)
+    taken = place.with_shop(
+        lambda services: make_plan(services, RunRequest(**asked, adopt=True)).plan
+    )
 
     (error,) = [each.error for each in refused.blocked]
     assert error.code == "table-of-another-store"
@@ -225,7 +227,7 @@ def test_rows_of_another_store_in_our_table_are_theirs_until_they_are_taken(plac
 
 
 def test_a_rollback_takes_nothing_back_that_another_store_wrote(place):
-    place.with_shop(lambda shop: build(shop, "step-2", 0))
+    place.with_shop(lambda services: build(services, "step-2", 0))
     write_days(place.root / TABLE, theirs("billing"))
 
     with pytest.raises(TableError) as caught:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakes.check_ground import a_check, column_check
+from fakes.check_inputs import a_check, column_check
 from penstock.core.checks import (
     AcceptedValues,
     CheckScope,

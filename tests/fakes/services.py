@@ -8,7 +8,7 @@ from fakes.folders import FakeFolders
 from fakes.lake import FakeFences, FakeLake
 from fakes.log import FakeLog
 from fakes.places import FakePlaces
-from penstock.app.services.services import Shop
+from penstock.app.services.services import Services
 from penstock.app.services.wire import inert
 from penstock.core.inputs import InputPin, Pin
 from penstock.core.model import Model
@@ -23,11 +23,11 @@ from penstock.state.memory import MemoryStore
 ME = Holder("run-1", "here", 11, "ann")
 
 
-def a_shop(project: Project, log: FakeLog | None = None) -> Shop:
+def a_shop(project: Project, log: FakeLog | None = None) -> Services:
     """Wire a project with a memory store and no Spark."""
     clock = FixedClock()
     store = MemoryStore(clock, project.lease)
-    return Shop(
+    return Services(
         project=project,
         log=log or FakeLog(),
         places=FakePlaces(FakeLake()),
@@ -64,11 +64,11 @@ def an_intent(model: Model, *marks: Watermark, **pins: Pin) -> Intent:
     )
 
 
-def built(shop: Shop, model: Model, *marks: Watermark, text: str = "", **pins: Pin) -> None:
+def built(services: Services, model: Model, *marks: Watermark, text: str = "", **pins: Pin) -> None:
     """Record that the model was built as it is now, as version 0 of its table."""
     intent = an_intent(model, *marks, **pins)
     contents = {model.fingerprint.sql: text} if text else {}
-    journal = shop.writing.journal
+    journal = services.writing.journal
     journal.begin(intent, contents, ME, None)
     version = None if model.is_view else 0
     journal.finish(intent.step, Outcome(version, f"id-{model.name}", version))

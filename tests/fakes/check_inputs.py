@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.inputs import Ground, Rows
+from penstock.app.checking.inputs import CheckInputs, Rows
 from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
@@ -60,13 +60,15 @@ def rows_of(view: str, columns: Schema, grid: Grid = DAYS, field: str = "date") 
     return Rows(f"SELECT * FROM {view}", columns, key)
 
 
-def a_ground(step: Rows | None, *keys: str, grid: Grid = DAYS, **changes: object) -> Ground:
+def a_ground(step: Rows | None, *keys: str, grid: Grid = DAYS, **changes: object) -> CheckInputs:
     """A ground of these partitions, built on 2024-12-05 at noon."""
-    ground = Ground(MOMENT, step=step)
+    check_inputs = CheckInputs(MOMENT, step=step)
     if keys:
         partitions = of_numbers(grid.parse(key) for key in keys)
-        ground = replace(ground, grid=grid, partitions=partitions, values=literals(grid))
-    return replace(ground, **changes)  # type: ignore[arg-type]
+        check_inputs = replace(
+            check_inputs, grid=grid, partitions=partitions, values=literals(grid)
+        )
+    return replace(check_inputs, **changes)  # type: ignore[arg-type]
 
 
 def literals(grid: Grid):
