@@ -60,8 +60,10 @@ def rows_of(view: str, columns: Schema, grid: Grid = DAYS, field: str = "date") 
     return Rows(f"SELECT * FROM {view}", columns, key)
 
 
-def a_ground(step: Rows | None, *keys: str, grid: Grid = DAYS, **changes: object) -> CheckInputs:
-    """A ground of these partitions, built on 2024-12-05 at noon."""
+def a_check_inputs(
+    step: Rows | None, *keys: str, grid: Grid = DAYS, **changes: object
+) -> CheckInputs:
+    """Inputs of checks of these partitions, built on 2024-12-05 at noon."""
     check_inputs = CheckInputs(MOMENT, step=step)
     if keys:
         partitions = of_numbers(grid.parse(key) for key in keys)

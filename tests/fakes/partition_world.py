@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from fakes.builders import a_project, a_source
-from fakes.versioned_models import RUN_TIMESTAMP, a_commit, ground
+from fakes.versioned_models import RUN_TIMESTAMP, a_commit, partition_code
 from penstock.core.facts import Commit, Head, Touched
 from penstock.core.inputs import DeltaPin, Pin
 from penstock.core.model import Fingerprint, Model
@@ -84,7 +84,7 @@ class World:
     def verdicts(self) -> dict[str, Verdict]:
         """Judge every model of partitions."""
         return {
-            name: judge(model, ground(model), self._evidence(name), self._changes())
+            name: judge(model, partition_code(model), self._evidence(name), self._changes())
             for name, model in self.project.models.items()
             if model.partition is not None
         }

@@ -118,11 +118,9 @@ class _Mark:
     because: str = ""
 
 
-def judge(
-    model: Model, partition_code: PartitionCode, evidence: Evidence, changes: Changes
-) -> Verdict:
+def judge(model: Model, code: PartitionCode, evidence: Evidence, changes: Changes) -> Verdict:
     """Give every partition its first state that holds, with the others beside it."""
-    known, segments = partition_code.known, partition_code.segments
+    known, segments = code.known, code.segments
     done = tuple(run for run in evidence.runs if run.step_seq)
     recorded = merged((run.low, run.high) for run in done)
     target = evidence.target
@@ -135,7 +133,7 @@ def judge(
         whole = State.UNRECORDED if target.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole, owner=target.owner)
     effective = intersection(known, merged(segment.range for segment in segments))
-    tried = merged((run.low, run.high) for run in evidence.runs)
+    tried = merged((r.low, r.high) for r in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
     marks = [
         *_without_segment(difference(known, effective), done, evidence),
@@ -143,9 +141,9 @@ def judge(
         _Mark(failed, State.FAILED),
         *_of_target(model, done, evidence),
     ]
-    code = list(_of_code(done, segments, evidence))
-    marks += (mark for mark in code if mark.state is not State.CURRENT)
-    cosmetic = sum(count(mark.ranges) for mark in code if mark.state is State.CURRENT)
+    found = list(_of_code(done, segments, evidence))
+    marks += (m for m in found if m.state is not State.CURRENT)
+    cosmetic = sum(count(mark.ranges) for mark in found if mark.state is State.CURRENT)
     marks += _of_inputs(model, done, segments, evidence, changes)
     marks += [_Mark(effective, State.UNREADABLE, evidence.unread)] if evidence.unread else []
     return Verdict(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fakes.check_inputs import a_check, a_ground, column_check, rows_of
+from fakes.check_inputs import a_check, a_check_inputs, column_check, rows_of
 from penstock.app.checking.evaluate import evaluate
 from penstock.core.checks import (
     AcceptedValues,
@@ -143,7 +143,9 @@ def test_typed_checks_say_what_plain_python_says_of_each_group(session, rows, wh
     rules = [rule for rule, _ in CHECKS]
     checks = [a_check(rule, where=where or None) for rule in rules]
 
-    found = evaluate(session, checks, a_ground(looked_at(session, rows), *DAYS), sampling=False)
+    found = evaluate(
+        session, checks, a_check_inputs(looked_at(session, rows), *DAYS), sampling=False
+    )
 
     groups = [[r for r in rows if r[0] == day and WHERES[where](r)] for day in DAYS]
     assert [[str(value.status) == "passed" for value in result.values] for result in found] == [
@@ -157,7 +159,7 @@ def test_observed_values_equal_scanned_ones(session, tmp_path_factory, rows, whe
     rows = [(DAYS[0], *row[1:]) for row in rows]
     checks = [a_check(rule, where=where or None) for rule, _ in CHECKS]
     given_rows = looked_at(session, rows)
-    ground = a_ground(given_rows, DAYS[0])
+    ground = a_check_inputs(given_rows, DAYS[0])
     counts = observables(checks, given_rows.columns)
     folder = tmp_path_factory.mktemp("kept")
     kept = session.keep(Feed(f"kept_{next(COUNTER)}", given_rows.sql, counts), str(folder / "k"))
@@ -177,8 +179,10 @@ def test_a_step_of_several_partitions_has_the_values_of_single_steps(session, ro
     checks = [a_check(rule) for rule, _ in CHECKS]
     all_rows = looked_at(session, rows)
 
-    together = evaluate(session, checks, a_ground(all_rows, *DAYS), sampling=False)
-    apart = [evaluate(session, checks, a_ground(all_rows, day), sampling=False) for day in DAYS]
+    together = evaluate(session, checks, a_check_inputs(all_rows, *DAYS), sampling=False)
+    apart = [
+        evaluate(session, checks, a_check_inputs(all_rows, day), sampling=False) for day in DAYS
+    ]
 
     assert [result.values for result in together] == [
         tuple(values for result in each for values in result.values)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fakes.check_inputs import a_ground, rows_of
+from fakes.check_inputs import a_check_inputs, rows_of
 from fakes.check_place import CheckPlace
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.inputs import CheckInputs
@@ -56,7 +56,7 @@ class Looker:
         inside = ", ".join(f"DATE '{key}'" for key in keys)
         rows = rows_of("s", columns)
         rows = replace(rows, sql=f"{rows.sql} WHERE date IN ({inside})")
-        check_inputs = a_ground(rows, *keys)
+        check_inputs = a_check_inputs(rows, *keys)
         (found,) = self.look([check], check_inputs)
         if len(keys) == 1:
             self._hold_observed(check, check_inputs, found)

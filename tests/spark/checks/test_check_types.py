@@ -12,7 +12,7 @@ import pytest
 from fakes.check_inputs import (
     THIS,
     a_check,
-    a_ground,
+    a_check_inputs,
     a_query,
     column_check,
     rows_of,
@@ -182,7 +182,7 @@ def test_C18_relationships(looker):
     columns = looker.view("s", f"SELECT * FROM ({SOURCE})")
     looker.view("codes_view", "SELECT * FROM VALUES ('eu'), ('eu'), (NULL) AS t(code)")
     rule = Relationships(("region",), CODES, ("code",), "staging.codes")
-    check_inputs = a_ground(rows_of("s", columns), P1, P3, views={CODES: "codes_view"})
+    check_inputs = a_check_inputs(rows_of("s", columns), P1, P3, views={CODES: "codes_view"})
 
     (found,) = looker.look([a_check(rule)], check_inputs)
 
@@ -201,7 +201,7 @@ def test_relationships_of_pairs_find_partners_in_the_own_table(looker):
     pairs = "(1, 2), (2, 1), (NULL, 7), (9, 9), (3, 9)"
     columns = looker.view("s", f"SELECT DATE '{P1}' AS date, * FROM VALUES {pairs} AS t(a, `b c`)")
     rule = Relationships(("a", "b c"), THIS, ("b c", "a"), "user_stats")
-    check_inputs = a_ground(rows_of("s", columns), P1, views={THIS: "s"})
+    check_inputs = a_check_inputs(rows_of("s", columns), P1, views={THIS: "s"})
 
     (found,) = looker.look([a_check(rule, where="date IS NOT NULL")], check_inputs)
 
@@ -213,7 +213,7 @@ def test_relationships_of_a_text_with_a_number_are_not_compared(looker):
     columns = looker.view("s", SOURCE)
     looker.view("codes_view", "SELECT 1 AS code")
     rule = Relationships(("region",), CODES, ("code",), "staging.codes")
-    check_inputs = a_ground(rows_of("s", columns), P1, views={CODES: "codes_view"})
+    check_inputs = a_check_inputs(rows_of("s", columns), P1, views={CODES: "codes_view"})
 
     (found,) = looker.look([a_check(rule)], check_inputs)
 
@@ -232,7 +232,7 @@ def test_C19_freshness_of_a_whole_table(looker):
 
     def on(days, rows=rows, **changes):
         check = a_check(Freshness("t", dt.timedelta(days=days), f"{days} days"), **changes)
-        return said(looker.look([check], a_ground(rows)))[0]
+        return said(looker.look([check], a_check_inputs(rows)))[0]
 
     none = replace(rows, sql=f"{rows.sql} WHERE false")
     newest = "newest 2024-12-03 09:00:00, age 2d 3h"
@@ -270,7 +270,7 @@ def no_negative():
 
 def test_C23_a_query_per_group(looker):
     columns = looker.view("s", S_TEXT)
-    check_inputs = a_ground(rows_of("s", columns), P1, P2, views={THIS: "s"})
+    check_inputs = a_check_inputs(rows_of("s", columns), P1, P2, views={THIS: "s"})
 
     (found,) = looker.look([no_negative()], check_inputs)
 
@@ -291,7 +291,7 @@ def test_C23_more_than_five_rows_and_none_at_all(looker):
         phase=Phase.BEFORE,
     )
 
-    found, before = looker.look([eight, no_source], a_ground(None, P3))
+    found, before = looker.look([eight, no_source], a_check_inputs(None, P3))
 
     assert (found.message, found.failures) == ("more than 5 rows (expected 0)", None)
     assert found.sample.columns == ("id", "ID_2", "l")
@@ -305,7 +305,7 @@ def test_C25_an_unknown_column_takes_only_its_own_check_out(looker):
     hidden = a_check(column_check("revenue", "MAX(revenu) > 1"))
     checks = [a_check(RowCount(1)), unknown, hidden, a_check(NotNull(("region",)))]
 
-    found = looker.look(checks, a_ground(rows_of("s", columns), P1))
+    found = looker.look(checks, a_check_inputs(rows_of("s", columns), P1))
 
     message = 'could not be evaluated: unknown column "revenu"'
     assert said(found) == [
@@ -324,7 +324,7 @@ def test_C25_a_division_by_zero_takes_only_its_own_check_out(looker):
     culprit = a_check(column_check("user_count", "SUM(user_count) / (COUNT(*) - 1) > 1"))
     checks = [a_check(RowCount(1)), culprit, a_check(NotNull(("region",)))]
 
-    found = looker.look(checks, a_ground(rows_of("s", columns), P1))
+    found = looker.look(checks, a_check_inputs(rows_of("s", columns), P1))
 
     assert said(found) == [
         ("passed", "rows 1"),
@@ -361,7 +361,7 @@ def test_C25_a_division_by_zero_takes_only_its_own_check_out(looker):
 def test_C27_each_check_counts_its_own_partition(looker, grid, field, values, keys):
     rows = ", ".join(f"(CAST('{value}' AS {field}))" for value in values)
     columns = looker.view("s", f"SELECT * FROM VALUES {rows} AS t(f)")
-    check_inputs = a_ground(rows_of("s", columns, grid, "f"), *keys, grid=grid)
+    check_inputs = a_check_inputs(rows_of("s", columns, grid, "f"), *keys, grid=grid)
 
     (found,) = looker.look([a_check(RowCount(3))], check_inputs)
 
@@ -375,7 +375,7 @@ def test_C26_one_query_for_all_partitions_of_a_step(looker):
     columns = looker.view("s", S_TEXT)
     checks = [a_check(RowCount(1)), a_check(NotNull(("region",))), a_check(Unique(("region",)))]
 
-    found = looker.look(checks, a_ground(rows_of("s", columns), P1, P2, P3, P4))
+    found = looker.look(checks, a_check_inputs(rows_of("s", columns), P1, P2, P3, P4))
 
     assert found[0].partitions == (P3, P4)
     assert found[0].message == (
@@ -386,7 +386,7 @@ def test_C26_one_query_for_all_partitions_of_a_step(looker):
 
 def test_C20_and_C21_changes_of_row_counts(looker):
     columns = looker.view("s", S_TEXT)
-    check_inputs = a_ground(rows_of("s", columns), P1, P2, P3)
+    check_inputs = a_check_inputs(rows_of("s", columns), P1, P2, P3)
     bases = RowsBefore({check_inputs.grid.parse(P1): 3})
     change = RowCountChange(Decimal(50), Decimal(60))
 
@@ -410,7 +410,7 @@ def test_a_condition_with_the_date_of_its_group_is_asked_group_by_group(looker):
     check = a_check(column_check("date", "MIN({column}) = @partition_date"))
     row = a_check(column_check("date", "{column} <> @partition_date"))
 
-    found = looker.look([check, row], a_ground(rows_of("s", columns), P1, P2, P3))
+    found = looker.look([check, row], a_check_inputs(rows_of("s", columns), P1, P2, P3))
 
     assert said(found)[0] == ("passed", "3 partitions passed")
     assert found[1].partitions == (P1, P2)
@@ -427,7 +427,7 @@ def test_a_check_of_a_query_looks_at_its_rows(looker):
         a_check(RowCount(1), query=daily),
     ]
 
-    found = looker.look(checks, a_ground(None, P1, P2, P3, views={THIS: "s"}))
+    found = looker.look(checks, a_check_inputs(None, P1, P2, P3, views={THIS: "s"}))
 
     assert said(found) == [
         ("failed", "rows 2 < min 3"),
@@ -443,7 +443,7 @@ def test_scope_table_is_one_group_that_stands_for_all_partitions(looker):
     check = a_check(Unique(("region",)), scope=CheckScope.TABLE)
     doubled = replace(rows, sql=f"{rows.sql} UNION ALL {rows.sql}")
 
-    (found,) = looker.look([check], a_ground(None, P1, P2, table=doubled))
+    (found,) = looker.look([check], a_check_inputs(None, P1, P2, table=doubled))
 
     assert (found.message, found.partitions) == ("2 duplicate rows", (P1, P2))
     assert [value.group for value in found.values] == ["*"]
@@ -464,7 +464,7 @@ def test_C58_without_sample_no_cell_leaves_spark(looker):
     checks = [a_check(rule, sample=False) for rule in rules]
     rows = rows_of("s", columns)
 
-    found = looker.look(checks, a_ground(rows, P1, views={THIS: "s"}))
+    found = looker.look(checks, a_check_inputs(rows, P1, views={THIS: "s"}))
 
     assert "S3CRET" not in repr(found)
     assert [str(each.status) for each in found].count("failed") == 5
@@ -474,7 +474,7 @@ def test_C58_without_sample_no_cell_leaves_spark(looker):
 def test_C52_one_sample_query_for_each_failed_check_and_none_without_sampling(looker):
     columns = looker.view("s", S_TEXT)
     checks = [a_check(column_check("user_count", f"user_count < {n}")) for n in range(12)]
-    check_inputs = a_ground(rows_of("s", columns), P1)
+    check_inputs = a_check_inputs(rows_of("s", columns), P1)
 
     found = looker.look(checks, check_inputs)
     with_samples = len(looker.ran)
@@ -504,7 +504,7 @@ def test_C50_what_a_write_observes_equals_what_a_scan_finds(looker, tmp_path):
     checks += [a_check(rule, where="user_count > 80") for rule in OBSERVED]
     columns = looker.view("s", S_OF_P1)
     rows = rows_of("s", columns)
-    check_inputs = a_ground(rows, P1, bases=RowsBefore({20058: 2}))
+    check_inputs = a_check_inputs(rows, P1, bases=RowsBefore({20058: 2}))
     counts = observables(checks, columns)
 
     kept = looker.session.keep(Feed("kept", rows.sql, counts), str(tmp_path / "kept"))
@@ -540,7 +540,7 @@ def test_a_wide_sample_is_cut(looker):
 
     found = looker.look(
         [a_check(NotNull(("m",))), a_check(column_check("b", "{column} IS NULL"))],
-        a_ground(rows_of("s", columns), P1),
+        a_check_inputs(rows_of("s", columns), P1),
     )
 
     assert found[0].sample is None

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from fakes.check_inputs import THIS, a_check, a_ground, a_query, column_check, said
+from fakes.check_inputs import THIS, a_check, a_check_inputs, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.inputs import Rows
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
@@ -78,7 +78,7 @@ def test_a_result_has_all_that_is_known_of_it():
     check = a_check(RowCount(5), name="min_users", definition="d", severity=Severity.WARNING)
     session = Told({"GROUP BY": by_day(_01=3, _02=9)})
 
-    found = evaluated(session, check, a_ground(KEYED, P1, P2))
+    found = evaluated(session, check, a_check_inputs(KEYED, P1, P2))
 
     assert found == CheckResult(
         name="min_users",
@@ -99,7 +99,7 @@ def test_a_result_has_all_that_is_known_of_it():
 
 def test_at_most_three_groups_are_named():
     session = Told({"GROUP BY": by_day(_01=3)})
-    check_inputs = a_ground(KEYED, *(f"2024-12-{day:02}" for day in range(1, 10)))
+    check_inputs = a_check_inputs(KEYED, *(f"2024-12-{day:02}" for day in range(1, 10)))
 
     found = evaluated(session, a_check(RowCount(5)), check_inputs)
 
@@ -119,7 +119,7 @@ def test_checks_over_the_same_rows_share_a_query_and_come_in_their_order():
         a_check(RowCount(1), where="n > 0"),
     ]
 
-    found = evaluate(session, checks, a_ground(KEYED, P1, table=table))
+    found = evaluate(session, checks, a_check_inputs(KEYED, P1, table=table))
 
     assert said(found) == [
         ("failed", "rows 3 < min 5"),
@@ -135,7 +135,7 @@ def test_what_was_observed_is_not_asked_for():
     session = Told()
     observed = {OBSERVED_ROWS: 4, **{name: 2 for name in counts if name != OBSERVED_ROWS}}
 
-    found = evaluate(session, [check, scanned], a_ground(KEYED, P1, observed=observed))
+    found = evaluate(session, [check, scanned], a_check_inputs(KEYED, P1, observed=observed))
 
     assert found[0].message == "2 NULLs in n"
     assert found[1].message == "no rows"
@@ -147,7 +147,7 @@ def test_observed_values_say_nothing_of_several_groups_or_of_the_table():
     checks = [a_check(RowCount(1)), a_check(RowCount(1), scope=CheckScope.TABLE)]
 
     found = evaluate(
-        session, checks, a_ground(KEYED, P1, P2, table=ROWS, observed={OBSERVED_ROWS: 9})
+        session, checks, a_check_inputs(KEYED, P1, P2, table=ROWS, observed={OBSERVED_ROWS: 9})
     )
 
     assert said(found) == [("passed", "rows 3"), ("failed", "rows 0 < min 1")]
@@ -160,7 +160,7 @@ def test_a_sum_that_was_observed_as_null_is_asked_for():
     total = named("CAST((SUM(n) > 1) AS STRING)")
     session = Told({"FROM": ({OBSERVED_ROWS: 3, total: "true"},)})
 
-    found = evaluated(session, check, a_ground(ROWS, P1, observed=observed))
+    found = evaluated(session, check, a_check_inputs(ROWS, P1, observed=observed))
 
     assert any("try_sum(" in sql for sql in counts.values())
     assert found.message == "condition is true"
@@ -180,7 +180,7 @@ def test_a_sum_that_was_observed_as_null_is_asked_for():
 def test_a_check_without_rows_to_look_at_is_skipped(check, reason):
     session = Told()
 
-    found = evaluated(session, check, a_ground(None, P1))
+    found = evaluated(session, check, a_check_inputs(None, P1))
 
     assert (found.status, found.message, found.values) == (CheckStatus.SKIPPED, reason, ())
     assert session.asked == []
@@ -190,7 +190,7 @@ def test_before_checks_look_at_the_input_that_they_name():
     rows = {RAW: ROWS, LATE: replace(KEYED, sql="SELECT * FROM late")}
     check = a_check(RowCount(1), phase=Phase.BEFORE)
     session = Told({"late": by_day(_01=1), "FROM": ({OBSERVED_ROWS: 0},)})
-    check_inputs = a_ground(None, P1, inputs=rows)
+    check_inputs = a_check_inputs(None, P1, inputs=rows)
 
     found = evaluate(session, [replace(check, input=LATE), replace(check, input=RAW)], check_inputs)
     (only,) = evaluate(session, [check], replace(check_inputs, inputs={LATE: rows[LATE]}))
@@ -208,7 +208,7 @@ def test_a_check_that_spark_does_not_understand_is_failed_and_the_others_go_on()
     session = Told({"GROUP BY": by_day(_01=3)}, {"revenu": unresolved("revenu")})
     checks = [a_check(column_check("n", "MAX(revenu) > 1")), a_check(RowCount(1))]
 
-    found = evaluate(session, checks, a_ground(KEYED, P1, P2))
+    found = evaluate(session, checks, a_check_inputs(KEYED, P1, P2))
 
     assert (found[0].message, found[0].error) == (
         'could not be evaluated: unknown column "revenu"',
@@ -227,7 +227,7 @@ def test_columns_that_do_not_fit_are_found_without_spark():
         a_check(NotNull(("x",))),
     ]
 
-    found = evaluate(Told(), checks, a_ground(rows))
+    found = evaluate(Told(), checks, a_check_inputs(rows))
 
     head = "could not be evaluated: "
     assert [each.message.removeprefix(head) for each in found] == [
@@ -243,7 +243,7 @@ def test_a_failing_query_is_asked_again_check_by_check():
     session = Told({"/ 0": zero, "GROUP BY": by_day(_01=3)})
     checks = [a_check(column_check("n", "n / 0 > 1")), a_check(RowCount(1))]
 
-    found = evaluate(session, checks, a_ground(KEYED, P1))
+    found = evaluate(session, checks, a_check_inputs(KEYED, P1))
 
     assert said(found) == [
         ("failed", "could not be evaluated: Division by zero"),
@@ -262,7 +262,7 @@ def test_a_failing_query_is_asked_again_check_by_check():
 )
 def test_a_lost_job_is_no_failed_check(error):
     with pytest.raises(type(error)):
-        evaluate(Told({"FROM": error}), [a_check(RowCount(1))], a_ground(ROWS))
+        evaluate(Told({"FROM": error}), [a_check(RowCount(1))], a_check_inputs(ROWS))
 
 
 def test_queries_with_parameters_are_asked_fifty_groups_at_a_time():
@@ -271,7 +271,7 @@ def test_queries_with_parameters_are_asked_fifty_groups_at_a_time():
     session = Told({"2024-02-28": ({GROUP: "2024-02-28", "c0": 1},), "FROM": ()})
 
     found = evaluated(
-        session, a_check(SqlCheck(a_query(text)), sample=False), a_ground(None, *keys)
+        session, a_check(SqlCheck(a_query(text)), sample=False), a_check_inputs(None, *keys)
     )
 
     assert len(session.asked) == 2
@@ -283,7 +283,7 @@ def test_queries_with_parameters_are_asked_fifty_groups_at_a_time():
 def test_a_query_without_parameters_counts_for_every_group():
     session = Told({"FROM": ({GROUP: "*", "c0": "1", "c1": None, "c2": "x" * 99},)})
 
-    found = evaluated(session, a_check(SqlCheck(a_query("SELECT 1"))), a_ground(None, P1, P2))
+    found = evaluated(session, a_check(SqlCheck(a_query("SELECT 1"))), a_check_inputs(None, P1, P2))
 
     assert found.partitions == (P1, P2)
     assert found.message == "1 row (expected 0)"
@@ -298,7 +298,7 @@ def test_C20_a_change_against_the_last_success():
     def on(rows, base, **bounds):
         session = Told({"FROM": ({OBSERVED_ROWS: rows},)})
         bases = RowsBefore(recent=() if base is None else (base, 99))
-        found = evaluated(session, change(**bounds), a_ground(ROWS, bases=bases))
+        found = evaluated(session, change(**bounds), a_check_inputs(ROWS, bases=bases))
         return str(found.status), found.message
 
     assert on(3, None, max_increase=50) == ("skipped", "no earlier execution")
@@ -316,7 +316,7 @@ def quiet(step, bases, empty=None):
     """Give what is said of a run of an append that wrote no row; without `step` nobody asks."""
     session = Told({"FROM": ({OBSERVED_ROWS: 0},)})
     check = replace(change(max_decrease=50), empty=empty)
-    check_inputs = a_ground(step, bases=RowsBefore(recent=bases))
+    check_inputs = a_check_inputs(step, bases=RowsBefore(recent=bases))
     found = evaluated(session, check, replace(check_inputs, adds=True))
     return str(found.status), found.message
 
@@ -332,7 +332,7 @@ def test_a_run_without_rows_is_a_change_to_0_only_where_that_is_asked_for(step):
 
 def test_C21_a_change_against_the_mean_of_earlier_partitions():
     session = Told({"GROUP BY": by_day(_04=1)})
-    check_inputs = a_ground(KEYED, P4)
+    check_inputs = a_check_inputs(KEYED, P4)
     number = check_inputs.grid.parse
     check_inputs = replace(
         check_inputs, bases=RowsBefore({number(P1): 3, number(P2): 2, number(P1) - 1: 99})
@@ -350,7 +350,7 @@ def test_partitions_of_the_same_step_are_bases_unless_they_failed_a_gate():
     session = Told({"GROUP BY": by_day(_01=4, _02=1, _03=4, _04=2)})
     trailing = change(1, max_decrease=50)
     gate = a_check(RowCount(3), name="gate")
-    check_inputs = a_ground(KEYED, P1, P2, P3, P4)
+    check_inputs = a_check_inputs(KEYED, P1, P2, P3, P4)
 
     alone, _ = evaluate(session, [trailing, a_check(RowCount(9), severity="warning")], check_inputs)
     guarded, _ = evaluate(session, [trailing, gate], check_inputs)
@@ -373,7 +373,7 @@ def test_the_age_of_a_partition_is_told_from_its_end_only_in_the_step():
     fresh = a_check(Freshness("t", dt.timedelta(hours=2), "2h"))
     checks = [fresh, replace(fresh, scope=CheckScope.TABLE)]
 
-    step, table = evaluate(session, checks, a_ground(KEYED, P1, table=ROWS))
+    step, table = evaluate(session, checks, a_check_inputs(KEYED, P1, table=ROWS))
 
     shown = "newest 2024-12-01 23:00:00.000001, age"
     assert step.message == f"{shown} 59m"
@@ -386,7 +386,7 @@ def test_history_tables_count_current_versions_unless_all_are_asked_for():
     every = a_check(Unique(("n",), all_versions=True), scope=CheckScope.TABLE)
     session = Told()
 
-    evaluate(session, [one, every], a_ground(None, table=ROWS, current=current))
+    evaluate(session, [one, every], a_check_inputs(None, table=ROWS, current=current))
 
     assert ["is_current" in sql for sql in session.asked] == [True, False]
 
@@ -394,5 +394,5 @@ def test_history_tables_count_current_versions_unless_all_are_asked_for():
 def test_without_checks_nothing_is_asked():
     session = Told()
 
-    assert evaluate(session, [], a_ground(ROWS)) == ()
+    assert evaluate(session, [], a_check_inputs(ROWS)) == ()
     assert session.asked == []
