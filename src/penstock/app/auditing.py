@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.app.diffing import model_diff
@@ -39,8 +39,8 @@ class _Built:
 @in_one_state
 def audit(
     shop: Shop,
-    select: tuple[str, ...] = (),
-    exclude: tuple[str, ...] = (),
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     *,
     modified_only: bool = False,
     diffs: bool = False,

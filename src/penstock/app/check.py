@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from penstock.app.artifacts import write_check_artifacts
 from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.closing import close_passed
-from penstock.app.checking.flags import refuse_unreadable
 from penstock.app.checking.ground import ONE_GROUP
 from penstock.app.checking.history import check_names
 from penstock.app.checking.output import replaced_rows
-from penstock.app.checking.reports import CheckReport, CheckRequest, ModelChecked
+from penstock.app.checking.reports import CheckReport, ModelChecked
 from penstock.app.checking.sources import check_sources
 from penstock.app.checking.subject import Subject
 from penstock.app.inputs import Inputs, pin_names
 from penstock.app.looking import Looked, look
-from penstock.app.narrow import check_range, narrowed
+from penstock.app.narrow import narrowed
 from penstock.app.planning import moment_of
 from penstock.app.recover import recover
+from penstock.app.request import CheckRequest
 from penstock.app.run_context import Context
 from penstock.app.selecting import selected_models
 from penstock.app.settling import settle
@@ -45,19 +45,18 @@ def check(shop: Shop, request: CheckRequest) -> CheckReport:
     No data is written and no lease is taken. Raises `unknown-check` for a name that no selected
     model has.
     """
-    check_range(request.range)
     notes: tuple[str, ...] = ()
     if request.record and shop.has_state():
         notes = recover(shop).sentences
         notes += settle(shop, writes=False).notes
-    moment = moment_of(shop, request.as_of)
+    moment = moment_of(shop, request.run_timestamp)
     if request.sources:
         found = check_sources(shop, request, moment)
         return _written(shop, request, CheckReport((), found, request.strict, notes))
     names = selected_models(shop, request.select, request.exclude, moment)
     looked = look(shop, names, moment)
     _known_names(looked, request)
-    refuse_unreadable((looked.project.models[name] for name in names), request)
+    _refuse_unreadable((looked.project.models[name] for name in names), request)
     shop.engine.require()
     context = Context(
         run=shop.run_id or shop.clock.new_id(),
@@ -78,11 +77,23 @@ def _written(shop: Shop, request: CheckRequest, report: CheckReport) -> CheckRep
     return report
 
 
+def _refuse_unreadable(models: Iterable[Model], request: CheckRequest) -> None:
+    """Refuse a --partition that is none of a selected model; raises `invalid-partition`.
+
+    A model without partitions is looked at whole; what is a key nowhere is refused all the same.
+    """
+    for model in models if request.partition else ():
+        if model.partition is not None:
+            model.grid.parse(request.partition)
+        else:
+            model.grid.bound(request.partition, last=False)
+
+
 def _known_names(looked: Looked, request: CheckRequest) -> None:
     """Refuse a name that no selected model has."""
     models = [looked.project.models[name] for name in looked.names]
     known = {name for model in models for name in check_names(model)}
-    for name in request.names:
+    for name in request.checks:
         if name not in known:
             raise UsageError(
                 "unknown-check",
@@ -138,7 +149,7 @@ class _Checking:
         return StepChecks(tuple(self._asked(checks.before)), tuple(self._asked(checks.after)))
 
     def _asked(self, checks: Iterable[Check]) -> Iterator[Check]:
-        names = self.request.names
+        names = self.request.checks
         for each in checks:
             if each.phase in self.request.phases and (not names or each.name in names):
                 yield each

@@ -13,20 +13,11 @@ from penstock.core.ranges import Ranges, intersection, merged
 from penstock.plan.judge import Verdict
 
 
-def check_range(given: Range) -> None:
-    """Refuse bounds that exclude each other; raises `UsageError`."""
-    if given.days is not None and (given.first is not None or given.last is not None):
-        raise UsageError("option-conflict", "--days and --from/--to exclude each other")
-    if given.days is not None and given.days < 1:
-        raise UsageError("bad-value", f"--days {given.days} names no day", hint="--days 1 is today")
-
-
 def narrowed(model: Model, given: Range, moment: dt.datetime, known: Ranges) -> Ranges:
     """Give the known partitions of a model in the range; `*` is never narrowed.
 
     Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
     """
-    check_range(given)
     grid = model.grid
     if given.is_open or grid.grain is Grain.WHOLE or not known:
         return known

@@ -11,7 +11,7 @@ from penstock.app.narrow import check_named, narrowed
 from penstock.app.observe import View, observe
 from penstock.app.one_state import in_one_state
 from penstock.app.passed import changed_below
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun
 from penstock.app.run_context import Context
 from penstock.app.seed_changes import seeds_to_load
 from penstock.app.selecting import divided
@@ -89,9 +89,9 @@ def _left_of(step: Step, settled: Settled) -> Ranges | None:
 
 
 @in_one_state
-def make_plan(shop: Shop, request: RunRequest) -> Planned:
+def make_plan(shop: Shop, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
-    moment = moment_of(shop, request.as_of)
+    moment = moment_of(shop, request.run_timestamp)
     dated_project(shop, moment)
     names, not_run, note = divided(shop, request, moment)
     _check_adopt(names, request.options)
@@ -116,7 +116,7 @@ def _check_adopt(selected: Sequence[str], options: Options) -> None:
         )
 
 
-def _scope(looked: Looked, request: RunRequest) -> Scope:
+def _scope(looked: Looked, request: AnyRun) -> Scope:
     """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
     verdicts = {
         name: looked.judging.verdict(name)

@@ -12,7 +12,7 @@ from penstock.app.one_state import in_one_state
 from penstock.app.planning import make_plan
 from penstock.app.previewing import planned_results
 from penstock.app.reports import ModelResult, Plan, RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun
 from penstock.app.shop import Shop
 from penstock.core.graph import ordered
 from penstock.plan.cascade import upstream_models
@@ -32,7 +32,7 @@ class Preview:
 
 
 @in_one_state
-def preview(shop: Shop, request: RunRequest) -> Preview:
+def preview(shop: Shop, request: AnyRun) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
     planned = make_plan(shop, request)
     report = RunReport(

@@ -10,7 +10,7 @@ from penstock.app.look import Looking
 from penstock.app.planning import make_plan
 from penstock.app.preview import preview_results
 from penstock.app.reports import ModelResult, RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun
 from penstock.app.run_context import Context
 from penstock.app.shop import Shop
 from penstock.app.stages import decide
@@ -22,7 +22,7 @@ WOULD_COMMIT = "would commit"
 NO_CHANGE = "no change"
 
 
-def rehearse(shop: Shop, request: RunRequest) -> RunReport:
+def rehearse(shop: Shop, request: AnyRun) -> RunReport:
     """Classify for real, so start Spark, and commit nothing: no table, no record, no lease.
 
     A snapshot over another is counted against that one's table as it is now.
@@ -44,7 +44,7 @@ def rehearse(shop: Shop, request: RunRequest) -> RunReport:
         project=shop.project,
         view=planned.view,
         records=dict(planned.records),
-        as_of=request.as_of,
+        as_of=request.run_timestamp,
         options=request.options,
     )
     if planned.plan.steps:

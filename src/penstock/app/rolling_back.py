@@ -102,10 +102,10 @@ def rollback(shop: Shop, request: RollbackRequest, ask: Ask = lambda _: True) ->
 def _way_back(shop: Shop, looked: Looked, request: RollbackRequest) -> _Back:
     model = looked.project.models[named_model(shop, request.model).name]
     steps = shop.reading.records.steps_of(model.name)
-    step = _step_of(model, steps, request.step)
+    step = _step_of(model, steps, request.to)
     outcome = step.outcome
     if outcome is None or outcome.version is None:
-        raise _unknown(model, request.step, "it made no commit")
+        raise _unknown(model, request.to, "it made no commit")
     version = outcome.version - 1
     if step.intent.kind is StepKind.CREATE or version < 0 or not _before(steps, step):
         raise TableError(
@@ -201,7 +201,7 @@ def _restore(shop: Shop, looked: Looked, back: _Back, request: RollbackRequest) 
         project=looked.project,
         view=looked.view,
         records=looked.records,
-        wait_seconds=request.wait_seconds,
+        wait_seconds=request.wait,
         triggered_by="rollback",
     )
     target = shop.project.target.name

@@ -20,7 +20,7 @@ from penstock.app.planning import Planned, make_plan, moment_of, replan, still_n
 from penstock.app.recover import recover
 from penstock.app.remember import remembered
 from penstock.app.reports import ModelResult, RunReport
-from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.request import AnyRun, AnySync
 from penstock.app.resume import resume_command, resume_sync
 from penstock.app.run_context import Context
 from penstock.app.schedule import Node, Schedule, Work
@@ -47,7 +47,7 @@ _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 SPARK_DIED = "Spark's JVM is gone"
 
 
-def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunReport:
+def run(shop: Shop, request: AnyRun, listener: Listener = silent) -> RunReport:
     """Recover what a crash left open, plan, and execute the plan.
 
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
@@ -79,11 +79,11 @@ def run(shop: Shop, request: RunRequest, listener: Listener = silent) -> RunRepo
     return Runner(shop, request, listener, planned, report).run()
 
 
-def _made_anew(shop: Shop, request: RunRequest) -> tuple[str, ...]:
+def _made_anew(shop: Shop, request: AnyRun) -> tuple[str, ...]:
     """Name the models of which a full refresh makes all rows anew, whatever a step left."""
     if not request.options.full_refresh:
         return ()
-    return divided(shop, request, moment_of(shop, request.as_of))[0]
+    return divided(shop, request, moment_of(shop, request.run_timestamp))[0]
 
 
 def _unchanged(shop: Shop, planned: Planned) -> tuple[ModelResult, ...]:
@@ -149,7 +149,7 @@ class Runner:
     def __init__(
         self,
         shop: Shop,
-        request: RunRequest | SyncRequest,
+        request: AnyRun | AnySync,
         listener: Listener,
         planned: Planned,
         report: RunReport,
@@ -168,8 +168,8 @@ class Runner:
             project=shop.project,
             view=planned.view,
             records=dict(planned.records),
-            as_of=request.as_of,
-            wait_seconds=request.wait_seconds,
+            as_of=request.run_timestamp,
+            wait_seconds=request.wait,
             options=request.options,
         )
         self._settled = planned.settled
@@ -203,7 +203,7 @@ class Runner:
             log_path=self._shop.written_log,
         )
         request = self._request
-        if isinstance(request, SyncRequest):
+        if isinstance(request, AnySync):
             again = resume_sync(report, request)
         else:
             again = resume_command(report, request)

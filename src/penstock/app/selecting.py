@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.app.judged import judged_all
 from penstock.app.looking import look
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun, SnapshotRequest
 from penstock.app.shop import Shop
 from penstock.core.errors import SelectorError
 from penstock.core.project import Project
@@ -15,7 +15,7 @@ from penstock.project.select import Known, exact_names, select
 
 
 def selected_models(
-    shop: Shop, include: tuple[str, ...], exclude: tuple[str, ...], moment: dt.datetime
+    shop: Shop, include: Sequence[str], exclude: Sequence[str], moment: dt.datetime
 ) -> tuple[str, ...]:
     """Give the selected models in topological order; raise `SelectorError` for none.
 
@@ -36,20 +36,24 @@ def _states(shop: Shop, moment: dt.datetime) -> dict[str, frozenset[str]]:
 Divided = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
-def divided(shop: Shop, request: RunRequest, moment: dt.datetime) -> Divided:
+def divided(shop: Shop, request: AnyRun, moment: dt.datetime) -> Divided:
     """Give what a run builds, what it leaves to another command, and the line that says so.
 
     `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
     others is an error, and so is a selection of nothing but others.
     """
     project = shop.project
-    if request.snapshot and not request.select and not _snapshots(project, project.models):
+    if (
+        isinstance(request, SnapshotRequest)
+        and not request.select
+        and not _snapshots(project, project.models)
+    ):
         return (), (), ""
     names = selected_models(shop, request.select, request.exclude, moment)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
     named = _named(project, request.select)
-    if request.snapshot:
+    if isinstance(request, SnapshotRequest):
         refused = [name for name in named if not project.models[name].is_snapshot]
         if not refused and not snapshots and not request.select:
             raise SelectorError("empty-selection", "every snapshot model is excluded")
@@ -75,7 +79,7 @@ def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if project.models[name].is_snapshot)
 
 
-def _named(project: Project, include: tuple[str, ...]) -> list[str]:
+def _named(project: Project, include: Sequence[str]) -> list[str]:
     known = {str(model.table).lower(): name for name, model in project.models.items()}
     known |= {name.lower(): name for name in project.models}
     return [known[name.lower()] for name in exact_names(include) if name.lower() in known]

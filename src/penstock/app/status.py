@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.app.checking.lines import Lines, check_lines, with_lines
@@ -36,7 +37,7 @@ def status(shop: Shop, request: StatusRequest) -> StatusReport:
     With `states` only partitions in one of them are reported.
     """
     wanted = states_named(request.states)
-    moment = request.as_of or shop.clock.now()
+    moment = request.run_timestamp or shop.clock.now()
     names = selected_models(shop, request.select, request.exclude, moment)
     looked = look(shop, _involved(shop, names), moment)
     judged = judged_all(looked)
@@ -61,7 +62,7 @@ def _lines(shop: Shop, looked: Looked, names: tuple[str, ...]) -> Lines:
     return found
 
 
-def states_named(texts: tuple[str, ...]) -> frozenset[State]:
+def states_named(texts: Sequence[str]) -> frozenset[State]:
     """Read the states that `--state` names; raises `bad-value` with the nearest one."""
     known = {str(state) for state in State}
     found = set()

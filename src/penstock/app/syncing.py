@@ -11,13 +11,13 @@ from penstock.app.drift_reports import Cascaded, Overwrite, SyncPreview
 from penstock.app.events import Listener, Said, silent
 from penstock.app.looking import Looked, dated_project, look
 from penstock.app.named import named_model
-from penstock.app.narrow import check_named, check_range, narrowed
+from penstock.app.narrow import check_named, narrowed
 from penstock.app.one_state import in_one_state
 from penstock.app.planning import Planned, facts_of, gap_notes, moment_of, seed_notes
 from penstock.app.previewing import diffs_of, drifted_of, planned_results
 from penstock.app.recover import recover
 from penstock.app.reports import RunReport
-from penstock.app.request import SyncRequest
+from penstock.app.request import AnySync
 from penstock.app.run import Runner
 from penstock.app.selecting import selected_models
 from penstock.app.settling import pending_notes, settle
@@ -39,7 +39,7 @@ Ask = Callable[[tuple[Overwrite, ...]], bool]
 
 
 def sync(
-    shop: Shop, request: SyncRequest, listener: Listener = silent, ask: Ask = lambda _: True
+    shop: Shop, request: AnySync, listener: Listener = silent, ask: Ask = lambda _: True
 ) -> RunReport:
     """Recover, plan, ask about what would be overwritten, and execute the plan.
 
@@ -68,7 +68,7 @@ def sync(
 
 
 @in_one_state
-def preview_sync(shop: Shop, request: SyncRequest) -> RunReport:
+def preview_sync(shop: Shop, request: AnySync) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
     planned = plan_sync(shop, request)
     report = _report(shop, request, planned)
@@ -78,10 +78,9 @@ def preview_sync(shop: Shop, request: SyncRequest) -> RunReport:
 
 
 @in_one_state
-def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
+def plan_sync(shop: Shop, request: AnySync) -> Planned:
     """Select, judge the whole project, decide."""
-    _check(request)
-    moment = moment_of(shop, request.as_of)
+    moment = moment_of(shop, request.run_timestamp)
     dated_project(shop, moment)
     names = _names(shop, request, moment)
     looked = look(shop, shop.project.models, moment)
@@ -94,27 +93,10 @@ def plan_sync(shop: Shop, request: SyncRequest) -> Planned:
     return Planned(made, names, looked.view, looked.records, notes, (), looked, scope)
 
 
-def _check(request: SyncRequest) -> None:
-    check_range(request.range)
-    narrowing = request.select or request.exclude or request.states or not request.range.is_open
-    if request.everything and (narrowing or request.max_partitions is not None):
-        raise UsageError(
-            "option-conflict",
-            "--all means every model and its whole range; nothing may narrow it",
-            hint="leave --all out",
-        )
-    for flag, value in (
-        ("--max-partitions", request.max_partitions),
-        ("--batch-size", request.batch_size),
-    ):
-        if value is not None and value < 1:
-            raise UsageError("bad-value", f"{flag} {value} is not at least 1")
-
-
-def _names(shop: Shop, request: SyncRequest, moment: dt.datetime) -> tuple[str, ...]:
-    if not request.backfill:
+def _names(shop: Shop, request: AnySync, moment: dt.datetime) -> tuple[str, ...]:
+    if not request.model:
         return selected_models(shop, request.select, request.exclude, moment)
-    model = named_model(shop, request.backfill)
+    model = named_model(shop, request.model)
     if window_settings(model.strategy) is not None or model.is_snapshot:
         raise UsageError(
             "not-supported-yet",
@@ -127,7 +109,7 @@ def _names(shop: Shop, request: SyncRequest, moment: dt.datetime) -> tuple[str, 
     return (model.name,)
 
 
-def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scope:
+def _scope(looked: Looked, names: tuple[str, ...], request: AnySync) -> Scope:
     project = looked.project
     verdicts = {
         name: looked.judging.verdict(name)
@@ -140,18 +122,18 @@ def _scope(looked: Looked, names: tuple[str, ...], request: SyncRequest) -> Scop
             continue
         model, verdict = project.models[name], verdicts[name]
         there = due(model, looked.moment)
-        if request.backfill:
+        if request.model:
             check_named(model, request.range, verdict, there)
-        known = there if request.backfill else union(verdict.known, there)
+        known = there if request.model else union(verdict.known, there)
         within[name] = narrowed(model, request.range, looked.moment, known)
     most = None if request.everything else request.max_partitions or project.max_partitions
-    forced = bool(request.backfill) or request.full_refresh
+    forced = bool(request.model) or request.full_refresh
     return Scope(
         trigger=request.command,
         verdicts=verdicts,
         within=within,
         syncs=True,
-        force=bool(request.backfill),
+        force=bool(request.model),
         states=states_named(request.states),
         cascade=request.cascade,
         followed=_followed(project, names, within, verdicts) if request.cascade else {},
@@ -183,7 +165,7 @@ def _cascade(
     )
 
 
-def _report(shop: Shop, request: SyncRequest, planned: Planned) -> RunReport:
+def _report(shop: Shop, request: AnySync, planned: Planned) -> RunReport:
     preview = SyncPreview(
         drifted=drifted_of(planned),
         cascaded=_cascaded(shop, planned.plan),
@@ -237,7 +219,7 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
     return tuple(found)
 
 
-def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
+def _lines(planned: Planned, request: AnySync) -> tuple[str, ...]:
     """Warn of drift above what is synced, which nobody selected."""
     looked = planned.looked
     if looked is None:
@@ -280,8 +262,8 @@ def _drifted(looked: Looked, verdicts: Mapping[str, Verdict], name: str) -> bool
     return reason.state is not State.CURRENT and reason.drift
 
 
-def _passed_over(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
-    if not request.backfill or planned.looked is None:
+def _passed_over(planned: Planned, request: AnySync) -> tuple[str, ...]:
+    if not request.model or planned.looked is None:
         return ()
     lines = []
     for name, within in planned.scope.within.items():

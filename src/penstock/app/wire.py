@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.clock import SystemClock
 from penstock.app.faults import fault_from
+from penstock.app.request import Request, WorkRequest
 from penstock.app.shop import Shop
 from penstock.core.ports import Clock, Store
 from penstock.core.project import Project
@@ -48,6 +50,22 @@ def open_project(where: Where) -> Project:
 def open_shop(where: Where, spark: SparkSession | None = None) -> Shop:
     """Load the project and wire it; nothing is opened or started yet."""
     return wired(open_project(where), SystemClock(), spark)
+
+
+def place_of(request: Request) -> Where:
+    """Give the project that a request is about."""
+    return Where(Path(request.project), request.target, request.variables or {})
+
+
+@contextmanager
+def opened(request: Request) -> Iterator[Shop]:
+    """Open what a request is about, and let go of databases and Spark in the end."""
+    spark = request.spark if isinstance(request, WorkRequest) else None
+    shop = open_shop(place_of(request), spark)
+    try:
+        yield shop
+    finally:
+        shop.close()
 
 
 def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Shop:

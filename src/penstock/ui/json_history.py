@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.drift_reports import AuditReport, AuditRow, HistoryReport, HistoryRow
 from penstock.ui.json_document import Json, instant
-from penstock.ui.json_drift import diff_document
+from penstock.ui.json_diff import diff_document
 
 if TYPE_CHECKING:
     from penstock.app.rolling_back import RollbackReport

@@ -59,21 +59,6 @@ def show_document(detail: ModelDetail) -> Json:
     }
 
 
-def graph_document(graph: Graph) -> Json:
-    """Give nodes and edges; an edge goes from the table that is read."""
-    return {
-        "nodes": [
-            {
-                "table": n.table,
-                "name": n.name,
-                "kind": n.kind,
-                "strategy": n.strategy or None,
-                "version": n.version or None,
-            }
-            for n in graph.nodes
-        ],
-        "edges": [{"from": read, "to": reader} for read, reader in graph.edges],
-    }
 
 
 def _check(found: CheckInfo) -> Json:

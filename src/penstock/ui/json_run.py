@@ -9,37 +9,22 @@ from penstock.app.preview import Preview
 from penstock.app.reports import Estimate, ModelResult, RunReport, Step
 from penstock.core.window import Bound, InputWindow, Watermark
 from penstock.ui.json_document import Json, instant
-from penstock.ui.json_drift import sync_document
+from penstock.ui.json_sync import sync_document
 from penstock.ui.json_errors import error_document
 from penstock.ui.text_diff import changed_lines
 
 _Keyed = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def run_document(report: RunReport) -> Json:
+def runmodels_document(report: RunReport) -> Json:
     """Give what a run did, model by model in topological order; with partitions step by step."""
-    steps = _steps(report)
+    steps = steps_of(report)
     models: list[Json] = [
-        _with_version(result, steps.get(_keyed(result))) for result in report.results
+        with_version(result, steps.get(keyed(result))) for result in report.results
     ]
-    return _document(report, models)
+    return models_document(report, models)
 
 
-def preview_document(preview: Preview) -> Json:
-    """Give the same document for a run that was only planned, each step with its plan."""
-    report = preview.report
-    steps = _steps(report)
-    changes = {change.model: change for change in preview.changes}
-    cosmetic = set(report.plan.cosmetic)
-    models: list[Json] = []
-    for result in report.results:
-        step = steps.get(_keyed(result))
-        planned = _step(step, changes.get(result.name)) if step else None
-        if step and planned is not None:
-            planned["checks"] = _checks(preview.checks.get(step.key))
-        more = {"plan": planned, "cosmetic": result.name in cosmetic}
-        models.append({**_with_version(result, step), **more})
-    return _document(report, models)
 
 
 def result_document(result: ModelResult) -> dict[str, Json]:
@@ -77,15 +62,15 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     }
 
 
-def _steps(report: RunReport) -> dict[_Keyed, Step]:
+def steps_of(report: RunReport) -> dict[_Keyed, Step]:
     return {(step.model, step.keys): step for step in report.plan.steps}
 
 
-def _keyed(result: ModelResult) -> _Keyed:
+def keyed(result: ModelResult) -> _Keyed:
     return result.name, result.partitions
 
 
-def _with_version(result: ModelResult, step: Step | None) -> dict[str, Json]:
+def with_version(result: ModelResult, step: Step | None) -> dict[str, Json]:
     """Add which version and revision of the model the step is of, null without a step."""
     return {
         **result_document(result),
@@ -94,7 +79,7 @@ def _with_version(result: ModelResult, step: Step | None) -> dict[str, Json]:
     }
 
 
-def _document(report: RunReport, models: list[Json]) -> Json:
+def models_document(report: RunReport, models: list[Json]) -> Json:
     return {
         "command": report.command,
         "run": report.run_id or None,
@@ -109,41 +94,14 @@ def _document(report: RunReport, models: list[Json]) -> Json:
         "notes": report.notes,
         "resume": report.resume or None,
         "log": None if report.plan.is_empty else report.log_path or None,
-        "preview": sync_document(report.preview) if report.preview else None,
+        "preview": syncmodels_document(report.preview) if report.preview else None,
     }
 
 
-def _checks(planned: PlannedChecks | None) -> Json:
-    if planned is None or not planned.total:
-        return None
-    return {
-        "before": planned.before,
-        "after": planned.after,
-        "observed": planned.observed,
-        "scans": planned.scans,
-        "on_failure": str(planned.on_failure) if planned.on_failure else None,
-        "skipped": planned.skipped,
-        "of_views": planned.of_views,
-    }
 
 
-def _step(step: Step, change: SqlChange | None) -> dict[str, Json]:
-    return {
-        "state": str(step.reason.state),
-        "also": [str(state) for state in step.reason.also],
-        "pending": step.reason.pending,
-        "initial": step.initial,
-        "upstream": step.upstream,
-        "estimate": _estimate(step.estimate),
-        "diff": changed_lines(change.executed, change.resolved) if change else [],
-        "cosmetic": change.cosmetic if change else False,
-    }
 
 
-def _estimate(found: Estimate | None) -> Json:
-    if found is None:
-        return None
-    return {"rows": found.rows, "bytes": found.size_bytes, "seconds": found.seconds}
 
 
 def _window(window: InputWindow) -> Json:

@@ -72,9 +72,6 @@ def doctor_document(report: DoctorReport) -> Json:
     }
 
 
-def done_document(said: str) -> Json:
-    """Give the sentence of a command that did one thing."""
-    return {"done": said}
 
 
 def files_document(made: tuple[str, Sequence[str]]) -> Json:
@@ -83,9 +80,6 @@ def files_document(made: tuple[str, Sequence[str]]) -> Json:
     return {"folder": folder, "files": files}
 
 
-def script_document(text: str) -> Json:
-    """Give a shell's script as text."""
-    return {"script": text}
 
 
 def _change(change: WatermarkChange) -> Json:

@@ -11,10 +11,9 @@ from penstock.core.check_results import CheckResult, CheckStatus
 from penstock.core.masking import mask
 from penstock.ui.text_invariants import PASSED_SHOWN, result_lines
 from penstock.ui.text_partitions import WHOLE, ranges_text
-from penstock.ui.text_table import count
+from penstock.ui.text_table import LISTED, count
 from penstock.ui.text_values import day
 
-_SHOWN = 50
 _INDENT = "  "
 
 
@@ -36,7 +35,7 @@ def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = Fals
 def _shown(models: Sequence[ModelChecked], *, verbose: bool) -> list[ModelChecked]:
     """Leave models without a failure out beyond the limit."""
     well = [each for each in models if each.report.all_passed()]
-    left = set(map(id, well if verbose else well[:_SHOWN]))
+    left = set(map(id, well if verbose else well[:LISTED]))
     return [each for each in models if id(each) in left or not each.report.all_passed()]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport, Sample
 from penstock.core.masking import mask
-from penstock.ui.text_table import count, one_line
+from penstock.ui.text_table import LISTED, count, one_line
 
 INDENT = "      "
 PASSED_SHOWN = 10
-_SHOWN = 50
+
 _ROWS = 3
 _WIDTH = 7  # of the words failed, skipped, warning
 
@@ -59,7 +59,7 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
         cells += [f"{str(result.severity) if result.failed else '':<{_WIDTH}}"] * severe
         cells += [one_line(mask(_said(result)))]
         found.append(f"{indent}{'  '.join(cells)}".rstrip())
-    told, rest = found[:_SHOWN], len(found[_SHOWN:])
+    told, rest = found[:LISTED], len(found[LISTED:])
     return [*told, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
 
 

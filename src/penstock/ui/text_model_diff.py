@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from penstock.app.drift_reports import DiffReport, SqlDiff
 from penstock.ui.text_diff import sql_diff_text
-from penstock.ui.text_partitions import SHOWN as RANGES
-from penstock.ui.text_partitions import partitions_text, ranges_text
-from penstock.ui.text_table import first_of
+from penstock.ui.text_partitions import RANGES, partitions_text, ranges_text
+from penstock.ui.text_table import LISTED, first_of
 
-SHOWN = 50
 
 
 def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
@@ -18,7 +16,7 @@ def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = Fa
         for model in report.models
         if model.diffs
     ]
-    shown = first_of(models, None if verbose else SHOWN, "model")
+    shown = first_of(models, None if verbose else LISTED, "model")
     return "\n\n".join(shown) or "No differences."
 
 

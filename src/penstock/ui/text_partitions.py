@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from penstock.app.drift_reports import Keys, StateCount
 from penstock.ui.text_table import count
 
-SHOWN = 5
+RANGES = 5  # of one model, in one line
 WHOLE: Keys = (("*", "*"),)
 
 
-def ranges_text(keys: Keys, limit: int | None = SHOWN) -> str:
+def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
     """Give ranges of partitions in one line; None has no limit.
 
     >>> ranges_text((("2024-12-02", "2024-12-16"), ("2024-12-20", "2024-12-20")))

@@ -8,15 +8,17 @@ from textwrap import indent
 from penstock.app.diffs import SqlChange
 from penstock.app.preview import Preview
 from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
+from penstock.app.checking.planned import PlannedChecks
 from penstock.core.masking import mask
-from penstock.ui.text_diff import COSMETIC, diff_text
+from penstock.ui.json_document import Json
+from penstock.ui.json_run import models_document, steps_of, keyed, with_version
+from penstock.ui.text_diff import changed_lines, COSMETIC, diff_text
 from penstock.ui.text_errors import error_text
-from penstock.ui.text_partitions import SHOWN as RANGES
-from penstock.ui.text_partitions import partitions_text, ranges_text
-from penstock.ui.text_table import count, first_of
+from penstock.ui.text_partitions import RANGES, partitions_text, ranges_text
+from penstock.ui.text_run import cosmetic_lines, nothing_to_do
+from penstock.ui.text_table import LISTED, count, first_of
 from penstock.ui.text_values import seconds, size
 
-SHOWN = 50
 
 
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
@@ -27,7 +29,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     plan = preview.report.plan
     if plan.is_empty:
         return "\n".join(nothing_to_do(plan))
-    limit = None if verbose else SHOWN
+    limit = None if verbose else LISTED
     changes = [_change(change) for change in preview.changes if not change.cosmetic]
     blocks = [
         _steps(preview, limit),
@@ -39,10 +41,6 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def nothing_to_do(plan: Plan) -> Iterator[str]:
-    """Say that everything is up to date, and which changes mean nothing."""
-    yield f"nothing to do ({count(len(plan.current), 'model')} up to date)"
-    yield from cosmetic_lines(plan.cosmetic)
 
 
 def _steps(preview: Preview, limit: int | None) -> str:
@@ -108,10 +106,6 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
     return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
 
 
-def cosmetic_lines(names: Sequence[str]) -> Iterator[str]:
-    """Say which models' SQL changed without a change of meaning."""
-    if names:
-        yield f"{COSMETIC} ({', '.join(sorted(names))})"
 
 
 def _without_meaning(changes: Sequence[SqlChange]) -> list[str]:
@@ -125,3 +119,54 @@ def _total(plan: Plan) -> str:
     parts += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
     parts += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
     return f"{', '.join(parts)}. Nothing was run."
+
+
+def preview_document(preview: Preview) -> Json:
+    """Give the same document for a run that was only planned, each step with its plan."""
+    report = preview.report
+    steps = steps_of(report)
+    changes = {change.model: change for change in preview.changes}
+    cosmetic = set(report.plan.cosmetic)
+    models: list[Json] = []
+    for result in report.results:
+        step = steps.get(keyed(result))
+        planned = _planned_step(step, changes.get(result.name)) if step else None
+        if step and planned is not None:
+            planned["checks"] = _planned_checks(preview.checks.get(step.key))
+        more = {"plan": planned, "cosmetic": result.name in cosmetic}
+        models.append({**with_version(result, step), **more})
+    return models_document(report, models)
+
+
+def _planned_checks(planned: PlannedChecks | None) -> Json:
+    if planned is None or not planned.total:
+        return None
+    return {
+        "before": planned.before,
+        "after": planned.after,
+        "observed": planned.observed,
+        "scans": planned.scans,
+        "on_failure": str(planned.on_failure) if planned.on_failure else None,
+        "skipped": planned.skipped,
+        "of_views": planned.of_views,
+    }
+
+
+def _planned_step(step: Step, change: SqlChange | None) -> dict[str, Json]:
+    return {
+        "state": str(step.reason.state),
+        "also": [str(state) for state in step.reason.also],
+        "pending": step.reason.pending,
+        "initial": step.initial,
+        "upstream": step.upstream,
+        "estimate": _estimate(step.estimate),
+        "diff": changed_lines(change.executed, change.resolved) if change else [],
+        "cosmetic": change.cosmetic if change else False,
+    }
+
+
+def _estimate(found: Estimate | None) -> Json:
+    if found is None:
+        return None
+    return {"rows": found.rows, "bytes": found.size_bytes, "seconds": found.seconds}
+

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.masking import mask
 from penstock.ui.text_partitions import partitions_text, ranges_text
-from penstock.ui.text_prompt import ABORTED
+from penstock.ui.text_run import ABORTED
 
 if TYPE_CHECKING:
     from penstock.app.rolling_back import RollbackReport

@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.app.drift_reports import SyncPreview
 from penstock.app.reports import ModelResult, Plan, RunReport
 from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text, first_line
 from penstock.ui.text_failures import by_check, failures
 from penstock.ui.text_invariants import step_lines
 from penstock.ui.text_partitions import WHOLE, partitions_text, ranges_text
-from penstock.ui.text_plan import SHOWN, nothing_to_do
-from penstock.ui.text_prompt import ABORTED
-from penstock.ui.text_sync import tail
-from penstock.ui.text_table import count, first_of
+from penstock.ui.text_diff import COSMETIC
+from penstock.ui.text_table import LISTED, count, first_of
 from penstock.ui.text_values import row_counts, seconds
+
+ABORTED = "Aborted, nothing was done."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def _left(report: RunReport) -> Iterator[str]:
 def _summary(report: RunReport) -> Iterator[str]:
     errors = [r.error for r in report.results if r.error is not None and not by_check(r)]
     told = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
-    yield from first_of(told, SHOWN, "error")
+    yield from first_of(told, LISTED, "error")
     if errors and report.log_path:
         yield f"Log: {report.log_path}"
     for result in report.results:
@@ -144,3 +145,30 @@ def _done_partitions(ended: Sequence[ModelResult]) -> str:
 
 def _in_short(reason: str) -> str:
     return "upstream failed" if reason.startswith("upstream") else reason
+
+
+def nothing_to_do(plan: Plan) -> Iterator[str]:
+    """Say that everything is up to date, and which changes mean nothing."""
+    yield f"nothing to do ({count(len(plan.current), 'model')} up to date)"
+    yield from cosmetic_lines(plan.cosmetic)
+
+
+def cosmetic_lines(names: Sequence[str]) -> Iterator[str]:
+    """Say which models' SQL changed without a change of meaning."""
+    if names:
+        yield f"{COSMETIC} ({', '.join(sorted(names))})"
+
+
+def tail(preview: SyncPreview) -> Iterator[str]:
+    """Say what is left out: by --max-partitions, for want of --cascade, and why."""
+    if preview.remaining:
+        verb = "remains" if preview.remaining == 1 else "remain"
+        yield f"{partitions_text(preview.remaining)} {verb}"
+    if preview.left:
+        total = count(sum(each.count for each in preview.left), "downstream partition")
+        names = [f"{each.model} {each.count:,}" for each in preview.left]
+        shown = ", ".join(first_of(names, LISTED, "model"))
+        yield (f"{total} would become upstream_changed ({shown}). Run: penstock sync --cascade")
+    for line in preview.lines:
+        yield mask(line)
+

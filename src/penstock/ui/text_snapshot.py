@@ -10,9 +10,8 @@ from penstock.core.masking import mask
 from penstock.ui.text_errors import error_text
 from penstock.ui.text_failures import by_check, failures
 from penstock.ui.text_invariants import step_lines
-from penstock.ui.text_table import aligned, count, first_of
+from penstock.ui.text_table import LISTED, aligned, count, first_of
 
-_SHOWN = 50
 _ALWAYS = {
     "source": ("source_rows",),
     "new": ("opened_new",),
@@ -56,9 +55,9 @@ def _lines(report: RunReport) -> Iterator[str]:
         ]
         rows.append([result.name, *numbers, _outcome(result)])
     yield aligned(rows, [False, *[True] * len(columns), False])
-    yield from first_of([*_checked(report.results)], _SHOWN, "checked model")
+    yield from first_of([*_checked(report.results)], LISTED, "checked model")
     errors = [r.error for r in report.results if r.error is not None and not by_check(r)]
-    yield from first_of([error_text(error) for error in errors], _SHOWN, "error")
+    yield from first_of([error_text(error) for error in errors], LISTED, "error")
     for result in report.results:
         for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"

@@ -8,12 +8,10 @@ from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
 from penstock.app.reports import State
 from penstock.core.masking import mask
 from penstock.ui.text_diff import COSMETIC
-from penstock.ui.text_partitions import SHOWN as RANGES
-from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text
-from penstock.ui.text_table import count, first_of
+from penstock.ui.text_partitions import RANGES, by_state, label, partitions_text, ranges_text
+from penstock.ui.text_table import LISTED, count, first_of
 from penstock.ui.text_values import moment
 
-SHOWN = 50
 ALL_CURRENT = "All current ✓"
 _GAP = "   "
 _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
@@ -27,7 +25,7 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
     shown = [m for m in report.models if verbose or _is_told(m, asked=bool(states))]
     if states and not shown:
         return f"No partition is {' or '.join(states)}."
-    limit = None if verbose else SHOWN
+    limit = None if verbose else LISTED
     width = max((len(each.state) for m in shown[:limit] for each in m.states), default=0)
     blocks = ["\n".join(_model(model, width, verbose=verbose)) for model in shown]
     lines = first_of(blocks, limit, "model")

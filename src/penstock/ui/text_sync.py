@@ -9,10 +9,10 @@ from penstock.app.reports import RunReport, Step
 from penstock.core.masking import mask
 from penstock.ui.text_diff import sql_diff_text
 from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text
-from penstock.ui.text_plan import blocked_text, cosmetic_lines, nothing_to_do
-from penstock.ui.text_table import count, first_of
+from penstock.ui.text_plan import blocked_text
+from penstock.ui.text_run import cosmetic_lines, nothing_to_do, tail
+from penstock.ui.text_table import LISTED, count, first_of
 
-SHOWN = 50
 
 
 def sync_text(report: RunReport, *, verbose: bool = False) -> str:
@@ -23,7 +23,7 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     plan, preview = report.plan, report.preview or SyncPreview()
     if plan.is_empty:
         return "\n".join([*nothing_to_do(plan), *tail(preview)])
-    limit = None if verbose else SHOWN
+    limit = None if verbose else LISTED
     blocks = [
         _section("Drift detected:", map(_drifted, _with_states(preview.drifted)), limit),
         _section("Cascade analysis:", map(_cascaded, preview.cascaded), limit),
@@ -96,15 +96,3 @@ def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
     yield from tail(preview)
 
 
-def tail(preview: SyncPreview) -> Iterator[str]:
-    """Say what is left out: by --max-partitions, for want of --cascade, and why."""
-    if preview.remaining:
-        verb = "remains" if preview.remaining == 1 else "remain"
-        yield f"{partitions_text(preview.remaining)} {verb}"
-    if preview.left:
-        total = count(sum(each.count for each in preview.left), "downstream partition")
-        names = [f"{each.model} {each.count:,}" for each in preview.left]
-        shown = ", ".join(first_of(names, SHOWN, "model"))
-        yield (f"{total} would become upstream_changed ({shown}). Run: penstock sync --cascade")
-    for line in preview.lines:
-        yield mask(line)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+LISTED = 50  # models, steps or errors of one list, unless --verbose
+
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()) -> str:
     """Lay rows out under a header in capitals; columns named in `right` are aligned to the right.

@@ -36,7 +36,7 @@ from penstock.core.records import Status
 from penstock.core.step import Outcome, StepKind
 from penstock.state.open import open_store
 from penstock.state.restore import restore
-from penstock.ui.json_drift import status_document
+from penstock.ui.json_status import status_document
 from penstock.ui.text_plan import plan_text
 from penstock.ui.text_status import status_text
 

@@ -5,7 +5,7 @@ import json
 from fakes.builders import NOON
 from penstock.app.drift_reports import DiffReport, ModelDiff, SqlDiff
 from penstock.ui.json_document import printed
-from penstock.ui.json_drift import differences_document
+from penstock.ui.json_diff import differences_document
 from penstock.ui.text_diff import changed_lines
 from penstock.ui.text_model_diff import differences_text
 

@@ -5,7 +5,7 @@ import re
 
 from penstock.app.graphing import Graph, GraphNode
 from penstock.ui.json_document import printed
-from penstock.ui.json_models import graph_document
+from penstock.ui.json_graph import graph_document
 from penstock.ui.text_graph import dot_text, mermaid_text, tree_text
 
 EDGES = (

@@ -17,7 +17,8 @@ from penstock.core.step import RowCounts
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window
 from penstock.ui.json_document import printed
-from penstock.ui.json_run import preview_document, run_document
+from penstock.ui.json_run import run_document
+from penstock.ui.text_plan import preview_document
 from penstock.ui.progress import JsonLines
 
 DAY = TypedValue("DATE", "2024-03-01")

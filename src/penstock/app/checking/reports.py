@@ -1,44 +1,16 @@
-"""What `penstock check` is asked and what it gives back (spec/checks.md §8.2)."""
+"""What `penstock check` gives back (spec/checks.md §8.2)."""
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.app.checking.documents import Json, check_document, invariants_document
-from penstock.app.request import Range
 from penstock.core.check_results import CheckResult, CheckStatus, Flag, InvariantReport, Quarantine
-from penstock.core.checks import Phase
 from penstock.core.findings import Severity
 from penstock.core.masking import mask
-
-BOTH = frozenset({Phase.BEFORE, Phase.AFTER})
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """The models, groups and checks to evaluate; nothing is written but results.
-
-    `everything` is every model with checks and every partition that was built. `partition` is a
-    key. `names` are checks, none means all. Without `record` nothing goes to the store.
-    """
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    everything: bool = False
-    range: Range = Range()
-    partition: str = ""
-    phases: frozenset[Phase] = BOTH
-    names: tuple[str, ...] = ()
-    sources: bool = False
-    strict: bool = False
-    record: bool = True
-    sample: bool = True
-    as_of: dt.datetime | None = None
-    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)

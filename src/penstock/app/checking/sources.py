@@ -8,9 +8,10 @@ from dataclasses import replace
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.ground import Ground, Rows
 from penstock.app.checking.history import SOURCE
-from penstock.app.checking.reports import CheckRequest, SourceChecked
+from penstock.app.checking.reports import SourceChecked
 from penstock.app.inputs import source_read
 from penstock.app.observe import View, pin_source
+from penstock.app.request import CheckRequest
 from penstock.app.shop import Shop
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.checks import Check, Freshness, Phase

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from penstock.app.unit_testing.request import UnitTestRequest
+from penstock.app.request import UnitTestRequest
 from penstock.core.errors import SelectorError
 from penstock.core.project import Project
 from penstock.core.unit_tests import UnitTest
@@ -23,8 +23,8 @@ def chosen(
 
     Raises `SelectorError` for a selector, or a name, that matches nothing.
     """
-    found = [test for test in tests if not request.names or _is_named(test, request.names)]
-    for name in request.names:
+    found = [test for test in tests if not request.tests or _is_named(test, request.tests)]
+    for name in request.tests:
         if not any(_is_named(test, (name,)) for test in tests):
             known = [test.name for test in tests]
             hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"

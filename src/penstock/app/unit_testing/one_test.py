@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from penstock.app.request import Range, RunRequest, SnapshotRequest
+from penstock.app.request import AnyRun, RunRequest, SnapshotRequest
 from penstock.app.run import run as run_models
 from penstock.app.shop import Shop
 from penstock.app.unit_testing.judging import Judging, judge_error
@@ -91,14 +91,15 @@ def _run(shop: Shop, test: UnitTest, each: UnitRun) -> Outcome:
     model = shop.project.models[test.model]
     head = None if model.is_view else shop.log.head(shop.project.uri_of(model.table))
     before = head.version if head else None
-    request = RunRequest(
+    kind = SnapshotRequest if model.is_snapshot else RunRequest
+    request: AnyRun = kind(
         select=(f"name:{model.name}",),
         full_refresh=each.full_refresh,
         on_failure=each.on_failure,
-        range=Range(each.first, each.last) if each.first else Range(),
-        snapshot=SnapshotRequest() if model.is_snapshot else None,
         threads=1,
     )
+    if each.first and isinstance(request, RunRequest):
+        request = replace(request, from_=each.first, to=each.last)
     try:
         report = run_models(shop, request)
     except PenstockError as error:

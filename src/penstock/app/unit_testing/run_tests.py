@@ -10,13 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from penstock.app.artifacts import write_unit_test_artifacts
+from penstock.app.request import UnitTestRequest
 from penstock.app.result_nodes import UnitTested
 from penstock.app.shop import Shop
 from penstock.app.unit_testing.choosing import chosen
 from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.app.unit_testing.one_test import Bench, run_test
 from penstock.app.unit_testing.reports import UnitResult, UnitTestReport
-from penstock.app.unit_testing.request import UnitTestRequest
 from penstock.app.wire import elsewhere
 from penstock.core.errors import ProjectError
 from penstock.core.unit_tests import UnitTest

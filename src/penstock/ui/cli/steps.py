@@ -1,0 +1,65 @@
+"""What commands that run steps share: how they show progress, and how they end."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.app.request.flags import command_words
+from penstock.core.masking import mask
+
+if TYPE_CHECKING:
+    from penstock.app.events import Listener
+    from penstock.app.reports import RunReport
+    from penstock.app.request import Request
+    from penstock.app.shop import Shop
+    from penstock.ui.cli.output import Output
+
+INTERRUPTED = 130
+
+
+def finish(
+    output: Output, request: Request, report: RunReport, text: Callable[[RunReport], str]
+) -> int:
+    """Print what came of a run, with the command that resumes it; give the exit code.
+
+    That command leads to the same project and target.
+    """
+    from penstock.ui.render.run import run_document
+
+    for note in report.notes:
+        output.warn(note)
+    if report.resume:
+        place = shlex.join(command_words(request, ("project", "target", "variables")))
+        report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
+    is_done = report.succeeded and not report.dry_run
+    output.print(report, text, run_document, unless_quiet=is_done)
+    if report.interrupted:
+        return INTERRUPTED
+    return 0 if report.succeeded else 1
+
+
+def progress(output: Output, shop: Shop) -> AbstractContextManager[Listener]:
+    """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
+    if output.is_live:
+        from rich.console import Console
+
+        from penstock.ui.render.live import LiveTable
+
+        return LiveTable(Console(), time.monotonic)
+    from penstock.ui.render.progress import JsonLines, TextLines
+
+    if output.json_log:
+        return nullcontext(JsonLines(_log, shop.clock.now))
+    say = _log if output.as_json else click.echo
+    return nullcontext(TextLines(say, verbose=output.verbose, quiet=output.quiet))
+
+
+def _log(text: str) -> None:
+    click.echo(text, err=True)
