@@ -12,7 +12,7 @@ from typing import Any
 from place import Place, start_spark
 
 from penstock.app.reports import RunReport
-from penstock.app.request import Range, SyncRequest
+from penstock.app.request import BackfillRequest
 from penstock.app.syncing import sync
 from penstock.app.wire import Where, open_shop
 
@@ -62,8 +62,8 @@ class Backfills:
         """Run `penstock backfill NAME --from FIRST --to LAST [--batch-size N]`."""
         shop = open_shop(Where(self.place.root), self.place.spark)
         try:
-            range_ = Range(first.isoformat(), last.isoformat())
-            request = SyncRequest(backfill=name, range=range_, batch_size=batch_size)
+            days = {"from_": first.isoformat(), "to": last.isoformat()}
+            request = BackfillRequest(".", name, **days, batch_size=batch_size)
             report = sync(shop, request)
         finally:
             shop.close()

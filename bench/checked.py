@@ -14,7 +14,7 @@ from pathlib import Path
 
 from place import Place, start_spark
 
-from penstock.app.request import Range, SyncRequest
+from penstock.app.request import BackfillRequest
 from penstock.app.syncing import sync
 from penstock.app.wire import Where, open_shop
 from penstock.core.check_results import CheckStatus
@@ -129,8 +129,9 @@ class Checked:
         """Make its days anew; every check must hold."""
         shop = open_shop(Where(self.place.root), self.place.spark)
         try:
-            days = Range(DAY, f"2024-03-{self.days:02}")
-            report = sync(shop, SyncRequest(backfill=name, range=days, batch_size=batch_size))
+            last = f"2024-03-{self.days:02}"
+            asked = BackfillRequest(".", name, from_=DAY, to=last, batch_size=batch_size)
+            report = sync(shop, asked)
         finally:
             shop.close()
         for result in report.results:

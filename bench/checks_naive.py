@@ -10,8 +10,7 @@ import sys
 from checked import DAY, OBSERVABLE, SCANNED, Checked, compared, told
 
 from penstock.app.check import check
-from penstock.app.checking.reports import CheckRequest
-from penstock.app.request import Range
+from penstock.app.request import CheckRequest
 from penstock.app.wire import Where, open_shop
 
 QUERIES = (
@@ -41,7 +40,7 @@ def main(rows: int) -> None:
     def ours() -> None:
         shop = open_shop(Where(made.place.root), made.place.spark)
         try:
-            assert check(shop, CheckRequest(select=("checked",), range=Range(DAY, DAY))).ok
+            assert check(shop, CheckRequest(select=("checked",), date=DAY)).ok
         finally:
             shop.close()
 

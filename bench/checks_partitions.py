@@ -10,8 +10,7 @@ import sys
 from checked import DAY, OBSERVABLE, Checked, compared, told
 
 from penstock.app.check import check
-from penstock.app.checking.reports import CheckRequest
-from penstock.app.request import Range
+from penstock.app.request import CheckRequest
 from penstock.app.wire import Where, open_shop
 
 DAYS = 31
@@ -27,8 +26,8 @@ def main(rows: int) -> None:
     def checked(made: Checked) -> None:
         shop = open_shop(Where(made.place.root), made.place.spark)
         try:
-            days = Range(DAY, f"2024-03-{made.days:02}")
-            assert check(shop, CheckRequest(select=("checked",), range=days)).ok
+            days = CheckRequest(select=("checked",), from_=DAY, to=f"2024-03-{made.days:02}")
+            assert check(shop, days).ok
         finally:
             shop.close()
 

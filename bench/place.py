@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import RunRequest, SnapshotRequest
 from penstock.app.run import run
 from penstock.app.wire import Where, open_shop
 from penstock.core.project import SparkSettings
@@ -58,11 +58,12 @@ class Place:
         assert self.spark is not None
         self.spark.newSession().sql(text)
 
-    def run(self, **asked: object) -> RunReport:
+    def run(self, *, snapshot: bool = False, **asked: object) -> RunReport:
         """Run penstock as a command would, on the session both sides use."""
         shop = open_shop(Where(self.root), self.spark)
         try:
-            report = run(shop, RunRequest(**asked))  # type: ignore[arg-type]
+            kind = SnapshotRequest if snapshot else RunRequest
+            report = run(shop, kind(**asked))  # type: ignore[arg-type]
         finally:
             shop.close()
         assert report.succeeded, [result.error for result in report.results]

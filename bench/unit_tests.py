@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from place import Place, start_spark
 
-from penstock.app.unit_testing.request import UnitTestRequest
+from penstock.app.request import UnitTestRequest
 from penstock.app.unit_testing.run_tests import run_tests
 from penstock.app.wire import Where, open_shop
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakes.commits import commits
+from fakes.requests import a_run
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest, StatusRequest, SyncRequest
+from penstock.app.request import StatusRequest, SyncRequest
 from penstock.app.run import run
 from penstock.app.shop import Shop
 from penstock.app.status import status
@@ -89,7 +90,7 @@ class Place:
         """Run what is selected and let go of the state."""
         shop = self.shop()
         try:
-            return run(shop, RunRequest(select=select, **asked))  # type: ignore[arg-type]
+            return run(shop, a_run(select, **asked))
         finally:
             shop.close()
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fakes.history_story import T1, T2, T3, T4
 from fakes.place import Place
 from penstock.app.reports import ModelResult
-from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.request import SnapshotRequest
 from penstock.app.run import run
 from penstock.strategies.history.counts import Counts
 
@@ -180,9 +180,7 @@ class Chronicle:
         place.sql(f"INSERT OVERWRITE {place.landing('feed')} VALUES {', '.join(rows)}")
         shop = place.shop()
         try:
-            asked = RunRequest(
-                exclude=tuple(over), as_of=TIMES[number - 1], snapshot=SnapshotRequest()
-            )
+            asked = SnapshotRequest(exclude=tuple(over), as_of=TIMES[number - 1])
             report = run(shop, asked)
         finally:
             shop.close()

@@ -15,14 +15,15 @@ from fakes.flaky import FlakyStore
 from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
+from fakes.requests import a_run
 from fakes.shops import an_intent
 from penstock.app.check import check
-from penstock.app.checking.reports import CheckReport, CheckRequest
+from penstock.app.checking.reports import CheckReport
 from penstock.app.events import Listener, silent
 from penstock.app.faults import inert
 from penstock.app.planning import Planned, make_plan
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import CheckRequest
 from penstock.app.run import run
 from penstock.app.shop import Shop
 from penstock.core.model import Model, Source
@@ -74,7 +75,7 @@ class Workshop:
 
     def run(self, *select: str, listener: Listener = silent, **asked: Any) -> RunReport:
         self.clock.advance(seconds=1)
-        return run(self.shop(), RunRequest(select=select, **asked), listener)
+        return run(self.shop(), a_run(select, **asked), listener)
 
     def check(self, *select: str, **asked: Any) -> CheckReport:
         """Run `penstock check`; `artifacts` are then the files that it has written."""
@@ -87,7 +88,7 @@ class Workshop:
         return report
 
     def plan(self, *select: str, **asked: Any) -> Planned:
-        return make_plan(self.shop(), RunRequest(select=select, **asked))
+        return make_plan(self.shop(), a_run(select, **asked))
 
     def begin(self, holder: Holder, model: str, step: str = "step-other", **changes: Any) -> Intent:
         """Begin a step of a model as another run would; it reads the sources as they are now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.app.selecting import selected_models
@@ -25,7 +26,7 @@ class ModelInfo:
 
 
 def list_models(
-    shop: Shop, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()
+    shop: Shop, select: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> tuple[ModelInfo, ...]:
     """Give the selected models in topological order."""
     names = selected_models(shop, select, exclude, shop.clock.now())

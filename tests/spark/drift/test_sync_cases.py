@@ -19,7 +19,7 @@ from fakes.fixture_f import DAILY, DAILY_V3, EDIT_E, SOURCES
 from penstock.app.confirming import overwrites
 from penstock.app.drift_reports import Overwrite
 from penstock.app.preview import preview
-from penstock.app.request import Range, RunRequest, SyncRequest
+from penstock.app.request import BackfillRequest, RunRequest, SyncRequest
 from penstock.app.syncing import plan_sync, preview_sync, sync
 from penstock.core.errors import PenstockError
 from penstock.core.token import signed_by
@@ -327,7 +327,7 @@ def test_DS9_dry_runs_write_nothing(cascaded):
         cascaded.with_shop(
             lambda shop: preview_sync(
                 shop,
-                SyncRequest(backfill="daily_user_stats", range=Range("2024-12-02", "2024-12-03")),
+                BackfillRequest(".", "daily_user_stats", from_="2024-12-02", to="2024-12-03"),
             )
         ),
         cascaded.with_shop(lambda shop: preview(shop, RunRequest()).report),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fakes.place import Place
+from penstock.app.request import UnitTestRequest
 from penstock.app.unit_testing.reports import UnitTestReport
-from penstock.app.unit_testing.request import UnitTestRequest
 from penstock.app.unit_testing.run_tests import run_tests
-from penstock.ui.text_unit_tests import unit_tests_text
+from penstock.ui.render.unit_tests import unit_tests_text
 
 USERS = """\
     {{ config(materialized='merge', unique_key='id', time_column='updated_at', schema='staging') }}

@@ -4,9 +4,8 @@ import datetime as dt
 import json
 
 from penstock.app.drift_reports import AuditReport, AuditRow, SqlDiff
-from penstock.ui.json_document import printed
-from penstock.ui.json_history import audit_document
-from penstock.ui.text_audit import audit_text
+from penstock.ui.render.document import printed
+from penstock.ui.render.history import audit_document, audit_text
 
 RAN = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 

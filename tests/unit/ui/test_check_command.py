@@ -10,12 +10,18 @@ import pytest
 
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
-from penstock.app.checking.reports import AcceptReport, CheckReport, CheckRequest, ModelChecked
-from penstock.app.request import Range, RunRequest, SnapshotRequest, SyncRequest
+from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
+from penstock.app.request import (
+    BackfillRequest,
+    CheckRequest,
+    Range,
+    RunRequest,
+    SnapshotRequest,
+    SyncRequest,
+)
 from penstock.core.check_results import CheckRecord, InvariantReport
 from penstock.core.checks import OnFailure, Phase
 from penstock.ui.cli.main import main
-from penstock.ui.cli.options import Scope
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 SHOP = SimpleNamespace(clock=SimpleNamespace(now=lambda: NOON))
@@ -35,7 +41,7 @@ def use_case(monkeypatch):
     def opened(_):
         yield SHOP
 
-    monkeypatch.setattr(Scope, "opened", opened)
+    monkeypatch.setattr("penstock.app.wire.opened", opened)
 
     def replaced(module, answer, *names):
         asked = []
@@ -71,9 +77,10 @@ def test_check_asks_for_what_its_flags_say(check):
     assert request == CheckRequest(
         select=("a",),
         exclude=("b",),
-        range=Range("2024-12-01", "2024-12-03"),
-        phases=frozenset({Phase.AFTER}),
-        names=("x", "y"),
+        from_="2024-12-01",
+        to="2024-12-03",
+        phases={Phase.AFTER},
+        checks=("x", "y"),
         strict=True,
         record=False,
         sample=False,
@@ -183,13 +190,13 @@ def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
     ("module", "name", "words", "kind"),
     [
         ("run", "run", ["run"], RunRequest),
-        ("run", "run", ["snapshot", "run"], RunRequest),
+        ("run", "run", ["snapshot", "run"], SnapshotRequest),
         ("syncing", "sync", ["sync", "--yes"], SyncRequest),
         (
             "syncing",
             "sync",
             ["backfill", "a", "--from", "2024", "--to", "2024", "--yes"],
-            SyncRequest,
+            BackfillRequest,
         ),
     ],
 )
@@ -210,7 +217,7 @@ def test_without_these_flags_the_project_decides(use_case):
 
     assert main(["snapshot", "run"]) == 0
     request = asked[0][0]
-    assert request.snapshot == SnapshotRequest()
+    assert request == SnapshotRequest(arguments="snapshot run")
     assert (request.skip_checks, request.on_failure) == (False, None)
 
 

@@ -12,10 +12,15 @@ from penstock.app.checking.sources import freshness_checks
 from penstock.core.check_results import CheckRecord, Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
 from penstock.core.model import Freshness
-from penstock.ui.json_checks import accept_document, check_history_document, checks_document
-from penstock.ui.json_document import printed
-from penstock.ui.text_check import accept_text, check_text
-from penstock.ui.text_check_history import check_history_text
+from penstock.ui.render.check import (
+    accept_document,
+    accept_text,
+    check_history_document,
+    check_text,
+    checks_document,
+)
+from penstock.ui.render.document import printed
+from penstock.ui.render.history import check_history_text
 
 DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)

@@ -4,10 +4,8 @@ import json
 
 from fakes.builders import NOON
 from penstock.app.drift_reports import DiffReport, ModelDiff, SqlDiff
-from penstock.ui.json_document import printed
-from penstock.ui.json_diff import differences_document
-from penstock.ui.text_diff import changed_lines
-from penstock.ui.text_model_diff import differences_text
+from penstock.ui.render.diff import changed_lines, differences_document, differences_text
+from penstock.ui.render.document import printed
 
 OLD = "select\n    a,\n    b,\n    c\nfrom t"
 NEW = "select\n    a,\n    x,\n    c\nfrom t"

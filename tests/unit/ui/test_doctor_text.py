@@ -1,7 +1,7 @@
 """The text of `doctor`."""
 
 from penstock.app.doctor import Check, DoctorReport, Health
-from penstock.ui.text_doctor import doctor_text
+from penstock.ui.render.state import doctor_text
 
 
 def test_each_check_is_a_line_and_what_is_wrong_has_a_hint():

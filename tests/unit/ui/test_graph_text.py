@@ -4,9 +4,8 @@ import json
 import re
 
 from penstock.app.graphing import Graph, GraphNode
-from penstock.ui.json_document import printed
-from penstock.ui.json_graph import graph_document
-from penstock.ui.text_graph import dot_text, mermaid_text, tree_text
+from penstock.ui.render.document import printed
+from penstock.ui.render.graph import dot_text, graph_document, mermaid_text, tree_text
 
 EDGES = (
     ("raw.events", "analytics.daily_user_stats"),

@@ -7,9 +7,8 @@ from penstock.app.drift_reports import HistoryReport, HistoryRow
 from penstock.core.model import Fingerprint
 from penstock.core.records import Execution, Status
 from penstock.core.step import StepFailure
-from penstock.ui.json_document import printed
-from penstock.ui.json_history import history_document
-from penstock.ui.text_history import history_text
+from penstock.ui.render.document import printed
+from penstock.ui.render.history import history_document, history_text
 
 
 def ran(at, code, trigger="sync", *, failure=None, revision=0, partition="2024-12-01", **changes):

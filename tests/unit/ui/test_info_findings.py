@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.app.validating import ValidationReport
 from penstock.core.findings import Finding, Location, Severity
-from penstock.ui.text_validate import validation_text
+from penstock.ui.render.errors import validation_text
 
 INFO = Finding(Location("m.yml", 3), "check-order-dropped", "it waits", severity=Severity.INFO)
 

@@ -11,11 +11,11 @@ from penstock.core.checks import Phase
 from penstock.core.errors import CheckFailedError, QueryError
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
-from penstock.ui.live import LiveTable
-from penstock.ui.progress import TextLines
-from penstock.ui.text_invariants import step_lines
-from penstock.ui.text_run import run_text
-from penstock.ui.text_snapshot import snapshots_text
+from penstock.ui.render.live import LiveTable
+from penstock.ui.render.progress import TextLines
+from penstock.ui.render.results import step_lines
+from penstock.ui.render.run import run_text
+from penstock.ui.render.snapshot import snapshots_text
 
 DAY = Grid(Grain.DAY)
 FIRST = DAY.parse("2024-12-01")

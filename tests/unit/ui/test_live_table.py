@@ -8,7 +8,7 @@ from fakes.reports import a_plan, a_result, a_step
 from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
-from penstock.ui.live import LiveTable, Row, drawn
+from penstock.ui.render.live import LiveTable, Row, drawn
 
 
 def terminal(height=30):

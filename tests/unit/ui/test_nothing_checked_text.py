@@ -6,10 +6,11 @@ import pytest
 
 from fakes.check_story import BOUNDS, NO_BASE
 from fakes.reports import a_check_result
-from penstock.app.checking.reports import CheckReport, CheckRequest, ModelChecked
+from penstock.app.checking.reports import CheckReport, ModelChecked
+from penstock.app.request import CheckRequest
 from penstock.core.check_results import CheckStatus, InvariantReport
 from penstock.core.checks import Phase
-from penstock.ui.text_nothing_checked import nothing_checked
+from penstock.ui.render.check import nothing_checked
 
 SKIPPED = CheckStatus.SKIPPED
 UNBUILT = a_check_result("a", SKIPPED, "partition 2024-12-09 was never built")
@@ -28,7 +29,7 @@ def report(*results):
         ({"everything": True}, "no model with checks has been built: penstock run"),
         ({"sources": True}, "give a source freshness, with warn_after or error_after"),
         (
-            {"names": ("a",)},
+            {"checks": ("a",)},
             "checks of that name stand in the other phase, or in other versions or partitions",
         ),
         (

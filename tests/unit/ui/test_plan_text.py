@@ -7,7 +7,7 @@ from penstock.app.reports import Blocked, Estimate, State
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.partition import Grain, Grid
-from penstock.ui.text_plan import plan_text
+from penstock.ui.render.plan import plan_text
 
 
 def test_steps_are_numbered_with_strategy_reason_and_estimate():

@@ -7,8 +7,8 @@ import pytest
 
 from penstock.app.drift_reports import Overwrite
 from penstock.core.errors import UsageError
-from penstock.ui.cli.asking import asker
-from penstock.ui.text_prompt import prompt_text
+from penstock.ui.cli.output import overwrite_asker
+from penstock.ui.render.sync import prompt_text
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 TWO_WEEKS = (("2024-12-02", "2024-12-16"),)
@@ -35,7 +35,7 @@ def typed(monkeypatch):
 
 
 def ask(*overwrites, yes=False):
-    return asker(lambda: NOON, yes=yes)(overwrites)
+    return overwrite_asker(lambda: NOON, yes=yes)(overwrites)
 
 
 def test_the_question_names_model_range_and_age():

@@ -16,10 +16,10 @@ from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.step import RowCounts
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window
-from penstock.ui.json_document import printed
-from penstock.ui.json_run import run_document
-from penstock.ui.text_plan import preview_document
-from penstock.ui.progress import JsonLines
+from penstock.ui.render.document import printed
+from penstock.ui.render.plan import preview_document
+from penstock.ui.render.progress import JsonLines
+from penstock.ui.render.run import run_document
 
 DAY = TypedValue("DATE", "2024-03-01")
 

@@ -8,8 +8,8 @@ from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
-from penstock.ui.progress import TextLines
-from penstock.ui.text_run import Columns, result_line, run_text
+from penstock.ui.render.progress import TextLines
+from penstock.ui.render.run import Columns, result_line, run_text
 
 NULL_KEY = DataError(
     "null-key", "3 rows have no id", where=Location("models/users.sql", 4), hint="fill them"

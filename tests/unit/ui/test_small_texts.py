@@ -13,13 +13,18 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import TableName
 from penstock.core.records import Lease, WatermarkChange
 from penstock.core.step import RowCounts
-from penstock.ui.text_errors import error_text
-from penstock.ui.text_list import list_text
-from penstock.ui.text_query import query_text
-from penstock.ui.text_seed import seed_text
-from penstock.ui.text_state import lease_text, made_text, rebuild_text, recovered_text
-from penstock.ui.text_validate import validation_text
-from penstock.ui.text_watermark import changed_text, watermarks_text
+from penstock.ui.render.errors import error_text, validation_text
+from penstock.ui.render.run import seed_text
+from penstock.ui.render.show import list_text
+from penstock.ui.render.state import (
+    changed_text,
+    lease_text,
+    made_text,
+    query_text,
+    rebuild_text,
+    recovered_text,
+    watermarks_text,
+)
 
 LATE = WatermarkChange("log", "raw.e", "ts", "DATE 2024-03-01", NOON, step="step-1")
 BY_HAND = WatermarkChange("log", "raw.e", "ts", None, NOON, who="ann@here", why="replay")

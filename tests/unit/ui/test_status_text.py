@@ -7,8 +7,7 @@ import pytest
 from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
 from penstock.app.reports import State
 from penstock.core.names import TableName
-from penstock.ui.json_status import status_document
-from penstock.ui.text_status import status_text
+from penstock.ui.render.status import status_document, status_text
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 MONDAYS = (("2024-12-02", "2024-12-02"), ("2024-12-09", "2024-12-09"), ("2024-12-16", "2024-12-16"))

@@ -22,11 +22,17 @@ from penstock.app.drift_reports import (
     StatusReport,
 )
 from penstock.app.reports import State
-from penstock.app.request import Range, RollbackRequest, RunRequest, StatusRequest, SyncRequest
+from penstock.app.request import (
+    BackfillRequest,
+    Range,
+    RollbackRequest,
+    RunRequest,
+    StatusRequest,
+    SyncRequest,
+)
 from penstock.app.rolling_back import RollbackReport
 from penstock.core.names import TableName
 from penstock.ui.cli.main import main
-from penstock.ui.cli.options import Scope
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 SHOP = SimpleNamespace(clock=SimpleNamespace(now=lambda: NOON))
@@ -49,7 +55,7 @@ def use_case(monkeypatch):
     def opened(_):
         yield SHOP
 
-    monkeypatch.setattr(Scope, "opened", opened)
+    monkeypatch.setattr("penstock.app.wire.opened", opened)
 
     def replaced(module, name, answer):
         asked = []
@@ -92,7 +98,8 @@ def test_sync_asks_for_what_its_flags_say(use_case, call):
         select=("daily",),
         exclude=("tag:x",),
         states=("sql_changed", "failed", "missing"),
-        range=Range("2024-12-01", "2024-12-15"),
+        from_="2024-12-01",
+        to="2024-12-15",
         cascade=True,
         max_partitions=10,
         batch_size=5,
@@ -101,7 +108,7 @@ def test_sync_asks_for_what_its_flags_say(use_case, call):
         full_refresh=True,
         allow_breaking=True,
         allow_source_mutation=True,
-        wait_seconds=60,
+        wait=60,
         as_of=dt.datetime(2024, 12, 16, tzinfo=dt.UTC),
         arguments=words,
     )
@@ -122,9 +129,11 @@ def test_backfill_names_a_model_and_a_range(use_case, call):
 
     call("backfill", "daily", "--from", "2024-12-02", "--to", "2024-12-04", "--dry-run")
 
-    assert asked[0][1] == SyncRequest(
-        backfill="daily",
-        range=Range("2024-12-02", "2024-12-04"),
+    assert asked[0][1] == BackfillRequest(
+        ".",
+        "daily",
+        from_="2024-12-02",
+        to="2024-12-04",
         dry_run=True,
         arguments="backfill daily --from 2024-12-02 --to 2024-12-04 --dry-run",
     )
@@ -141,7 +150,7 @@ def test_backfill_names_a_model_and_a_range(use_case, call):
         ("run --date 2024-12-01 --to 2024-12-02", "option-conflict: --date and --to exclude"),
         ("plan --date 2024-12-01 --from 2024-12-02", "option-conflict: --date and --from exclude"),
         ("sync --all --days 3", "option-conflict: --all and --days exclude each other"),
-        ("sync --all --query daily", "option-conflict: --all and --select exclude each other"),
+        ("sync --all --query daily", "option-conflict: --all and --query exclude each other"),
         ("sync --all --state missing --to 2024-12-02", "option-conflict: --all and --state, --to"),
         ("sync --all --max-partitions 3", "option-conflict: --all and --max-partitions exclude"),
         ("sync --batch-size 0", "bad-usage: Invalid value for '--batch-size'"),
@@ -165,13 +174,15 @@ def test_run_and_plan_take_dates(use_case, call):
 
     assert [request for _, request, *_ in ran] == [
         RunRequest(
-            range=Range("2024-12-09", "2024-12-09"),
+            date="2024-12-09",
             batch_size=3,
             allow_breaking=True,
             arguments="run --date 2024-12-09 --batch-size 3 --allow-breaking",
         ),
         RunRequest(
-            range=Range("2024-12-01", "2024-12-02"),
+            project="shop",
+            from_="2024-12-01",
+            to="2024-12-02",
             allow_source_mutation=True,
             arguments="run shop --from 2024-12-01 --to 2024-12-02 --allow-source-mutation",
         ),
@@ -224,7 +235,9 @@ def test_status_asks_for_what_its_flags_say(use_case, call):
 
     assert (code, out) == (0, "No partition is failed or missing.\n")
     moment = dt.datetime(2024, 12, 16, tzinfo=dt.UTC)
-    wanted = StatusRequest(("daily",), ("x",), ("failed", "missing"), Range(days=7), moment)
+    wanted = StatusRequest(
+        select=("daily",), exclude=("x",), states=("failed", "missing"), days=7, as_of=moment
+    )
     assert asked == [(SHOP, wanted)]
 
 
@@ -267,10 +280,9 @@ def test_an_audit_of_modified_versions_exits_1_if_there_are_any(words, code, use
 
 def test_show_takes_a_date(use_case, call, monkeypatch):
     asked = use_case("showing", "show", "detail")
-    for module, name in (("text_show", "show_text"), ("json_models", "show_document")):
-        stand_in = ModuleType(module)
-        setattr(stand_in, name, str)
-        monkeypatch.setitem(sys.modules, f"penstock.ui.{module}", stand_in)
+    stand_in = ModuleType("show")
+    stand_in.show_text = stand_in.show_document = str
+    monkeypatch.setitem(sys.modules, "penstock.ui.render.show", stand_in)
 
     call("show", "daily", "--date", "2024-12-02")
 
@@ -295,7 +307,7 @@ def test_rollback_asks_for_what_its_flags_say(use_case, call):
     code, out, _ = call(*words.split())
 
     assert asked[0][1] == RollbackRequest(
-        "daily", "0190a3", include_foreign=True, dry_run=True, wait_seconds=5, arguments=words
+        ".", "daily", to="0190a3", include_foreign=True, dry_run=True, wait=5, arguments=words
     )
     assert code == 0
     assert out == (

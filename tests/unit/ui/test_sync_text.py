@@ -17,9 +17,9 @@ from penstock.app.reports import Blocked, State
 from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid
-from penstock.ui.json_document import printed
-from penstock.ui.json_run import run_document
-from penstock.ui.text_sync import sync_text
+from penstock.ui.render.document import printed
+from penstock.ui.render.run import run_document
+from penstock.ui.render.sync import sync_text
 
 DAY = Grid(Grain.DAY)
 SQL = "SELECT\n       COUNT(DISTINCT user_id) AS unique_users,\nFROM raw.events"

@@ -5,7 +5,7 @@ import datetime as dt
 from fakes.reports import a_plan, a_report, a_result
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
-from penstock.ui.text_snapshot import snapshots_text
+from penstock.ui.render.snapshot import snapshots_text
 
 RUN = "0190a3c4-5b6d-7e8f-9a0b-c1d2e3f4a5b6"
 AT = dt.datetime(2024, 6, 1, 8, tzinfo=dt.UTC)

@@ -2,8 +2,7 @@
 
 from penstock.app.migrating import MigrateReport
 from penstock.app.verifying import VerifyReport, Violation
-from penstock.ui.json_verify import migrate_document, verify_document
-from penstock.ui.text_verify import migrate_text, verify_text
+from penstock.ui.render.snapshot import migrate_document, migrate_text, verify_document, verify_text
 
 OVERLAP = Violation(
     "V5", "overlap", 1, "key", ("user_id=42  [2024-01-01, 2024-03-01) and [2024-02-01, )",)

@@ -48,7 +48,7 @@ class StepsRequest(WorkRequest):
         OnFailure | str | None,
         Flag(
             "What a failed check does to the rows of its step.",
-            choices=tuple(OnFailure),
+            choices=tuple(map(str, OnFailure)),
             read=read_mode,
         ),
     ] = None

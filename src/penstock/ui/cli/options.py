@@ -95,7 +95,9 @@ def _option(each: FlagField, flag: Flag, key: str) -> Option:
     names = each.names_of(flag)
     is_place = each.name == "project"  # where one is needed, it is this folder
     if not names[0].startswith("-"):
-        return click.argument(key, metavar=names[0], required=each.is_required and not is_place)
+        is_required = each.is_required and not is_place
+        shown = names[0] if is_required else f"[{names[0]}]"
+        return click.argument(key, metavar=shown, required=is_required)
     if flag.value is not None or each.type is bool:
         return click.option(*names, key, is_flag=True, help=flag.help)
     return click.option(
@@ -111,7 +113,7 @@ def _option(each: FlagField, flag: Flag, key: str) -> Option:
     )
 
 
-def _type(each: FlagField, flag: Flag) -> click.ParamType | None:
+def _type(each: FlagField, flag: Flag) -> click.ParamType[Any] | None:
     kinds = get_args(each.type) or (each.type,)
     if flag.choices:
         return click.Choice(flag.choices)
@@ -122,9 +124,7 @@ def _type(each: FlagField, flag: Flag) -> click.ParamType | None:
     return click.Path(file_okay=False) if Path in kinds else None
 
 
-def _request(
-    kind: type[Request], declared: Sequence[FlagField], values: dict[str, Any]
-) -> Request:
+def _request(kind: type[Request], declared: Sequence[FlagField], values: dict[str, Any]) -> Request:
     """Take the request's part out of what was given; what was not has the request's default."""
     fields: dict[str, Any] = {"project": "."}
     for each in declared:

@@ -12,9 +12,7 @@ from penstock.ui.cli.output import Output, confirm
 from penstock.ui.cli.steps import finish, progress
 
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
-_ADOPT = click.option(
-    "--adopt", is_flag=True, help="Take over a table that penstock did not make."
-)
+_ADOPT = click.option("--adopt", is_flag=True, help="Take over a table that penstock did not make.")
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
 
 

@@ -16,9 +16,7 @@ _ONLY = click.option("--column", metavar="INPUT.COLUMN", default="", help="Only 
 _TYPE = click.option(
     "--type", "type_", metavar="TYPE", default="", help="Its Spark type, if not known."
 )
-_REASON = click.option(
-    "--reason", metavar="TEXT", default="", help="Why; stands in the history."
-)
+_REASON = click.option("--reason", metavar="TEXT", default="", help="Why; stands in the history.")
 
 
 @click.group(

@@ -7,10 +7,19 @@ from collections.abc import Iterator, Sequence
 from penstock.app.drift_reports import ModelStatus, StateCount, StatusReport
 from penstock.app.reports import State
 from penstock.core.masking import mask
-from penstock.ui.text_diff import COSMETIC
-from penstock.ui.text_partitions import RANGES, by_state, label, partitions_text, ranges_text
-from penstock.ui.text_table import LISTED, count, first_of
-from penstock.ui.text_values import moment
+from penstock.ui.render.diff import COSMETIC
+from penstock.ui.render.document import Json, instant
+from penstock.ui.render.values import (
+    LISTED,
+    RANGES,
+    by_state,
+    count,
+    first_of,
+    label,
+    moment,
+    partitions_text,
+    ranges_text,
+)
 
 ALL_CURRENT = "All current ✓"
 _GAP = "   "
@@ -99,3 +108,44 @@ def _next(report: StatusReport) -> str:
     if drifted and all(model.strategy == "snapshot" for model in drifted):
         return "snapshot run"
     return "sync --cascade" if report.pending else "sync"
+
+
+def status_document(report: StatusReport) -> Json:
+    """Give the states of every model, what is current left out (spec/drift.md §10)."""
+    return {
+        "command": "status",
+        "run_timestamp": instant(report.run_timestamp),
+        "partitions": report.partitions,
+        "drifted": report.drifted,
+        "pending": report.pending,
+        "models": [model_status_document(model) for model in report.models],
+    }
+
+
+def model_status_document(model: ModelStatus) -> Json:
+    """Give the states of one model."""
+    return {
+        "model": model.model,
+        "table": str(model.table),
+        "strategy": model.strategy,
+        "grain": model.grain,
+        "partitions": model.partitions,
+        "cosmetic": model.cosmetic,
+        "executed_at": instant(model.executed_at),
+        "states": [_state(each) for each in model.states],
+        "lines": model.lines,
+    }
+
+
+def _state(each: StateCount) -> Json:
+    return {
+        "state": str(each.state),
+        "also": each.also,
+        "pending": each.pending,
+        "drifted": each.drifted,
+        "count": each.count,
+        "version": each.version,
+        "revision": each.revision,
+        "ranges": each.ranges,
+        "because": each.because,
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.app.unit_testing.reports import (
+    Difference,
     RowLine,
     RowsDiffer,
     UnitResult,
@@ -12,8 +13,8 @@ from penstock.app.unit_testing.reports import (
     summary,
 )
 from penstock.core.masking import mask
-from penstock.ui.text_table import count, one_line
-from penstock.ui.text_values import seconds
+from penstock.ui.render.document import Json
+from penstock.ui.render.values import count, one_line, seconds
 
 _MOST = 20
 _NOTES = {"-": "expected, not found", "+": "found, not expected"}
@@ -78,3 +79,46 @@ def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
         for cell, width, name in zip(cells, widths, rows.columns, strict=True)
     ]
     return "".join(parts).rstrip()
+
+
+def unit_tests_document(report: UnitTestReport) -> Json:
+    """Give every test with all that differs, nothing cut."""
+    return {
+        "ok": report.ok,
+        "passed": report.count("passed"),
+        "failed": report.count("failed"),
+        "skipped": report.count("skipped"),
+        "tests": [_result(result) for result in report.results],
+    }
+
+
+def _result(result: UnitResult) -> Json:
+    test = result.test
+    return {
+        "model": test.model,
+        "name": test.name,
+        "file": test.where.path,
+        "line": test.where.line,
+        "tags": list(test.tags),
+        "status": result.status,
+        "seconds": result.seconds,
+        "run": result.run or None,
+        "differences": [_difference(each) for each in result.differences],
+    }
+
+
+def _difference(each: Difference) -> Json:
+    if not isinstance(each, RowsDiffer):
+        return {"message": each}
+    return {
+        "message": summary(each),
+        "what": each.what,
+        "expected": each.expected,
+        "found": each.found,
+        "key": list(each.key),
+        "columns": list(each.columns),
+        "rows": [
+            {"mark": line.mark, "cells": list(line.cells), "times": line.times}
+            for line in each.lines
+        ],
+    }

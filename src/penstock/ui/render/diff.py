@@ -1,12 +1,14 @@
-"""Two texts of one query, compared line by line (spec/drift.md §10)."""
+"""Two texts of one query, line by line (spec/drift.md §10), and what `diff` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from penstock.app.drift_reports import SqlDiff
+from penstock.app.drift_reports import DiffReport, ModelDiff, SqlDiff
 from penstock.core.masking import mask
+from penstock.ui.render.document import Json, instant
+from penstock.ui.render.values import LISTED, RANGES, first_of, partitions_text, ranges_text
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."
@@ -63,3 +65,48 @@ def _blocks(diff: SqlDiff, context: int, of: str) -> Iterator[str]:
         yield from diff.schema
     else:
         yield "Schema unchanged."
+
+
+def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
+    """Give what built the partitions of each model beside its files, one diff per pair of texts."""
+    models = [
+        "\n\n".join(_pair(model.model, diff, context, verbose=verbose) for diff in model.diffs)
+        for model in report.models
+        if model.diffs
+    ]
+    shown = first_of(models, None if verbose else LISTED, "model")
+    return "\n\n".join(shown) or "No differences."
+
+
+def _pair(model: str, diff: SqlDiff, context: int, *, verbose: bool) -> str:
+    where = ranges_text(diff.partitions, None if verbose else RANGES)
+    head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
+    return f"{head}\n\n{sql_diff_text(diff, context)}"
+
+
+def differences_document(report: DiffReport, *, context: int = 0) -> Json:
+    """Give both texts of every pair, and the lines that differ."""
+    return {
+        "command": "diff",
+        "run_timestamp": instant(report.run_timestamp),
+        "models": [model_diff_document(model, context) for model in report.models],
+    }
+
+
+def diff_document(diff: SqlDiff, context: int = 0) -> Json:
+    """Give one pair of texts with the partitions it is for."""
+    return {
+        "version": diff.version,
+        "ranges": diff.partitions,
+        "count": diff.count,
+        "before": diff.before,
+        "after": diff.after,
+        "diff": changed_lines(diff.before, diff.after, context),
+        "cosmetic": diff.cosmetic,
+        "schema": diff.schema,
+    }
+
+
+def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
+    """Give the diffs of one model."""
+    return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}

@@ -1,18 +1,27 @@
-"""What `sync --dry-run` and `backfill --dry-run` print."""
+"""What `sync --dry-run` and `backfill --dry-run` print, and what is read before rows go."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.app.drift_reports import Cascaded, ModelDiff, ModelStatus, SyncPreview
+from penstock.app.drift_reports import Cascaded, ModelDiff, ModelStatus, Overwrite, SyncPreview
 from penstock.app.reports import RunReport, Step
+from penstock.core.errors import UsageError
 from penstock.core.masking import mask
-from penstock.ui.text_diff import sql_diff_text
-from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text
-from penstock.ui.text_plan import blocked_text
-from penstock.ui.text_run import cosmetic_lines, nothing_to_do, tail
-from penstock.ui.text_table import LISTED, count, first_of
-
+from penstock.ui.render.diff import sql_diff_text
+from penstock.ui.render.plan import blocked_text
+from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
+from penstock.ui.render.values import (
+    LISTED,
+    ago,
+    by_state,
+    count,
+    first_of,
+    label,
+    partitions_text,
+    ranges_text,
+)
 
 
 def sync_text(report: RunReport, *, verbose: bool = False) -> str:
@@ -96,3 +105,36 @@ def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
     yield from tail(preview)
 
 
+ASKED = 5
+
+
+def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
+    """Give one block per model, at most 5."""
+    blocks = ["\n".join(_block(each, now)) for each in overwrites]
+    return "\n\n".join(first_of(blocks, ASKED, "model"))
+
+
+def _block(each: Overwrite, now: dt.datetime) -> Iterator[str]:
+    yield f"WARNING: This will overwrite {partitions_text(each.count)}"
+    yield f"  Query: {each.model}"
+    yield f"  Range: {ranges_text(each.partitions)}"
+    if each.last_success is not None:
+        yield f"  Last successful run: {ago(each.last_success, now)}"
+    if each.foreign_count:
+        changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
+        yield f"  Changed by others since: {changed}"
+    if each.breaking:
+        yield f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table"
+    if each.full_refresh:
+        yield "  Full refresh: makes the whole table anew"
+
+
+def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
+    """Give the error where there is no terminal to ask at."""
+    total = partitions_text(sum(each.count for each in overwrites))
+    models = ", ".join(first_of([each.model for each in overwrites], ASKED, "model"))
+    return UsageError(
+        "needs-confirmation",
+        f"this overwrites {total} ({models}), and there is no terminal to ask at",
+        hint="--yes",
+    )

@@ -1,16 +1,18 @@
-"""What `snapshot run` prints: one line per history table with its counts."""
+"""What `snapshot` prints: a line per history table with its counts, and its laws."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from penstock.app.migrating import MigrateReport
 from penstock.app.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.reports import ModelResult, RunReport
+from penstock.app.verifying import VerifyReport, Violation
 from penstock.core.masking import mask
-from penstock.ui.text_errors import error_text
-from penstock.ui.text_failures import by_check, failures
-from penstock.ui.text_invariants import step_lines
-from penstock.ui.text_table import LISTED, aligned, count, first_of
+from penstock.ui.render.document import Json
+from penstock.ui.render.errors import error_text
+from penstock.ui.render.results import by_check, failures, step_lines
+from penstock.ui.render.values import LISTED, aligned, count, first_of, one_line
 
 _ALWAYS = {
     "source": ("source_rows",),
@@ -110,3 +112,93 @@ def _total(report: RunReport) -> str:
         number = sum(found.count(status) for status in statuses)
         parts += [f"{number} {words}"] * bool(number)
     return f"{count(total, 'snapshot')}: {', '.join(parts) or 'none ended'}"
+
+
+def verify_text(reports: Sequence[VerifyReport]) -> str:
+    """Give a line of counts for each table, and a line for every law that it breaks."""
+    return "\n".join(line for report in reports for line in _verified(report))
+
+
+def _verified(report: VerifyReport) -> Iterator[str]:
+    head = f"{report.model}  Delta version {report.version}"
+    if report.versions is not None:
+        counts = f"{count(report.versions, 'version')}, {count(report.keys or 0, 'key')}"
+        gaps = count(report.gaps or 0, "gap")
+        head += f"  {counts}, {report.current or 0:,} current, {gaps}"
+    yield head
+    for violation in report.violations:
+        yield from _violation(violation)
+    laws = len(report.violations)
+    yield f"{count(laws, 'law')} broken" if laws else "all laws hold"
+
+
+def _violation(violation: Violation) -> Iterator[str]:
+    head = f"{violation.law} {violation.title}: {count(violation.count, violation.of)}   "
+    for number, sample in enumerate(violation.samples):
+        yield f"{head if number == 0 else ' ' * len(head)}{one_line(sample)}"
+
+
+def migrate_text(report: MigrateReport) -> str:
+    """Say what differed, what the next run does, and what was written."""
+    return "\n".join(_migrated(report))
+
+
+def _migrated(report: MigrateReport) -> Iterator[str]:
+    if not report.differs:
+        yield f"{report.model}: the table agrees with the model; nothing to migrate"
+        return
+    if report.dry_run:
+        yield "dry run: nothing is written"
+    if report.adopted:
+        yield f"{report.model}: a table that penstock did not make keeps all laws"
+    for change in report.changes:
+        yield f"{report.model}: {one_line(change)}"
+    if report.rehashed:
+        would = "would be" if report.dry_run else "were"
+        yield f"the row hashes of current versions {would} made anew"
+    opens = count(report.opens, "version")
+    yield f"the next run opens {opens} and closes {report.closes:,}"
+    if not report.dry_run:
+        yield f"{'adopted' if report.adopted else 'migrated'}  version {report.version}"
+
+
+def verify_document(reports: Sequence[VerifyReport]) -> Json:
+    """Give the laws that each table breaks, with samples."""
+    return {"ok": all(report.ok for report in reports), "models": [*map(_verify_document, reports)]}
+
+
+def _verify_document(report: VerifyReport) -> Json:
+    return {
+        "model": report.model,
+        "ok": report.ok,
+        "version": report.version,
+        "versions": report.versions,
+        "keys": report.keys,
+        "current": report.current,
+        "gaps": report.gaps,
+        "violations": [
+            {
+                "law": each.law,
+                "title": each.title,
+                "count": each.count,
+                "of": each.of,
+                "samples": each.samples,
+            }
+            for each in report.violations
+        ],
+    }
+
+
+def migrate_document(report: MigrateReport) -> Json:
+    """Give what differed, and what the next run will count."""
+    return {
+        "model": report.model,
+        "version": report.version,
+        "dry_run": report.dry_run,
+        "adopted": report.adopted,
+        "rehashed": report.rehashed,
+        "changes": report.changes,
+        "opens": report.opens,
+        "closes": report.closes,
+        "metrics": dict(report.metrics),
+    }

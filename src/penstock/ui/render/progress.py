@@ -9,10 +9,24 @@ from collections.abc import Callable
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import ModelResult
 from penstock.core.masking import mask
-from penstock.ui.json_document import printed_line
-from penstock.ui.json_events import event_document
-from penstock.ui.text_invariants import step_lines
-from penstock.ui.text_run import Columns, result_line
+from penstock.ui.render.document import Json, instant, printed_line
+from penstock.ui.render.results import step_lines
+from penstock.ui.render.run import Columns, result_document, result_line
+
+
+def event_document(event: Event, at: dt.datetime) -> Json:
+    """Give an event with the time it was told at."""
+    time = instant(at)
+    match event:
+        case RunStarted(run, plan):
+            return {"time": time, "event": "run_started", "run": run, "steps": len(plan.steps)}
+        case StepStarted(model, reason):
+            return {"time": time, "event": "step_started", "model": model, "reason": reason}
+        case StepEnded(result):
+            return {"time": time, "event": "step_ended", **result_document(result)}
+        case Said(text):
+            return {"time": time, "event": "said", "text": text}
+
 
 Say = Callable[[str], None]
 

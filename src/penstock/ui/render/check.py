@@ -1,4 +1,4 @@
-"""What `check` prints: a block per model, and a line that counts."""
+"""What `check` prints: a block per model, a line that counts, and a way out of silence."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
+from penstock.app.checking.placing import NO_TABLE
+from penstock.app.checking.reports import (
+    AcceptReport,
+    CheckReport,
+    ModelChecked,
+    SourceChecked,
+)
+from penstock.app.request import BOTH, CheckRequest
 from penstock.core.check_results import CheckResult, CheckStatus
+from penstock.core.errors import PenstockError
 from penstock.core.masking import mask
-from penstock.ui.text_invariants import PASSED_SHOWN, result_lines
-from penstock.ui.text_partitions import WHOLE, ranges_text
-from penstock.ui.text_table import LISTED, count
-from penstock.ui.text_values import day
+from penstock.ui.render.document import Json, instant
+from penstock.ui.render.errors import error_document
+from penstock.ui.render.results import PASSED_SHOWN, result_lines
+from penstock.ui.render.values import LISTED, WHOLE, count, day, ranges_text
 
 _INDENT = "  "
 
@@ -89,3 +97,69 @@ def accept_text(report: AcceptReport) -> str:
 
 def _partition(key: str) -> list[str]:
     return [] if key == "*" else [key]
+
+
+_UNBUILT = "never built"
+
+
+def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError | None:
+    """Give the error `nothing-checked`, None where anything was evaluated."""
+    if not report.evaluated_nothing:
+        return None
+    number = len(report.results)
+    what = f"{count(number, 'check')} skipped" if number else "no check was selected"
+    hint = _after_skips(report) if number else _after_none(request)
+    return PenstockError("nothing-checked", f"{what}, none evaluated", hint=hint)
+
+
+def _after_skips(report: CheckReport) -> str:
+    messages = {result.message for result in report.results}
+    if any(message == NO_TABLE or message.endswith(_UNBUILT) for message in messages):
+        return "penstock run builds what is not there yet"
+    return ""
+
+
+def _after_none(request: CheckRequest) -> str:
+    if request.sources:
+        return "give a source freshness, with warn_after or error_after"
+    if request.checks:
+        return "checks of that name stand in the other phase, or in other versions or partitions"
+    if request.phases != BOTH:
+        (phase,) = request.phases
+        return f"leave --{phase} out: no selected model has checks of that phase"
+    if request.everything:
+        return "no model with checks has been built: penstock run"
+    return "select models that have checks, or all of them with --all"
+
+
+def checks_document(report: CheckReport, error: PenstockError | None = None) -> Json:
+    """Give every result; `error` is there where nothing was evaluated."""
+    return {**report.document(), "error": error_document(error) if error else None}
+
+
+def accept_document(report: AcceptReport) -> Json:
+    """Give the flags that were closed and the quarantines that were dropped."""
+    return {
+        "command": "check",
+        "accepted": [
+            {
+                "step": flag.step,
+                "model": flag.model,
+                "partition": flag.partition,
+                "checks": flag.checks,
+                "opened": instant(flag.opened),
+                "version": flag.version,
+            }
+            for flag in report.flags
+        ],
+        "dropped": [
+            {
+                "step": each.step,
+                "model": each.model,
+                "table": each.table,
+                "rows": each.rows,
+                "expires": instant(each.expires),
+            }
+            for each in report.quarantines
+        ],
+    }

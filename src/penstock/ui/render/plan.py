@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent
 
+from penstock.app.checking.planned import PlannedChecks
 from penstock.app.diffs import SqlChange
 from penstock.app.preview import Preview
 from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
-from penstock.app.checking.planned import PlannedChecks
 from penstock.core.masking import mask
-from penstock.ui.json_document import Json
-from penstock.ui.json_run import models_document, steps_of, keyed, with_version
-from penstock.ui.text_diff import changed_lines, COSMETIC, diff_text
-from penstock.ui.text_errors import error_text
-from penstock.ui.text_partitions import RANGES, partitions_text, ranges_text
-from penstock.ui.text_run import cosmetic_lines, nothing_to_do
-from penstock.ui.text_table import LISTED, count, first_of
-from penstock.ui.text_values import seconds, size
-
+from penstock.ui.render.diff import changed_lines, diff_text
+from penstock.ui.render.document import Json
+from penstock.ui.render.errors import error_text
+from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_document
+from penstock.ui.render.values import (
+    LISTED,
+    RANGES,
+    count,
+    first_of,
+    partitions_text,
+    ranges_text,
+    seconds,
+    size,
+)
 
 
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
@@ -39,8 +44,6 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         _total(plan),
     ]
     return "\n\n".join(block for block in blocks if block)
-
-
 
 
 def _steps(preview: Preview, limit: int | None) -> str:
@@ -106,8 +109,6 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
     return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
 
 
-
-
 def _without_meaning(changes: Sequence[SqlChange]) -> list[str]:
     return [change.model for change in changes if change.cosmetic]
 
@@ -122,20 +123,18 @@ def _total(plan: Plan) -> str:
 
 
 def preview_document(preview: Preview) -> Json:
-    """Give the same document for a run that was only planned, each step with its plan."""
-    report = preview.report
-    steps = steps_of(report)
+    """Give the document of a run for one that was only planned, each step with its plan."""
     changes = {change.model: change for change in preview.changes}
-    cosmetic = set(report.plan.cosmetic)
-    models: list[Json] = []
-    for result in report.results:
-        step = steps.get(keyed(result))
-        planned = _planned_step(step, changes.get(result.name)) if step else None
-        if step and planned is not None:
-            planned["checks"] = _planned_checks(preview.checks.get(step.key))
-        more = {"plan": planned, "cosmetic": result.name in cosmetic}
-        models.append({**with_version(result, step), **more})
-    return models_document(report, models)
+    cosmetic = preview.report.plan.cosmetic
+
+    def planned(result: ModelResult, step: Step | None) -> Mapping[str, Json]:
+        found = None
+        if step is not None:
+            checks = _planned_checks(preview.checks.get(step.key))
+            found = {**_planned_step(step, changes.get(result.name)), "checks": checks}
+        return {"plan": found, "cosmetic": result.name in cosmetic}
+
+    return run_document(preview.report, planned)
 
 
 def _planned_checks(planned: PlannedChecks | None) -> Json:
@@ -169,4 +168,3 @@ def _estimate(found: Estimate | None) -> Json:
     if found is None:
         return None
     return {"rows": found.rows, "bytes": found.size_bytes, "seconds": found.seconds}
-

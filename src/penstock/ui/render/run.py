@@ -1,21 +1,33 @@
-"""What `run` prints: a line per event while it runs, and what came of it."""
+"""What `run` and `seed` print: a line per step while it runs, and what came of it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.drift_reports import SyncPreview
-from penstock.app.reports import ModelResult, Plan, RunReport
+from penstock.app.checking.documents import invariants_document
+from penstock.app.drift_reports import Cascaded, SyncPreview
+from penstock.app.reports import ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
-from penstock.ui.text_errors import error_text, first_line
-from penstock.ui.text_failures import by_check, failures
-from penstock.ui.text_invariants import step_lines
-from penstock.ui.text_partitions import WHOLE, partitions_text, ranges_text
-from penstock.ui.text_diff import COSMETIC
-from penstock.ui.text_table import LISTED, count, first_of
-from penstock.ui.text_values import row_counts, seconds
+from penstock.core.window import Bound, InputWindow, Watermark
+from penstock.ui.render.diff import COSMETIC, model_diff_document
+from penstock.ui.render.document import Json, instant
+from penstock.ui.render.errors import error_document, error_text, first_line
+from penstock.ui.render.results import by_check, failures, step_lines
+from penstock.ui.render.status import model_status_document
+from penstock.ui.render.values import (
+    LISTED,
+    WHOLE,
+    count,
+    first_of,
+    partitions_text,
+    ranges_text,
+    row_counts,
+    seconds,
+)
+
+Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 
 ABORTED = "Aborted, nothing was done."
 
@@ -172,3 +184,140 @@ def tail(preview: SyncPreview) -> Iterator[str]:
     for line in preview.lines:
         yield mask(line)
 
+
+def seed_text(report: RunReport) -> str:
+    """Give a line per seed, then errors, the summary and the command that resumes."""
+    if not report.results:
+        return "no seeds"
+    width = max(len(result.name) for result in report.results)
+    lines = [f"{r.name:<{width}}  {'  '.join(_seed_outcome(r))}" for r in report.results]
+    errors = [error_text(r.error) for r in report.results if r.error is not None]
+    lines += dict.fromkeys(errors)
+    lines.append(done_line(report.results))
+    lines += [f"Resume: {report.resume}"] * bool(report.resume)
+    return "\n".join(lines)
+
+
+def _seed_outcome(result: ModelResult) -> Iterator[str]:
+    match result.status:
+        case "failed" if result.error is not None:
+            yield f"FAILED  {first_line(result.error)}"
+        case "unchanged":
+            yield "up to date"
+        case "skipped":
+            yield f"skipped: {result.reason}"
+        case _:
+            yield str(result.table)
+            yield row_counts(result.rows)
+            yield seconds(result.duration)
+
+
+def sync_document(preview: SyncPreview) -> Json:
+    """Give what drifted, what a cascade adds or would add, and what is left out."""
+    return {
+        "drifted": [model_status_document(model) for model in preview.drifted],
+        "cascaded": [_cascaded(each) for each in preview.cascaded],
+        "left": [_cascaded(each) for each in preview.left],
+        "diffs": [model_diff_document(model) for model in preview.diffs],
+        "remaining": preview.remaining,
+        "lines": preview.lines,
+    }
+
+
+def _cascaded(each: Cascaded) -> Json:
+    return {"model": each.model, "count": each.count, "after": each.after}
+
+
+def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
+    """Give what a run did, model by model in topological order; with partitions step by step.
+
+    `planned` is what a run that was only planned has to say of each beside that.
+    """
+    steps = {(step.model, step.keys): step for step in report.plan.steps}
+    of_results = [
+        (result, steps.get((result.name, result.partitions))) for result in report.results
+    ]
+    return {
+        "command": report.command,
+        "run": report.run_id or None,
+        "run_timestamp": instant(report.run_timestamp),
+        "dry_run": report.dry_run,
+        "succeeded": report.succeeded,
+        "interrupted": report.interrupted,
+        "aborted": report.aborted,
+        "models": [
+            {
+                **result_document(result),
+                "model_version": step.version if step else None,
+                "revision": step.revision or None if step else None,
+                **planned(result, step),
+            }
+            for result, step in of_results
+        ],
+        "not_run": report.not_run,
+        "recovered": report.recovered,
+        "notes": report.notes,
+        "resume": report.resume or None,
+        "log": None if report.plan.is_empty else report.log_path or None,
+        "preview": sync_document(report.preview) if report.preview else None,
+    }
+
+
+def result_document(result: ModelResult) -> dict[str, Json]:
+    """Give what became of one model."""
+    checked = result.invariant_report
+    return {
+        "model": result.name,
+        "status": result.status,
+        "reason": result.reason,
+        "version": result.version,
+        "metrics": dict(result.metrics),
+        "schema_changes": result.schema_changes,
+        "error": error_document(result.error) if result.error else None,
+        "table": str(result.table),
+        "strategy": result.strategy,
+        "step": result.step or None,
+        "rows": {
+            "inserted": result.rows.inserted,
+            "updated": result.rows.updated,
+            "deleted": result.rows.deleted,
+            "late": result.rows.late,
+            "null_time": result.rows.null_time,
+        },
+        "windows": [_window(window) for window in result.windows],
+        "watermarks": [_watermark(mark) for mark in result.watermarks],
+        "inputs": [{"input": pin.input, "version": str(pin.pin)} for pin in result.inputs],
+        "started": instant(result.started),
+        "duration": result.duration,
+        "notes": result.notes,
+        "partitions": result.partitions,
+        "count": result.count,
+        "trigger": result.trigger,
+        "invariant_report": invariants_document(checked) if checked is not None else None,
+        "consequence": result.consequence or None,
+    }
+
+
+def _window(window: InputWindow) -> Json:
+    return {
+        "input": window.input,
+        "column": window.window.column,
+        "lower": _bound(window.window.lower),
+        "upper": _bound(window.window.upper),
+        "nulls": window.window.nulls,
+    }
+
+
+def _bound(bound: Bound | None) -> Json:
+    if bound is None:
+        return None
+    return {"type": bound.value.type, "value": bound.value.text, "inclusive": bound.inclusive}
+
+
+def _watermark(mark: Watermark) -> Json:
+    return {
+        "input": mark.input,
+        "column": mark.column,
+        "type": mark.value.type,
+        "value": mark.value.text,
+    }

@@ -1,11 +1,12 @@
-"""What `graph` prints: a tree, Mermaid or Graphviz."""
+"""What `graph` prints: a tree, Mermaid, Graphviz or JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from penstock.app.graphing import Graph, GraphNode
 from penstock.core.graph import reach
+from penstock.ui.render.document import Json, printed
 
 
 def tree_text(graph: Graph) -> str:
@@ -79,3 +80,28 @@ def _dot(text: str) -> str:
 
 def _escaped(text: str, quote: str) -> str:
     return text.replace('"', quote)
+
+
+def graph_document(graph: Graph) -> Json:
+    """Give nodes and edges; an edge goes from the table that is read."""
+    return {
+        "nodes": [
+            {
+                "table": n.table,
+                "name": n.name,
+                "kind": n.kind,
+                "strategy": n.strategy or None,
+                "version": n.version or None,
+            }
+            for n in graph.nodes
+        ],
+        "edges": [{"from": read, "to": reader} for read, reader in graph.edges],
+    }
+
+
+DRAWINGS: dict[str, Callable[[Graph], str]] = {
+    "tree": tree_text,
+    "mermaid": mermaid_text,
+    "dot": dot_text,
+    "json": lambda graph: printed(graph_document(graph)),
+}

@@ -18,10 +18,9 @@ from penstock.app.drift_reports import Keys
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import ModelResult, Plan
 from penstock.core.masking import mask
-from penstock.ui.text_errors import first_line
-from penstock.ui.text_invariants import step_lines
-from penstock.ui.text_partitions import WHOLE, ranges_text
-from penstock.ui.text_values import row_counts, seconds
+from penstock.ui.render.errors import first_line
+from penstock.ui.render.results import step_lines
+from penstock.ui.render.values import WHOLE, ranges_text, row_counts, seconds
 
 _AROUND = 6  # lines of the terminal that the table leaves free
 _STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
