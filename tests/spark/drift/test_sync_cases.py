@@ -346,7 +346,7 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
     refused, waited, started = [], [], threading.Event()
 
     def waits(shop):
-        waited.append(sync(shop, replace(request, wait_seconds=60), lambda _: started.set()))
+        waited.append(sync(shop, replace(request, wait=60), lambda _: started.set()))
 
     late = threading.Thread(target=lambda: others[1].with_shop(waits))
 

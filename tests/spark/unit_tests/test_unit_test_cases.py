@@ -419,7 +419,7 @@ def test_vars_versions_files_and_earlier_successes(project) -> None:
         threads=2,
     ) == [(), ()]
     assert [r.test.name for r in project.run("tag:quick").results] == ["with_a_variable"]
-    assert [r.test.name for r in project.run(names=("without",)).results] == ["without"]
+    assert [r.test.name for r in project.run(tests=("without",)).results] == ["without"]
 
 
 def test_tests_of_a_model_that_reads_a_history_an_external_table_and_itself(project) -> None:

@@ -13,6 +13,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
 from penstock.core.errors import UsageError
@@ -57,6 +58,18 @@ class FlagField:
         """
         dashed = self.name.strip("_").replace("_", "-")
         return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
+
+    @property
+    def kinds(self) -> frozenset[Any]:
+        """The types of its values, without None and without what they hold.
+
+        >>> sorted(
+        ...     kind.__name__ for kind in FlagField("at", int | Sequence[str] | None, 1, ()).kinds
+        ... )
+        ['Sequence', 'int']
+        """
+        members = get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
+        return frozenset(get_origin(each) or each for each in members) - {NoneType}
 
     @property
     def is_required(self) -> bool:

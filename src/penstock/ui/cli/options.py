@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -100,28 +100,29 @@ def _option(each: FlagField, flag: Flag, key: str) -> Option:
         return click.argument(key, metavar=shown, required=is_required)
     if flag.value is not None or each.type is bool:
         return click.option(*names, key, is_flag=True, help=flag.help)
+    # an option that is given a default, None even, is never missing
+    default: dict[str, Any] = {"default": each.default} if each.type is int else {}
     return click.option(
         *names,
         key,
         type=_type(each, flag),
         metavar=flag.metavar,
-        multiple=get_origin(each.type) in (Sequence, Mapping),
+        multiple=bool(each.kinds & {Sequence, Mapping}),
         required=each.is_required and not is_place,
-        default=each.default if each.type is int else None,
-        show_default=each.type is int,
+        show_default=bool(default),
         help=flag.help,
+        **default,
     )
 
 
 def _type(each: FlagField, flag: Flag) -> click.ParamType[Any] | None:
-    kinds = get_args(each.type) or (each.type,)
     if flag.choices:
         return click.Choice(flag.choices)
-    if int in kinds:
+    if int in each.kinds:
         return click.IntRange(min=flag.least)
-    if float in kinds:
+    if float in each.kinds:
         return click.FloatRange(min=flag.least)
-    return click.Path(file_okay=False) if Path in kinds else None
+    return click.Path(file_okay=False) if Path in each.kinds else None
 
 
 def _request(kind: type[Request], declared: Sequence[FlagField], values: dict[str, Any]) -> Request:
@@ -142,9 +143,9 @@ def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> objec
         return not each.default
     if each.flags[0].value is not None:
         return [flag.value for flag, is_on in zip(each.flags, found, strict=True) if is_on]
-    if get_origin(each.type) is Sequence:
+    if Sequence in each.kinds:
         return [value for values in given for value in values]
-    if isinstance(given[0], tuple):
+    if Mapping in each.kinds:
         return dict(map(_pair, given[0]))
     if each.name == "project" and len(set(given)) > 1:
         folder, argument = given

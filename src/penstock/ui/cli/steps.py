@@ -40,6 +40,11 @@ def finish(
         report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
     is_done = report.succeeded and not report.dry_run
     output.print(report, text, run_document, unless_quiet=is_done)
+    return exit_code(report)
+
+
+def exit_code(report: RunReport) -> int:
+    """Give what the shell is told."""
     if report.interrupted:
         return INTERRUPTED
     return 0 if report.succeeded else 1

@@ -29,14 +29,21 @@ def command(output: Output, request: SyncRequest, *, yes: bool) -> int:
 
 def carry_out(output: Output, request: AnySync, *, yes: bool) -> int:
     """Show the plan, or run it; give the exit code."""
-    from penstock.app.syncing import preview_sync, sync
+    if request.dry_run:
+        return _show_plan(output, request)
+    from penstock.app.syncing import sync
     from penstock.ui.render.run import run_text
+
+    with opened(request) as shop:
+        with progress(output, shop) as listener:
+            report = sync(shop, request, listener, overwrite_asker(shop.clock.now, yes=yes))
+        return finish(output, request, report, run_text)
+
+
+def _show_plan(output: Output, request: AnySync) -> int:
+    from penstock.app.syncing import preview_sync
     from penstock.ui.render.sync import sync_text
 
     with opened(request) as shop:
-        if request.dry_run:
-            text = functools.partial(sync_text, verbose=output.verbose)
-            return finish(output, request, preview_sync(shop, request), text)
-        with progress(output, shop) as listener:
-            report = sync(shop, request, listener, overwrite_asker(shop.clock.now, yes=yes))
-    return finish(output, request, report, run_text)
+        report = preview_sync(shop, request)
+    return finish(output, request, report, functools.partial(sync_text, verbose=output.verbose))

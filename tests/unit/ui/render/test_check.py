@@ -1,4 +1,4 @@
-"""What `penstock check` and `history --checks` print, and the documents of both."""
+"""What `penstock check` prints, and its document."""
 
 import datetime as dt
 import json
@@ -9,18 +9,16 @@ from fakes.check_story import BOUNDS, FAILED, HAS_ROWS, MIN_USERS, NO_BASE, NULL
 from fakes.reports import a_check_result
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
 from penstock.app.checking.sources import freshness_checks
-from penstock.core.check_results import CheckRecord, Flag, InvariantReport, Quarantine
+from penstock.core.check_results import Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
 from penstock.core.model import Freshness
 from penstock.ui.render.check import (
     accept_document,
     accept_text,
-    check_history_document,
     check_text,
     checks_document,
 )
 from penstock.ui.render.document import printed
-from penstock.ui.render.history import check_history_text
 
 DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)
@@ -241,54 +239,6 @@ def test_the_document_of_both():
                 "expires": "2024-12-08T00:00:00Z",
             }
         ],
-    }
-
-
-RAN = CheckRecord("user_stats", "step-1", "run-1", NULLS, ("2024-12-01",), 7, NOON)
-LOOKED = CheckRecord(
-    "user_stats", "", "run-2", BOUNDS, ("2024-12-01..2024-12-03", "2024-12-05"), 7, NOON
-)
-
-
-def test_the_history_of_checks_has_a_row_for_each_result():
-    assert check_history_text((RAN, LOOKED)) == (
-        "STARTED              PARTITIONS                            PHASE  CHECK           STATUS"
-        "  SEVERITY  MESSAGE\n"
-        "2024-03-01 12:00:00  2024-12-01                            after  null_check      failed"
-        "  warning   nulls 33.33 % > max 5.00 %\n"
-        "2024-03-01 12:00:00  2024-12-01 to 2024-12-03, 2024-12-05  after  revenue_bounds  passed"
-        "  error     condition is true"
-    )
-
-
-def test_a_table_without_partitions_names_none_and_verbose_says_who_looked():
-    whole = [replace(record, partitions=("*",)) for record in (RAN, LOOKED)]
-
-    assert check_history_text(whole, verbose=True) == (
-        "STARTED              PHASE  CHECK           STATUS  SEVERITY  BY           MESSAGE\n"
-        "2024-03-01 12:00:00  after  null_check      failed  warning   step step-1"
-        "  nulls 33.33 % > max 5.00 %\n"
-        "2024-03-01 12:00:00  after  revenue_bounds  passed  error     check run-2"
-        "  condition is true"
-    )
-
-
-def test_no_results_are_said():
-    assert check_history_text(()) == "no results of checks"
-
-
-def test_the_document_of_the_history_has_the_results_whole():
-    document = json.loads(printed(check_history_document("user_stats", (LOOKED,))))
-
-    (found,) = document.pop("checks")
-    assert document == {"command": "history", "model": "user_stats"}
-    assert {key: found[key] for key in ("started", "step", "run", "groups", "version", "name")} == {
-        "started": "2024-03-01T12:00:00Z",
-        "step": None,
-        "run": "run-2",
-        "groups": ["2024-12-01..2024-12-03", "2024-12-05"],
-        "version": 7,
-        "name": "revenue_bounds",
     }
 
 

@@ -1,10 +1,7 @@
 """The commands around checks: what their flags ask of the use cases, and how they end."""
 
-import contextlib
 import datetime as dt
 import json
-import sys
-from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -24,7 +21,6 @@ from penstock.core.checks import OnFailure, Phase
 from penstock.ui.cli.main import main
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
-SHOP = SimpleNamespace(clock=SimpleNamespace(now=lambda: NOON))
 NOTHING = a_report(a_plan(current=("daily",)))
 DAY = (("2024-12-01", "2024-12-01"),)
 
@@ -34,34 +30,13 @@ def found(*after, **changes):
 
 
 @pytest.fixture
-def use_case(monkeypatch):
-    """Put a function in the place of a use case; give what it was called with."""
-
-    @contextlib.contextmanager
-    def opened(_):
-        yield SHOP
-
-    monkeypatch.setattr("penstock.app.wire.opened", opened)
-
-    def replaced(module, answer, *names):
-        asked = []
-        stand_in = ModuleType(f"penstock.app.{module}")
-        for name in names:
-            setattr(stand_in, name, lambda *words, **_: asked.append(words[1:]) or answer)
-        monkeypatch.setitem(sys.modules, f"penstock.app.{module}", stand_in)
-        return asked
-
-    return replaced
-
-
-@pytest.fixture
 def check(use_case, capfd):
     """Call `penstock check`, which finds this; give request, code, output and errors."""
 
     def called(report, *words):
-        asked = use_case("check", report, "check")
+        asked = use_case("check", "check", report)
         code = main(["check", *words])
-        return (asked[0][0], code, *capfd.readouterr())
+        return (asked[0][1], code, *capfd.readouterr())
 
     return called
 
@@ -161,24 +136,26 @@ def test_a_quiet_check_says_nothing_of_what_is_well(check):
 
 
 def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
-    asked = use_case("checking.accept", AcceptReport(), "accept", "drop_quarantine")
+    asked = use_case("checking.accept", "accept drop_quarantine", AcceptReport())
 
     codes = [
         main(["check", "--accept", "0192", "--reason", " a holiday "]),
         main(["check", "--drop-quarantine", "all"]),
     ]
 
-    assert (codes, asked) == ([0, 0], [("0192", "a holiday"), ("all",)])
+    assert codes == [0, 0]
+    assert [words[1:] for words in asked] == [("0192", "a holiday"), ("all",)]
     assert capfd.readouterr().out == "nothing to do\nnothing to do\n"
 
 
 def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
     record = CheckRecord("a", "step-1", "run-1", BOUNDS, ("*",), 7, NOON)
-    asked = use_case("checking.history", (record,), "check_history")
+    asked = use_case("checking.history", "check_history", (record,))
 
     code = main(["history", "a", "--checks", "--check", "revenue_bounds", "--limit", "3"])
 
-    assert (code, asked) == (0, [("a", "revenue_bounds", 3)])
+    assert code == 0
+    assert [words[1:] for words in asked] == [("a", "revenue_bounds", 3)]
     assert capfd.readouterr().out == (
         "STARTED              PHASE  CHECK           STATUS  SEVERITY  MESSAGE\n"
         "2024-12-16 12:00:00  after  revenue_bounds  passed  error     condition is true\n"
@@ -203,20 +180,20 @@ def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
 def test_C54_every_command_that_runs_steps_can_skip_checks(  # one row per command
     flag, module, name, words, kind, use_case
 ):
-    asked = use_case(module, NOTHING, name)
+    asked = use_case(module, name, NOTHING)
 
     assert main([*words, flag, "--on-failure", "block"]) == 0
-    request = asked[0][0]
+    request = asked[0][1]
     assert isinstance(request, kind)
     assert (request.skip_checks, request.on_failure) == (True, OnFailure.BLOCK)
     assert (request.options.skip_checks, request.options.on_failure) == (True, OnFailure.BLOCK)
 
 
 def test_without_these_flags_the_project_decides(use_case):
-    asked = use_case("run", NOTHING, "run")
+    asked = use_case("run", "run", NOTHING)
 
     assert main(["snapshot", "run"]) == 0
-    request = asked[0][0]
+    request = asked[0][1]
     assert request == SnapshotRequest(arguments="snapshot run")
     assert (request.skip_checks, request.on_failure) == (False, None)
 

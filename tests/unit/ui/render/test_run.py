@@ -9,7 +9,7 @@ from penstock.core.findings import Location
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
 from penstock.ui.render.progress import TextLines
-from penstock.ui.render.run import Columns, result_line, run_text
+from penstock.ui.render.run import Columns, result_line, run_text, seed_text
 
 NULL_KEY = DataError(
     "null-key", "3 rows have no id", where=Location("models/users.sql", 4), hint="fill them"
@@ -215,3 +215,15 @@ def test_a_whole_table_among_partitions_stands_as_one():
 
 def test_a_run_that_nobody_confirmed_did_nothing():
     assert run_text(a_report(CASCADE, aborted=True)) == "Aborted, nothing was done."
+
+
+def test_seeds_are_a_line_each():
+    report = a_report(
+        a_plan(),
+        a_result("countries", rows=RowCounts(inserted=3), duration=1.0),
+        a_result("zones", "unchanged"),
+    )
+
+    assert seed_text(report) == (
+        "countries  s.countries  3 rows  1.0 s\nzones      up to date\nDone: 1 step. 1 unchanged."
+    )
