@@ -170,16 +170,18 @@ def takes(
         def call(*args: Keywords.args, **keywords: Keywords.kwargs) -> Answer:
             return answer(request(*args, **keywords))
 
-        told = {each.name: each for each in flag_fields(request)}  # type: ignore[arg-type]
+        declared = {each.name: each for each in flag_fields(request)}  # type: ignore[arg-type]
         shown = inspect.signature(request).parameters.values()
         parameters = [
-            each.replace(annotation=told[each.name].type if each.name in told else each.annotation)
+            each.replace(
+                annotation=declared[each.name].type if each.name in declared else each.annotation
+            )
             for each in shown
         ]
         call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             parameters, return_annotation=inspect.signature(answer).return_annotation
         )
-        call.__doc__ = "\n".join([answer.__doc__ or "", "", *map(_line, told.values())])
+        call.__doc__ = "\n".join([answer.__doc__ or "", "", *map(_line, declared.values())])
         return call
 
     return made

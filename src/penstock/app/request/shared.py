@@ -65,15 +65,13 @@ def read_states(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for text in values for part in text.split(",") if part.strip())
 
 
-# The flags that several commands take.
-Project = Annotated[
-    str | Path, Flag("The project's folder; default: this one.", ("--project-dir",), "DIR")
-]
-ProjectToo = Annotated[
-    str | Path,
-    Flag("The project's folder; default: this one.", ("--project-dir",), "DIR"),
-    Flag(names=("PROJECT",)),
-]
+# The flags that several commands take; `ProjectToo` is the folder as an argument as well.
+_FOLDER = Flag("The project's folder; default: this one.", ("--project-dir",), "DIR")
+FROM = Flag("From this date, or partition, on.", metavar="D")
+TO = Flag("Up to this date, or partition, with it.", metavar="D")
+
+Project = Annotated[str | Path, _FOLDER]
+ProjectToo = Annotated[str | Path, _FOLDER, Flag(names=("PROJECT",))]
 Name = Annotated[str, Flag(names=("MODEL",))]
 Select = Annotated[
     Sequence[str],
@@ -87,8 +85,8 @@ Select = Annotated[
 ]
 Exclude = Annotated[Sequence[str], Flag("Models to leave out.", metavar="SELECTOR", read=tuple)]
 Date = Annotated[str | None, Flag("The partitions that hold this date.", metavar="D")]
-From = Annotated[str | None, Flag("From this date, or partition, on.", metavar="D")]
-To = Annotated[str | None, Flag("Up to this date, or partition, with it.", metavar="D")]
+From = Annotated[str | None, FROM]
+To = Annotated[str | None, TO]
 Days = Annotated[int | None, Flag("The last N days, today with them.", metavar="N", least=1)]
 States = Annotated[
     Sequence[str],

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from penstock.app.request.flags import Flag
 from penstock.app.request.shared import (
+    FROM,
+    TO,
     AsOf,
     Date,
     Days,
@@ -226,8 +228,8 @@ class BackfillRequest(DriftRequest):
     project: Project
     model: Name
     _: KW_ONLY
-    from_: Annotated[str, Flag("From this date, or partition, on.", metavar="D")]
-    to: Annotated[str, Flag("Up to this date, or partition, with it.", metavar="D")]
+    from_: Annotated[str, FROM]
+    to: Annotated[str, TO]
 
     command = "backfill"
     select = exclude = states = ()
