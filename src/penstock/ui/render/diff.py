@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from penstock.app.drift_reports import DiffReport, ModelDiff, SqlDiff
@@ -48,6 +48,12 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
     `of` says which partitions it is for, where a model has several pairs.
     """
     return "\n".join(_blocks(diff, context, of))
+
+
+def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
+    """Give several pairs of texts below a head; of several each is named."""
+    of = named if len(diffs) > 1 else lambda _: ""
+    return "\n\n".join([head, *(sql_diff_text(diff, of=of(diff)) for diff in diffs)])
 
 
 def _blocks(diff: SqlDiff, context: int, of: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from penstock.app.checking.documents import check_document
 from penstock.app.drift_reports import AuditReport, AuditRow, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
-from penstock.ui.render.diff import RULE, diff_document, sql_diff_text
+from penstock.ui.render.diff import RULE, diff_document, diffs_text
 from penstock.ui.render.document import Json, instant
 from penstock.ui.render.run import ABORTED
 from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
@@ -17,8 +17,16 @@ from penstock.ui.render.values import WHOLE, day, moment, partitions_text, range
 if TYPE_CHECKING:
     from penstock.app.rolling_back import RollbackReport
 
-_CUT = 6
-_WHOLE = "*"
+_CHECKSUM = 6
+_SOURCE = 30
+_CHECK_COLUMNS = ("started", "phase", "check", "status", "severity", "by", "message")
+_SIGNS = {
+    "current": "✓",
+    "modified": "⚠",
+    "cosmetic": "~",
+    "never_executed": "○",
+    "deleted": "✗",
+}
 
 
 def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
@@ -28,7 +36,7 @@ def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
     """
     if not report.rows:
         return f"no executions of {report.model} {report.partition}".rstrip()
-    of_many = not report.partition and any(row.execution.partition != _WHOLE for row in report.rows)
+    of_many = not report.partition and any(row.execution.partition != "*" for row in report.rows)
     columns = ["executed_at"]
     columns += ["partition"] * of_many
     columns += ["version", "sql_checksum", "status", "triggered_by"]
@@ -44,7 +52,7 @@ def _cells(row: HistoryRow) -> dict[str, str]:
         "executed_at": moment(one.executed_at),
         "partition": one.partition,
         "version": one.fingerprint.label.removeprefix("v"),
-        "sql_checksum": one.fingerprint.sql[:_CUT],
+        "sql_checksum": one.fingerprint.sql[:_CHECKSUM],
         "status": str(one.status),
         "triggered_by": f"{one.triggered_by}{_beside(row)}",
         "step": one.step or "-",
@@ -66,16 +74,12 @@ def _texts(report: HistoryReport) -> Iterator[str]:
             )
 
 
-_COLUMNS = ("started", "phase", "check", "status", "severity", "by", "message")
-_RANGE = ".."
-
-
 def check_history_text(records: Sequence[CheckRecord], *, verbose: bool = False) -> str:
     """Give one row per result, newest first; with `verbose` its step, or its run without one."""
     if not records:
         return "no results of checks"
     found = [_check_cells(record) for record in records]
-    columns = [name for name in _COLUMNS if name != "by" or verbose]
+    columns = [name for name in _CHECK_COLUMNS if name != "by" or verbose]
     if any(cells["partitions"] for cells in found):
         columns.insert(1, "partitions")
     return table(columns, [[cells[name] for name in columns] for cells in found])
@@ -99,18 +103,8 @@ def _check_cells(record: CheckRecord) -> dict[str, str]:
 
 def _ends(text: str) -> tuple[str, str]:
     """Read `2024-12-01..2024-12-03`, or one key."""
-    first, _, last = text.partition(_RANGE)
+    first, _, last = text.partition("..")
     return first, last or first
-
-
-_SHOWN = 30
-_SIGNS = {
-    "current": "✓",
-    "modified": "⚠",
-    "cosmetic": "~",
-    "never_executed": "○",
-    "deleted": "✗",
-}
 
 
 def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
@@ -133,18 +127,14 @@ def _source(source: str) -> str:
     """Give a file as it is, inline SQL by its beginning."""
     words = source.split()
     text = mask(" ".join(words))
-    if len(words) == 1 or len(text) <= _SHOWN:
+    if len(words) == 1 or len(text) <= _SOURCE:
         return text
-    return f"{text[:_SHOWN]}…"
+    return f"{text[:_SOURCE]}…"
 
 
 def _changes(row: AuditRow) -> str:
     head = f"{row.model} {row.label}: {partitions_text(sum(diff.count for diff in row.diffs))}"
-    many = len(row.diffs) > 1
-    blocks = [
-        sql_diff_text(diff, of=partitions_text(diff.count) if many else "") for diff in row.diffs
-    ]
-    return "\n\n".join([head, *blocks])
+    return diffs_text(head, row.diffs, lambda diff: partitions_text(diff.count))
 
 
 def rollback_text(report: RollbackReport) -> str:

@@ -61,9 +61,9 @@ def _steps(preview: Preview, limit: int | None) -> str:
     for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
         cells = [f"{number:>3}. {step.model:<{names}}", f"{result.strategy:<{strategies}}"]
         cells += [f"{text:<{width}}"] * bool(width)
-        told = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
-        notes = [f"     {line}" for line in told if line]
-        shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *notes]))
+        notes = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
+        below = [f"     {line}" for line in notes if line]
+        shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *below]))
     lines = ["Execution plan (topological order):", *first_of(shown, limit, "step")]
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from penstock.ui.render.run import Columns, result_document, result_line
 
 
 def event_document(event: Event, at: dt.datetime) -> Json:
-    """Give an event with the time it was told at."""
+    """Give an event with its time."""
     time = instant(at)
     match event:
         case RunStarted(run, plan):

@@ -19,7 +19,7 @@ from penstock.ui.render.values import LISTED, WHOLE, count, one_line, ranges_tex
 
 INDENT = "      "
 PASSED_SHOWN = 10
-
+_NAMED = 3
 _ROWS = 3
 _WIDTH = 7  # of the words failed, skipped, warning
 
@@ -68,8 +68,8 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
         cells += [f"{str(result.severity) if result.failed else '':<{_WIDTH}}"] * severe
         cells += [one_line(mask(_said(result)))]
         found.append(f"{indent}{'  '.join(cells)}".rstrip())
-    told, rest = found[:LISTED], len(found[LISTED:])
-    return [*told, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
+    shown, rest = found[:LISTED], len(found[LISTED:])
+    return [*shown, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
 
 
 def _is_skipped(result: CheckResult) -> bool:
@@ -95,9 +95,6 @@ def _rows(sample: Sample) -> str:
         for row in sample.rows[:_ROWS]
     ]
     return "; ".join([*rows, *["…"] * (len(sample.rows) > _ROWS)])
-
-
-_NAMED = 3
 
 
 def by_check(result: ModelResult) -> bool:

@@ -90,7 +90,7 @@ def _is_current(report: RunReport, result: ModelResult) -> bool:
 
 
 def _settled(results: Sequence[ModelResult]) -> Iterator[str]:
-    """Show steps whose checks were pending where nothing else ran, so that no line told of them."""
+    """Show steps whose checks were pending where nothing else ran, so that no line has."""
     names = max(len(result.name) for result in results)
     keys = [len(ranges_text(r.partitions)) for r in results if r.partitions != WHOLE]
     columns = Columns(len(results), names, max(keys, default=0))
@@ -104,17 +104,28 @@ def _left(report: RunReport) -> Iterator[str]:
         yield from tail(report.preview)
 
 
-def _summary(report: RunReport) -> Iterator[str]:
-    errors = [r.error for r in report.results if r.error is not None and not by_check(r)]
-    told = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
-    yield from first_of(told, LISTED, "error")
-    if errors and report.log_path:
-        yield f"Log: {report.log_path}"
+def error_lines(report: RunReport) -> list[str]:
+    """Give the errors of steps that failed themselves, each once."""
+    errors = (r.error for r in report.results if r.error is not None and not by_check(r))
+    texts = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
+    return first_of(texts, LISTED, "error")
+
+
+def note_lines(report: RunReport) -> Iterator[str]:
+    """Give what steps have to say that did not fail, and whether somebody stopped the run."""
     for result in report.results:
         for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"
     if report.interrupted:
         yield "Interrupted."
+
+
+def _summary(report: RunReport) -> Iterator[str]:
+    errors = error_lines(report)
+    yield from errors
+    if errors and report.log_path:
+        yield f"Log: {report.log_path}"
+    yield from note_lines(report)
     yield done_line(result for result in report.results if not _is_current(report, result))
     yield from _left(report)
     if report.resume:
@@ -124,7 +135,7 @@ def _summary(report: RunReport) -> Iterator[str]:
 def done_line(results: Iterable[ModelResult]) -> str:
     """Count the steps that are done, and those that are not; with partitions, those as well.
 
-    A step whose rows failed a check counts as done, and its failure is told.
+    A step whose rows failed a check counts as done, and its failure is named.
     """
     ended = list(results)
     found = Counter("failed" if by_check(result) else result.status for result in ended)

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from penstock.app.migrating import MigrateReport
 from penstock.app.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.verifying import VerifyReport, Violation
-from penstock.core.masking import mask
 from penstock.ui.render.document import Json
-from penstock.ui.render.errors import error_text
 from penstock.ui.render.results import by_check, failures, step_lines
+from penstock.ui.render.run import error_lines, note_lines
 from penstock.ui.render.values import LISTED, aligned, count, first_of, one_line
 
 _ALWAYS = {
-    "source": ("source_rows",),
-    "new": ("opened_new",),
-    "changed": ("opened_changed",),
-    "closed": ("closed",),
-    "unchanged": ("unchanged",),
-    "deleted": ("deleted",),
-    "pruned": ("pruned",),
+    "source": "source_rows",
+    "new": "opened_new",
+    "changed": "opened_changed",
+    "closed": "closed",
+    "unchanged": "unchanged",
+    "deleted": "deleted",
+    "pruned": "pruned",
 }
 _SOMETIMES = {
-    "late": ("opened_late",),
-    "reopened": ("reopened",),
-    "shortened": ("shortened",),
-    "ignored": ("ignored",),
-    "skipped": ("skipped",),
+    "late": "opened_late",
+    **{name: name for name in ("reopened", "shortened", "ignored", "skipped")},
+}
+_OPENING = ("opened_new", "opened_changed", "opened_late", "reopened", "deleted")
+_WORDS = {
+    "planned": "would be updated",
+    "success": "updated",
+    "unchanged": "without change",
+    "failed": "failed",
+    "skipped": "skipped",
 }
 
 
@@ -46,25 +51,19 @@ def _lines(report: RunReport) -> Iterator[str]:
     if report.dry_run:
         yield "dry run: nothing is written"
     columns = {
-        name: keys
-        for name, keys in {**_ALWAYS, **_SOMETIMES}.items()
-        if name in _ALWAYS or any(_number(result, keys) for result in report.results)
+        name: key
+        for name, key in {**_ALWAYS, **_SOMETIMES}.items()
+        if name in _ALWAYS or any(result.metrics.get(key) for result in report.results)
     }
     rows = [["model", *columns, "result"]]
     for result in report.results:
-        numbers = [
-            str(_number(result, keys)) if result.metrics else "-" for keys in columns.values()
-        ]
+        counted = [result.metrics.get(key, 0) for key in columns.values()]
+        numbers = [str(number) if result.metrics else "-" for number in counted]
         rows.append([result.name, *numbers, _outcome(result)])
     yield aligned(rows, [False, *[True] * len(columns), False])
     yield from first_of([*_checked(report.results)], LISTED, "checked model")
-    errors = [r.error for r in report.results if r.error is not None and not by_check(r)]
-    yield from first_of([error_text(error) for error in errors], LISTED, "error")
-    for result in report.results:
-        for note in result.notes if result.ok or by_check(result) else ():
-            yield f"{result.name}: {mask(note)}"
-    if report.interrupted:
-        yield "Interrupted."
+    yield from error_lines(report)
+    yield from note_lines(report)
     yield _total(report)
     if any(map(by_check, report.results)):
         yield from failures(report.results)
@@ -79,39 +78,23 @@ def _checked(results: Sequence[ModelResult]) -> Iterator[str]:
             yield "\n".join([result.name, *lines])
 
 
-def _number(result: ModelResult, keys: tuple[str, ...]) -> int:
-    return sum(result.metrics.get(key, 0) for key in keys)
-
-
 def _outcome(result: ModelResult) -> str:
     if result.status == "failed" and result.error is not None:
         return f"FAILED {result.error.code}"
     if result.status == "skipped":
         return f"skipped: {result.reason}"
     if result.status == "planned":
-        only = set(result.metrics) and not _number(
-            result, ("opened_new", "opened_changed", "opened_late", "reopened", "deleted")
-        )
-        return "would prune" if only and result.metrics.get("pruned") else WOULD_COMMIT
+        prunes = result.metrics.get("pruned") and not any(map(result.metrics.get, _OPENING))
+        return "would prune" if prunes else WOULD_COMMIT
     if result.status == "unchanged":
         return "up to date" if not result.metrics else NO_CHANGE
     return f"version {result.version}"
 
 
 def _total(report: RunReport) -> str:
-    found = [result.status for result in report.results]
-    total = len(found)
-    parts = []
-    for words, statuses in (
-        ("would be updated", ("planned",)),
-        ("updated", ("success",)),
-        ("without change", ("unchanged",)),
-        ("failed", ("failed",)),
-        ("skipped", ("skipped",)),
-    ):
-        number = sum(found.count(status) for status in statuses)
-        parts += [f"{number} {words}"] * bool(number)
-    return f"{count(total, 'snapshot')}: {', '.join(parts) or 'none ended'}"
+    found = Counter(result.status for result in report.results)
+    parts = [f"{found[status]} {words}" for status, words in _WORDS.items() if found[status]]
+    return f"{count(len(report.results), 'snapshot')}: {', '.join(parts) or 'none ended'}"
 
 
 def verify_text(reports: Sequence[VerifyReport]) -> str:

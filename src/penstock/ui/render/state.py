@@ -18,6 +18,9 @@ from penstock.ui.render.values import aligned, count, moment, table
 if TYPE_CHECKING:
     from penstock.app.doctor import DoctorReport
 
+_DELIVERS = "deliver.py"  # a template that starts with no input has it
+_SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
+
 
 def watermarks_text(report: WatermarkReport) -> str:
     """Give one row per watermark, or per change of one, newest first."""
@@ -52,18 +55,12 @@ def _row(change: WatermarkChange) -> list[str]:
     ]
 
 
-NULL = "NULL"
-
-
 def query_text(result: QueryResult) -> str:
     """Give the rows under the names that the query gives its columns, then how many there are."""
-    rows = [[NULL if value is None else value for value in row] for row in result.rows]
+    rows = [["NULL" if value is None else value for value in row] for row in result.rows]
     body = aligned([result.columns, *rows], [False] * len(result.columns))
     more = "; there are more, see --limit" if result.truncated else ""
     return f"{body}\n\n{count(len(rows), 'row')}{more}"
-
-
-_DELIVERS = "deliver.py"  # a template that starts with no input has it
 
 
 def recovered_text(found: Recovery) -> str:
@@ -73,7 +70,7 @@ def recovered_text(found: Recovery) -> str:
 
 
 def rebuild_text(report: RebuildReport) -> str:
-    """Say how many steps the tables' logs told of, and which tables told of none."""
+    """Say how many steps the tables' logs hold, and which tables' hold none."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
     lines += [f"{name}: its log tells of no step of this project" for name in report.untold]
     return "\n".join(lines)
@@ -101,16 +98,13 @@ def written_text(made: tuple[str, Sequence[str]]) -> str:
     return "\n".join(f"wrote {folder}/{file}" for file in files)
 
 
-_MARKS = {"ok": "✓", "warning": "⚠", "error": "✗"}
-
-
 def doctor_text(report: DoctorReport) -> str:
     """Give one line per check, and below what is wrong what to do about it."""
     width = max((len(check.name) for check in report.checks), default=0)
     lines = []
     for check in report.checks:
         sentence = mask(check.says)
-        lines.append(f"{_MARKS[check.health]} {check.name:<{width}}  {sentence}".rstrip())
+        lines.append(f"{_SIGNS[check.health]} {check.name:<{width}}  {sentence}".rstrip())
         if check.health != "ok" and check.hint:
             lines.append(f"  hint: {mask(check.hint)}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from penstock.app.drift_reports import Cascaded, ModelDiff, ModelStatus, Overwri
 from penstock.app.reports import RunReport, Step
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
-from penstock.ui.render.diff import sql_diff_text
+from penstock.ui.render.diff import diffs_text
 from penstock.ui.render.plan import blocked_text
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
 from penstock.ui.render.values import (
@@ -22,6 +22,8 @@ from penstock.ui.render.values import (
     partitions_text,
     ranges_text,
 )
+
+_ASKED = 5  # models that a question names
 
 
 def sync_text(report: RunReport, *, verbose: bool = False) -> str:
@@ -39,7 +41,7 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
         _section(
             "Execution plan (topological order):", _models(plan.steps, verbose=verbose), limit
         ),
-        *first_of([diff_block(each) for each in preview.diffs], limit, "changed model"),
+        *first_of([_changed(each) for each in preview.diffs], limit, "changed model"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines(plan.cosmetic)),
         "\n".join(_total(report, preview)),
@@ -87,17 +89,13 @@ def _step(step: Step) -> str:
     return "  ".join(parts)
 
 
-def diff_block(found: ModelDiff, context: int = 0) -> str:
-    """Give the changes of one model's SQL and schema, one per pair of texts."""
+def _changed(found: ModelDiff) -> str:
     total = partitions_text(sum(diff.count for diff in found.diffs))
-    many = len(found.diffs) > 1
-    blocks = [
-        sql_diff_text(
-            diff, context, f"{diff.version}, {partitions_text(diff.count)}" if many else ""
-        )
-        for diff in found.diffs
-    ]
-    return "\n\n".join([f"{found.model}: {total} will be re-run", *blocks])
+    return diffs_text(
+        f"{found.model}: {total} will be re-run",
+        found.diffs,
+        lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
+    )
 
 
 def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
@@ -105,13 +103,10 @@ def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
     yield from tail(preview)
 
 
-ASKED = 5
-
-
 def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
     """Give one block per model, at most 5."""
     blocks = ["\n".join(_block(each, now)) for each in overwrites]
-    return "\n\n".join(first_of(blocks, ASKED, "model"))
+    return "\n\n".join(first_of(blocks, _ASKED, "model"))
 
 
 def _block(each: Overwrite, now: dt.datetime) -> Iterator[str]:
@@ -132,7 +127,7 @@ def _block(each: Overwrite, now: dt.datetime) -> Iterator[str]:
 def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
     """Give the error where there is no terminal to ask at."""
     total = partitions_text(sum(each.count for each in overwrites))
-    models = ", ".join(first_of([each.model for each in overwrites], ASKED, "model"))
+    models = ", ".join(first_of([each.model for each in overwrites], _ASKED, "model"))
     return UsageError(
         "needs-confirmation",
         f"this overwrites {total} ({models}), and there is no terminal to ask at",

@@ -30,10 +30,10 @@ def unit_tests_text(report: UnitTestReport) -> str:
 
 def done_line(report: UnitTestReport) -> str:
     """Count the tests, all of them and by what became of them."""
-    told = [f"{report.count('passed')} passed", f"{report.count('failed')} failed"]
+    counts = [f"{report.count('passed')} passed", f"{report.count('failed')} failed"]
     if report.count("skipped"):
-        told.append(f"{report.count('skipped')} skipped")
-    return f"{count(len(report.results), 'test')}: {', '.join(told)}."
+        counts.append(f"{report.count('skipped')} skipped")
+    return f"{count(len(report.results), 'test')}: {', '.join(counts)}."
 
 
 def result_text(result: UnitResult) -> str:
@@ -61,8 +61,8 @@ def _rows(rows: RowsDiffer) -> Iterator[str]:
 def _row(line: RowLine, widths: Sequence[int], rows: RowsDiffer) -> str:
     notes = [_NOTES[line.mark]] if line.mark in _NOTES else []
     notes += [f"x {line.times}"] * (line.times > 1)
-    told = "    ".join([_line(line.cells, widths, rows), *notes])
-    return f"    {line.mark} {told}".rstrip()
+    shown = "    ".join([_line(line.cells, widths, rows), *notes])
+    return f"    {line.mark} {shown}".rstrip()
 
 
 def _widths(rows: RowsDiffer) -> list[int]:

@@ -8,7 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from penstock.app.drift_reports import Keys, StateCount
 from penstock.core.step import RowCounts
 
+WHOLE: Keys = (("*", "*"),)
+RANGES = 5  # of one model, in one line
 LISTED = 50  # models, steps or errors of one list, unless --verbose
+_UNIT = 1000
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_MINUTE = 60
+_AGO = ((86400, "day"), (3600, "hour"), (_MINUTE, "minute"))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()) -> str:
@@ -68,12 +74,6 @@ def _line(row: Sequence[str], widths: Sequence[int], to_right: Sequence[bool]) -
     parts = zip(row, widths, to_right, strict=True)
     shown = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts)
     return "  ".join(shown).rstrip()
-
-
-_UNIT = 1000
-_MINUTE = 60
-_AGO = ((86400, "day"), (3600, "hour"), (_MINUTE, "minute"))
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def size(size_bytes: int) -> str:
@@ -138,10 +138,6 @@ def row_counts(rows: RowCounts) -> str:
     parts += [f"{rows.late:,} late"] if rows.late else []
     parts += [f"{rows.null_time:,} without a time"] if rows.null_time else []
     return ", ".join(parts)
-
-
-RANGES = 5  # of one model, in one line
-WHOLE: Keys = (("*", "*"),)
 
 
 def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
