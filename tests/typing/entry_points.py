@@ -14,7 +14,9 @@ def calls() -> None:
     """Call what is there, and what is not."""
     assert_type(penstock.run("shop", select=["+daily"], threads=8), penstock.RunReport)
     assert_type(penstock.run(as_of="2024-12-16", on_failure="block"), penstock.RunReport)
-    assert_type(penstock.run(as_of=dt.datetime.now(dt.UTC), variables={"a": "b"}), penstock.RunReport)
+    assert_type(
+        penstock.run(as_of=dt.datetime.now(dt.UTC), variables={"a": "b"}), penstock.RunReport
+    )
     assert_type(penstock.sync(everything=True, cascade=True), penstock.RunReport)
     assert_type(penstock.backfill(".", "daily", from_="2024", to="2025"), penstock.RunReport)
     assert_type(penstock.snapshot_run(prune=True, keep_last=3), penstock.RunReport)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.clock import SystemClock
 from penstock.app.faults import fault_from
-from penstock.app.request import Request, WorkRequest
+from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.shop import Shop
 from penstock.core.ports import Clock, Store
 from penstock.core.project import Project
@@ -52,13 +52,13 @@ def open_shop(where: Where, spark: SparkSession | None = None) -> Shop:
     return wired(open_project(where), SystemClock(), spark)
 
 
-def place_of(request: Request) -> Where:
+def place_of(request: CommandRequest) -> Where:
     """Give the project that a request is about."""
     return Where(Path(request.project), request.target, request.variables or {})
 
 
 @contextmanager
-def opened(request: Request) -> Iterator[Shop]:
+def opened(request: CommandRequest) -> Iterator[Shop]:
     """Open what a request is about, and let go of databases and Spark in the end."""
     spark = request.spark if isinstance(request, WorkRequest) else None
     shop = open_shop(place_of(request), spark)

@@ -16,7 +16,7 @@ from penstock.app.request.questions import (
     UnitTestRequest,
     VerifyRequest,
 )
-from penstock.app.request.shared import BOTH, Range, Request, WorkRequest
+from penstock.app.request.shared import BOTH, CommandRequest, Range, WorkRequest
 from penstock.app.request.work import (
     AnyRun,
     AnySync,
@@ -35,12 +35,12 @@ __all__ = [
     "AuditRequest",
     "BackfillRequest",
     "CheckRequest",
+    "CommandRequest",
     "DiffRequest",
     "HistoryRequest",
     "ModelsRequest",
     "ProjectRequest",
     "Range",
-    "Request",
     "RollbackRequest",
     "RunRequest",
     "SnapshotRequest",

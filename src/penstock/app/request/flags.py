@@ -1,9 +1,9 @@
 """A flag is declared once, at the field of a request that it fills; this is how, and what follows.
 
-    threads: Annotated[int | None, Flag("Steps at a time.", metavar="N", least=1)] = None
+    threads: Annotated[int | None, FlagSpec("Steps at a time.", metavar="N", least=1)] = None
 
-The field says name, type and default, the `Flag` says the rest. `ui` makes options of the command
-line from it, and `takes` gives a function of Python the same names as keywords.
+The field says name, type and default, the `FlagSpec` says the rest. `ui` makes options of the
+command line from it, and `takes` gives a function of Python the same names as keywords.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlagSpec:
     """What the command line needs to know of a field beside its name, type and default.
 
     Without `names` the option is called as the field is; a name without dashes is an argument.
@@ -48,12 +48,12 @@ class FlagField:
     name: str
     type: Any
     default: object
-    flags: tuple[Flag, ...]
+    flags: tuple[FlagSpec, ...]
 
-    def names_of(self, flag: Flag) -> tuple[str, ...]:
+    def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
         """Give the words that users type; what is true unless it is refused begins with `--no-`.
 
-        >>> FlagField("record", bool, True, (Flag(),)).names_of(Flag())
+        >>> FlagField("record", bool, True, (FlagSpec(),)).names_of(FlagSpec())
         ('--no-record',)
         """
         dashed = self.name.strip("_").replace("_", "-")
@@ -117,9 +117,9 @@ def flag_fields(request: type) -> tuple[FlagField, ...]:
     )
 
 
-def _flags(declared: object) -> tuple[Flag, ...]:
+def _flags(declared: object) -> tuple[FlagSpec, ...]:
     said = get_args(declared)[1:] if get_origin(declared) is Annotated else ()
-    return tuple(each for each in said if isinstance(each, Flag))
+    return tuple(each for each in said if isinstance(each, FlagSpec))
 
 
 def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:

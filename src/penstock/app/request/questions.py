@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from penstock.app.request.flags import Flag
+from penstock.app.request.flags import FlagSpec
 from penstock.app.request.shared import (
     BOTH,
     AsOf,
+    CommandRequest,
     Date,
     Days,
     Exclude,
@@ -19,7 +20,6 @@ from penstock.app.request.shared import (
     Partition,
     Project,
     Range,
-    Request,
     Select,
     States,
     To,
@@ -41,24 +41,26 @@ class CheckRequest(WorkRequest):
     project: Project = "."
     _: KW_ONLY
     everything: Annotated[
-        bool, Flag("Every model with checks, every built partition.", ("--all",))
+        bool, FlagSpec("Every model with checks, every built partition.", ("--all",))
     ] = False
     date: Date = None
     from_: From = None
     to: To = None
-    partition: Annotated[str, Flag("This partition.", metavar="P")] = ""
+    partition: Annotated[str, FlagSpec("This partition.", metavar="P")] = ""
     phases: Annotated[
         Collection[Phase | str],
-        Flag("The checks before the step.", ("--before",), read=read_phases, value=Phase.BEFORE),
-        Flag("The checks after the step; default: both.", ("--after",), value=Phase.AFTER),
+        FlagSpec(
+            "The checks before the step.", ("--before",), read=read_phases, value=Phase.BEFORE
+        ),
+        FlagSpec("The checks after the step; default: both.", ("--after",), value=Phase.AFTER),
     ] = BOTH
     checks: Annotated[
-        Sequence[str], Flag("Only checks of this name.", ("--check",), "NAME", read=tuple)
+        Sequence[str], FlagSpec("Only checks of this name.", ("--check",), "NAME", read=tuple)
     ] = ()
-    sources: Annotated[bool, Flag("How old sources are, instead of checks of models.")] = False
-    strict: Annotated[bool, Flag("Exit 1 for a failed warning, too.")] = False
-    record: Annotated[bool, Flag("Write nothing to the state.")] = True
-    sample: Annotated[bool, Flag("Read no rows that break a check.")] = True
+    sources: Annotated[bool, FlagSpec("How old sources are, instead of checks of models.")] = False
+    strict: Annotated[bool, FlagSpec("Exit 1 for a failed warning, too.")] = False
+    record: Annotated[bool, FlagSpec("Write nothing to the state.")] = True
+    sample: Annotated[bool, FlagSpec("Read no rows that break a check.")] = True
     as_of: AsOf = None
     select: Select = ()
     exclude: Exclude = ()
@@ -97,9 +99,9 @@ class UnitTestRequest(WorkRequest):
     project: Project = "."
     _: KW_ONLY
     tests: Annotated[
-        Sequence[str], Flag("Only tests of this name.", ("--test",), "NAME", read=tuple)
+        Sequence[str], FlagSpec("Only tests of this name.", ("--test",), "NAME", read=tuple)
     ] = ()
-    threads: Annotated[int | None, Flag("Tests at a time.", metavar="N", least=1)] = None
+    threads: Annotated[int | None, FlagSpec("Tests at a time.", metavar="N", least=1)] = None
     fail_fast: FailFast = False
     select: Select = ()
     exclude: Exclude = ()
@@ -114,14 +116,14 @@ class VerifyRequest(WorkRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectRequest(Request):
+class ProjectRequest(CommandRequest):
     """What commands are asked that need a project and no more."""
 
     project: Project = "."
 
 
 @dataclass(frozen=True, slots=True)
-class ModelsRequest(Request):
+class ModelsRequest(CommandRequest):
     """What commands are asked that look at models."""
 
     project: Project = "."
@@ -131,19 +133,19 @@ class ModelsRequest(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditRequest(Request):
+class AuditRequest(CommandRequest):
     """What is asked of `audit`."""
 
     project: Project = "."
     _: KW_ONLY
-    modified_only: Annotated[bool, Flag("Only modified ones; exit 1 if there are any.")] = False
-    diffs: Annotated[bool, Flag("Show what changed, too.", ("--diff",))] = False
+    modified_only: Annotated[bool, FlagSpec("Only modified ones; exit 1 if there are any.")] = False
+    diffs: Annotated[bool, FlagSpec("Show what changed, too.", ("--diff",))] = False
     select: Select = ()
     exclude: Exclude = ()
 
 
 @dataclass(frozen=True, slots=True)
-class StatusRequest(Request):
+class StatusRequest(CommandRequest):
     """What is asked of `status`; with `states` only partitions in one of them are given."""
 
     project: Project = "."
@@ -172,11 +174,11 @@ class StatusRequest(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class DiffRequest(Request):
+class DiffRequest(CommandRequest):
     """What is asked of `diff`; without a model all of them."""
 
     project: Project = "."
-    model: Annotated[str | None, Flag(names=("MODEL",))] = None
+    model: Annotated[str | None, FlagSpec(names=("MODEL",))] = None
     _: KW_ONLY
     partition: Partition = None
     as_of: AsOf = None
@@ -188,14 +190,15 @@ class DiffRequest(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryRequest(Request):
+class HistoryRequest(CommandRequest):
     """What is asked of `history`: at most `limit` executions, the newest."""
 
     project: Project
     model: Name
     _: KW_ONLY
     partition: Partition = None
-    show_sql: Annotated[bool, Flag("Print the SQL of every execution, too.")] = False
+    show_sql: Annotated[bool, FlagSpec("Print the SQL of every execution, too.")] = False
     limit: Annotated[
-        int, Flag("Executions, or results of checks, at most; the newest.", metavar="N", least=1)
+        int,
+        FlagSpec("Executions, or results of checks, at most; the newest.", metavar="N", least=1),
     ] = 20

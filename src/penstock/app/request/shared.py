@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from penstock.app.request.flags import Flag, flag_fields, given
+from penstock.app.request.flags import FlagSpec, flag_fields, given
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
 
@@ -66,55 +66,55 @@ def read_states(values: Iterable[str]) -> tuple[str, ...]:
 
 
 # The flags that several commands take; `ProjectToo` is the folder as an argument as well.
-_FOLDER = Flag("The project's folder; default: this one.", ("--project-dir",), "DIR")
-FROM = Flag("From this date, or partition, on.", metavar="D")
-TO = Flag("Up to this date, or partition, with it.", metavar="D")
+_FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
+FROM = FlagSpec("From this date, or partition, on.", metavar="D")
+TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
 
 Project = Annotated[str | Path, _FOLDER]
-ProjectToo = Annotated[str | Path, _FOLDER, Flag(names=("PROJECT",))]
-Name = Annotated[str, Flag(names=("MODEL",))]
+ProjectToo = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
+Name = Annotated[str, FlagSpec(names=("MODEL",))]
 Select = Annotated[
     Sequence[str],
-    Flag(
+    FlagSpec(
         "Models to work on: name, +name, name+, tag:daily, path:models/staging.",
         ("--select", "-s"),
         "SELECTOR",
         read=tuple,
     ),
-    Flag("Like --select NAME.", ("--query", "--model"), "NAME"),
+    FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
 ]
-Exclude = Annotated[Sequence[str], Flag("Models to leave out.", metavar="SELECTOR", read=tuple)]
-Date = Annotated[str | None, Flag("The partitions that hold this date.", metavar="D")]
+Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
+Date = Annotated[str | None, FlagSpec("The partitions that hold this date.", metavar="D")]
 From = Annotated[str | None, FROM]
 To = Annotated[str | None, TO]
-Days = Annotated[int | None, Flag("The last N days, today with them.", metavar="N", least=1)]
+Days = Annotated[int | None, FlagSpec("The last N days, today with them.", metavar="N", least=1)]
 States = Annotated[
     Sequence[str],
-    Flag("Only partitions in these states.", ("--state",), "S,…", read=read_states),
+    FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
 ]
-Partition = Annotated[str | None, Flag("Only this partition.", metavar="P")]
+Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
 AsOf = Annotated[
     dt.datetime | str | None,
-    Flag("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
+    FlagSpec("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
 ]
 Wait = Annotated[
-    float, Flag("Wait for a target that another run writes.", metavar="SECONDS", least=0)
+    float, FlagSpec("Wait for a target that another run writes.", metavar="SECONDS", least=0)
 ]
-FailFast = Annotated[bool, Flag("Start nothing new after a failure.")]
-DryRun = Annotated[bool, Flag("Show the plan and do nothing.")]
+FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
+DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CommandRequest:
     """What every command on a project is asked: which one, for which target."""
 
     project: Project
     _: KW_ONLY
-    target: Annotated[str | None, Flag("The target to work on.", ("--target", "--env"), "NAME")] = (
-        None
-    )
+    target: Annotated[
+        str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
+    ] = None
     variables: Annotated[
-        Mapping[str, str] | None, Flag("Set a variable.", ("--vars",), "NAME=VALUE")
+        Mapping[str, str] | None, FlagSpec("Set a variable.", ("--vars",), "NAME=VALUE")
     ] = None
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkRequest(Request):
+class WorkRequest(CommandRequest):
     """What commands are asked that start Spark or write.
 
     `spark` is a session of the caller, used and never stopped; so is one that runs in this process.

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated
 
-from penstock.app.request.flags import Flag
+from penstock.app.request.flags import FlagSpec
 from penstock.app.request.shared import (
     FROM,
     TO,
@@ -38,17 +38,17 @@ from penstock.plan.values import Options
 class StepsRequest(WorkRequest):
     """What every command that runs steps is asked."""
 
-    threads: Annotated[int | None, Flag("Steps at a time.", metavar="N", least=1)] = None
+    threads: Annotated[int | None, FlagSpec("Steps at a time.", metavar="N", least=1)] = None
     fail_fast: FailFast = False
-    full_refresh: Annotated[bool, Flag("Build the tables anew; a history loses its versions.")] = (
-        False
-    )
+    full_refresh: Annotated[
+        bool, FlagSpec("Build the tables anew; a history loses its versions.")
+    ] = False
     skip_checks: Annotated[
-        bool, Flag("Evaluate no check.", ("--skip-checks", "--skip-invariants"))
+        bool, FlagSpec("Evaluate no check.", ("--skip-checks", "--skip-invariants"))
     ] = False
     on_failure: Annotated[
         OnFailure | str | None,
-        Flag(
+        FlagSpec(
             "What a failed check does to the rows of its step.",
             choices=tuple(map(str, OnFailure)),
             read=read_mode,
@@ -79,12 +79,14 @@ class PartitionsRequest(StepsRequest):
     """What commands are asked that run steps of partitions."""
 
     batch_size: Annotated[
-        int | None, Flag("Partitions that one step makes at most.", metavar="N", least=1)
+        int | None, FlagSpec("Partitions that one step makes at most.", metavar="N", least=1)
     ] = None
-    allow_breaking: Annotated[bool, Flag("Rewrite tables whose columns change their type.")] = False
-    allow_source_mutation: Annotated[bool, Flag("Let the SQL of immutable versions change.")] = (
+    allow_breaking: Annotated[bool, FlagSpec("Rewrite tables whose columns change their type.")] = (
         False
     )
+    allow_source_mutation: Annotated[
+        bool, FlagSpec("Let the SQL of immutable versions change.")
+    ] = False
 
     @property
     def options(self) -> Options:
@@ -113,7 +115,9 @@ class RunRequest(PartitionsRequest):
     date: Date = None
     from_: From = None
     to: To = None
-    adopt: Annotated[bool, Flag("Take over a table that penstock did not make; one model.")] = False
+    adopt: Annotated[bool, FlagSpec("Take over a table that penstock did not make; one model.")] = (
+        False
+    )
 
     command = "run"
 
@@ -141,18 +145,18 @@ class SnapshotRequest(StepsRequest):
 
     project: ProjectToo = "."
     _: KW_ONLY
-    prune: Annotated[bool, Flag("Remove old versions, also where nothing changed.")] = False
+    prune: Annotated[bool, FlagSpec("Remove old versions, also where nothing changed.")] = False
     keep_last: Annotated[
         int | None,
-        Flag(
+        FlagSpec(
             "With --prune: versions per key that stay, instead of the model's retention.",
             metavar="N",
             least=1,
         ),
     ] = None
-    no_prune: Annotated[bool, Flag("Leave the models' retention out.")] = False
-    allow_empty: Annotated[bool, Flag("Let an empty source close every key.")] = False
-    dry_run: Annotated[bool, Flag("Count what would be done and write nothing.")] = False
+    no_prune: Annotated[bool, FlagSpec("Leave the models' retention out.")] = False
+    allow_empty: Annotated[bool, FlagSpec("Let an empty source close every key.")] = False
+    dry_run: Annotated[bool, FlagSpec("Count what would be done and write nothing.")] = False
     select: Select = ()
     exclude: Exclude = ()
 
@@ -182,11 +186,11 @@ class SnapshotRequest(StepsRequest):
 class DriftRequest(PartitionsRequest):
     """What `sync` and `backfill` are asked alike; `max_partitions` None is the project's."""
 
-    cascade: Annotated[bool, Flag("Run what reads the partitions as well.")] = False
+    cascade: Annotated[bool, FlagSpec("Run what reads the partitions as well.")] = False
     dry_run: DryRun = False
     max_partitions: Annotated[
         int | None,
-        Flag("Run the first N partitions; the others remain.", metavar="N", least=1),
+        FlagSpec("Run the first N partitions; the others remain.", metavar="N", least=1),
     ] = None
 
 
@@ -201,7 +205,7 @@ class SyncRequest(DriftRequest):
     days: Days = None
     states: States = ()
     everything: Annotated[
-        bool, Flag("Every model and partition, without any limit.", ("--all",))
+        bool, FlagSpec("Every model and partition, without any limit.", ("--all",))
     ] = False
     select: Select = ()
     exclude: Exclude = ()
@@ -252,7 +256,7 @@ class RollbackRequest(WorkRequest):
     project: Project
     model: Name
     _: KW_ONLY
-    to: Annotated[str, Flag("The first step to take back.", metavar="STEP")]
-    include_foreign: Annotated[bool, Flag("Take commits of others back as well.")] = False
-    dry_run: Annotated[bool, Flag("Say what would be restored, and do nothing.")] = False
+    to: Annotated[str, FlagSpec("The first step to take back.", metavar="STEP")]
+    include_foreign: Annotated[bool, FlagSpec("Take commits of others back as well.")] = False
+    dry_run: Annotated[bool, FlagSpec("Say what would be restored, and do nothing.")] = False
     wait: Wait = 0.0

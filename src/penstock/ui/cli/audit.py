@@ -8,12 +8,12 @@ import click
 
 from penstock.app.request import AuditRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 
 @click.command(epilog=example("penstock audit --modified-only --diff"))
 @takes(AuditRequest)
-def command(output: Output, request: AuditRequest) -> int:
+def command(output: CommandOutput, request: AuditRequest) -> int:
     """Compare every version's SQL with what was run.
 
     One row for each version and revision in the files or on record.

@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import BackfillRequest
 from penstock.ui.cli.options import YES, example, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 from penstock.ui.cli.sync import carry_out
 
 
@@ -14,7 +14,7 @@ from penstock.ui.cli.sync import carry_out
     epilog=example("penstock backfill daily_user_stats --from 2024-12-02 --to 2024-12-04")
 )
 @takes(BackfillRequest, YES)
-def command(output: Output, request: BackfillRequest, *, yes: bool) -> int:
+def command(output: CommandOutput, request: BackfillRequest, *, yes: bool) -> int:
     """Run all partitions of a range, drifted or not.
 
     Asks before it overwrites rows of an earlier success.

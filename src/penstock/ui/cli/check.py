@@ -10,7 +10,7 @@ import click
 from penstock.app.request import CheckRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _ACCEPT = click.option(
     "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
@@ -30,7 +30,11 @@ _DROP = click.option(
 )
 @takes(CheckRequest, _ACCEPT, _REASON, _DROP)
 def command(
-    output: Output, request: CheckRequest, accept: str | None, reason: str | None, drop: str | None
+    output: CommandOutput,
+    request: CheckRequest,
+    accept: str | None,
+    reason: str | None,
+    drop: str | None,
 ) -> int:
     """Evaluate checks on the rows of today.
 
@@ -53,7 +57,7 @@ def command(
     return 0
 
 
-def _evaluate(output: Output, request: CheckRequest) -> int:
+def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     from penstock.app.check import check
     from penstock.ui.render.check import check_text, checks_document, nothing_checked
     from penstock.ui.render.errors import error_text

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from penstock.ui.cli.options import example, takes_output
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _SHELLS: dict[str, type[ShellComplete]] = {
     "bash": BashComplete,
@@ -18,7 +18,7 @@ _SHELLS: dict[str, type[ShellComplete]] = {
 @click.command(epilog=example('eval "$(penstock completion bash)"'))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @takes_output
-def command(output: Output, shell: str) -> None:
+def command(output: CommandOutput, shell: str) -> None:
     """Print a shell's completion script.
 
     Load it from the shell's own startup file.

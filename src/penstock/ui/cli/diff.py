@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import DiffRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _CONTEXT = click.option(
     "--context",
@@ -21,7 +21,7 @@ _CONTEXT = click.option(
 
 @click.command(epilog=example("penstock diff daily_user_stats --context 3"))
 @takes(DiffRequest, _CONTEXT)
-def command(output: Output, request: DiffRequest, context: int) -> None:
+def command(output: CommandOutput, request: DiffRequest, context: int) -> None:
     """Show what changed since the partitions were built.
 
     One diff for each pair of SQL texts: the one on record, and the one of the files.

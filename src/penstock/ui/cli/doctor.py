@@ -8,14 +8,14 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import example, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _FIX = click.option("--fix", is_flag=True, help="Put right what can be put right.")
 
 
 @click.command(epilog=example("penstock doctor --fix"))
 @takes(ProjectRequest, _FIX)
-def command(output: Output, request: ProjectRequest, *, fix: bool) -> int:
+def command(output: CommandOutput, request: ProjectRequest, *, fix: bool) -> int:
     """Check this machine, and say what to do.
 
     Java, Spark and Delta, the state, the warehouse. Needs no project; exits 1 if a check fails.

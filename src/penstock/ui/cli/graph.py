@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import ModelsRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _FORMAT = click.option(
     "--format",
@@ -19,7 +19,7 @@ _FORMAT = click.option(
 
 @click.command(epilog=example("penstock graph --format mermaid --select +daily_user_stats"))
 @takes(ModelsRequest, _FORMAT)
-def command(output: Output, request: ModelsRequest, form: str) -> None:
+def command(output: CommandOutput, request: ModelsRequest, form: str) -> None:
     """Draw what reads what.
 
     Sources and models without upstreams are the roots; a node that is met again is drawn without

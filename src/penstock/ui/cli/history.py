@@ -10,7 +10,7 @@ from penstock.app.request import HistoryRequest
 from penstock.app.request.flags import given
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _CHECKS = click.option("--checks", is_flag=True, help="Show what its checks said instead.")
 _CHECK = click.option(
@@ -20,7 +20,9 @@ _CHECK = click.option(
 
 @click.command(epilog=example("penstock history daily_user_stats --partition 2024-12-01"))
 @takes(HistoryRequest, _CHECKS, _CHECK)
-def command(output: Output, request: HistoryRequest, *, checks: bool, name: str | None) -> None:
+def command(
+    output: CommandOutput, request: HistoryRequest, *, checks: bool, name: str | None
+) -> None:
     """Show the executions of a model, newest first.
 
     With --verbose also the step of each, which 'penstock rollback' takes.
@@ -40,7 +42,7 @@ def command(output: Output, request: HistoryRequest, *, checks: bool, name: str 
     output.print(found, functools.partial(history_text, verbose=output.verbose), history_document)
 
 
-def _show_checks(output: Output, request: HistoryRequest, name: str | None) -> None:
+def _show_checks(output: CommandOutput, request: HistoryRequest, name: str | None) -> None:
     others = given(request, ("partition", "show_sql"))
     if others:
         sentence = f"--checks and {', '.join(others)} exclude each other"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from penstock.ui.cli.options import example, takes_output
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 
 @click.command(epilog=example("penstock init shop --template demo"))
@@ -16,7 +16,7 @@ from penstock.ui.cli.output import Output
     "--template", metavar="NAME", default="minimal", show_default=True, help="What to start with."
 )
 @takes_output
-def command(output: Output, folder: Path, template: str) -> None:
+def command(output: CommandOutput, folder: Path, template: str) -> None:
     """Make a project that runs at once.
 
     Refuses a folder that holds a project.

@@ -6,12 +6,12 @@ import click
 
 from penstock.app.request import ModelsRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 
 @click.command(epilog=example("penstock list --select tag:daily"))
 @takes(ModelsRequest)
-def command(output: Output, request: ModelsRequest) -> None:
+def command(output: CommandOutput, request: ModelsRequest) -> None:
     """List the models.
 
     One row per model, upstreams first.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.app.request import Request, WorkRequest
-from penstock.app.request.flags import Flag, FlagField, flag_fields
+from penstock.app.request import CommandRequest, WorkRequest
+from penstock.app.request.flags import FlagField, FlagSpec, flag_fields
 from penstock.core.masking import mask
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 if TYPE_CHECKING:
     from penstock.app.shop import Shop
@@ -36,15 +36,15 @@ def help_alone(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def opened(request: Request) -> AbstractContextManager[Shop]:
+def opened(request: CommandRequest) -> AbstractContextManager[Shop]:
     """Open the project that a request is about, with all that a use case needs."""
     from penstock.app import wire
 
     return wire.opened(request)
 
 
-def takes(request: type[Request], *own: Option, without: Sequence[str] = ()) -> Option:
-    """Give the command an `Output` and the request that its options make.
+def takes(request: type[CommandRequest], *own: Option, without: Sequence[str] = ()) -> Option:
+    """Give the command an `CommandOutput` and the request that its options make.
 
     `own` are options of the command line alone; they are given by name. Fields in `without` are
     left as they are.
@@ -63,7 +63,7 @@ def takes(request: type[Request], *own: Option, without: Sequence[str] = ()) -> 
 
 
 def takes_output(call: Command) -> Command:
-    """Give the command an `Output`; it needs no project."""
+    """Give the command an `CommandOutput`; it needs no project."""
 
     @functools.wraps(call)
     def with_output(**values: Any) -> int | None:  # noqa: ANN401  click gives them
@@ -91,7 +91,7 @@ def _key(each: FlagField, number: int) -> str:
     return f"{each.name}_{number}" if number else each.name
 
 
-def _option(each: FlagField, flag: Flag, key: str) -> Option:
+def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
     names = each.names_of(flag)
     is_place = each.name == "project"  # where one is needed, it is this folder
     if not names[0].startswith("-"):
@@ -115,7 +115,7 @@ def _option(each: FlagField, flag: Flag, key: str) -> Option:
     )
 
 
-def _type(each: FlagField, flag: Flag) -> click.ParamType[Any] | None:
+def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
     if flag.choices:
         return click.Choice(flag.choices)
     if int in each.kinds:
@@ -125,7 +125,9 @@ def _type(each: FlagField, flag: Flag) -> click.ParamType[Any] | None:
     return click.Path(file_okay=False) if Path in each.kinds else None
 
 
-def _request(kind: type[Request], declared: Sequence[FlagField], values: dict[str, Any]) -> Request:
+def _request(
+    kind: type[CommandRequest], declared: Sequence[FlagField], values: dict[str, Any]
+) -> CommandRequest:
     """Take the request's part out of what was given; what was not has the request's default."""
     fields: dict[str, Any] = {"project": "."}
     for each in declared:
@@ -160,8 +162,8 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def _output(values: dict[str, Any]) -> Output:
-    return Output(
+def _output(values: dict[str, Any]) -> CommandOutput:
+    return CommandOutput(
         as_json=values.pop("as_json"),
         quiet=values.pop("quiet"),
         verbose=values.pop("verbose"),

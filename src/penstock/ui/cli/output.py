@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class CommandOutput:
     """How a command answers."""
 
     as_json: bool = False

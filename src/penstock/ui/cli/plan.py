@@ -8,12 +8,12 @@ import click
 
 from penstock.app.request import RunRequest
 from penstock.ui.cli.options import YES, example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 
 @click.command(epilog=example("penstock plan --select +daily_user_stats"))
 @takes(RunRequest, YES, without=["dry_run"])
-def command(output: Output, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  a run takes it
+def command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  a run takes it
     """Show what a run would do, and why.
 
     The same as 'penstock run --dry-run': starts no Spark and writes nothing. Exits 1 if a model
@@ -22,7 +22,7 @@ def command(output: Output, request: RunRequest, *, yes: bool) -> int:  # noqa: 
     return show_plan(output, request)
 
 
-def show_plan(output: Output, request: RunRequest) -> int:
+def show_plan(output: CommandOutput, request: RunRequest) -> int:
     """Print the plan of the run that is asked for."""
     from penstock.app.preview import preview
     from penstock.ui.render.plan import plan_text, preview_document

@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _LIMIT = click.option(
     "--limit",
@@ -23,7 +23,7 @@ _LIMIT = click.option(
 )
 @click.argument("sql")
 @takes(ProjectRequest, _LIMIT)
-def command(output: Output, request: ProjectRequest, sql: str, limit: int) -> None:
+def command(output: CommandOutput, request: ProjectRequest, sql: str, limit: int) -> None:
     """Run a query over the project's tables.
 
     Models, seeds and sources are called schema.table; a model also by its name alone.

@@ -7,7 +7,7 @@ import click
 from penstock.app.request import ProjectRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _STEP = click.option("--step", metavar="STEP", help="With --as: the open step that is meant.")
 _AS = click.option(
@@ -22,7 +22,9 @@ _AS = click.option(
     epilog=example("penstock recover", "penstock recover --step 0190a3c4 --as committed")
 )
 @takes(ProjectRequest, _STEP, _AS)
-def command(output: Output, request: ProjectRequest, step: str | None, became: str | None) -> int:
+def command(
+    output: CommandOutput, request: ProjectRequest, step: str | None, became: str | None
+) -> int:
     """Settle what a crash left open.
 
     Steps that had committed are recorded, others are marked failed. Every run does this first. What

@@ -6,12 +6,12 @@ import click
 
 from penstock.app.request import RollbackRequest
 from penstock.ui.cli.options import YES, example, opened, takes
-from penstock.ui.cli.output import Output, overwrite_asker
+from penstock.ui.cli.output import CommandOutput, overwrite_asker
 
 
 @click.command(epilog=example("penstock rollback daily_user_stats --to 0190a3c4 --dry-run"))
 @takes(RollbackRequest, YES)
-def command(output: Output, request: RollbackRequest, *, yes: bool) -> int:
+def command(output: CommandOutput, request: RollbackRequest, *, yes: bool) -> int:
     """Restore a table to the version before a step.
 
     'penstock history MODEL --verbose' shows the steps; the beginning of one is enough. The

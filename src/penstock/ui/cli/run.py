@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import RunRequest
 from penstock.ui.cli.options import YES, example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 from penstock.ui.cli.plan import show_plan
 from penstock.ui.cli.steps import finish, progress
 
@@ -15,7 +15,7 @@ from penstock.ui.cli.steps import finish, progress
     epilog=example("penstock run --select +daily_user_stats", "penstock run shop --target prod")
 )
 @takes(RunRequest, YES)
-def command(output: Output, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  it asks nothing yet
+def command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  it asks nothing yet
     """Bring tables and views up to date.
 
     Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current

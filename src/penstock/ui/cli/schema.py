@@ -9,14 +9,14 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import example, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _WRITE = click.option("--write", is_flag=True, help="Write them into the project's folder.")
 
 
 @click.command(epilog=example("penstock schema --write"))
 @takes(ProjectRequest, _WRITE)
-def command(output: Output, request: ProjectRequest, *, write: bool) -> None:
+def command(output: CommandOutput, request: ProjectRequest, *, write: bool) -> None:
     """Print JSON Schemas of the YAML files, for editors.
 
     One document: the schemas by the names of the files that --write makes.

@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 from penstock.ui.cli.steps import finish
 
 _SELECT = click.option(
@@ -16,7 +16,7 @@ _SELECT = click.option(
 
 @click.command(epilog=example("penstock seed --select countries"))
 @takes(ProjectRequest, _SELECT)
-def command(output: Output, request: ProjectRequest, select: tuple[str, ...]) -> int:
+def command(output: CommandOutput, request: ProjectRequest, select: tuple[str, ...]) -> int:
     """Load the files under seeds/ as tables.
 
     A file that is as it was when it was loaded is left alone.

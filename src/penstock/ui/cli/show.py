@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _DATE = click.option("--date", metavar="D", help="The SQL of the partition that holds this date.")
 
@@ -16,7 +16,7 @@ _DATE = click.option("--date", metavar="D", help="The SQL of the partition that 
 )
 @click.argument("model")
 @takes(ProjectRequest, _DATE)
-def command(output: Output, request: ProjectRequest, model: str, date: str | None) -> None:
+def command(output: CommandOutput, request: ProjectRequest, model: str, date: str | None) -> None:
     """Show all that is known of one model.
 
     Its columns, versions, inputs, settings, resolved SQL, state, watermarks and last runs.

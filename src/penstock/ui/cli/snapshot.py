@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import ProjectRequest, SnapshotRequest
 from penstock.ui.cli.options import YES, example, help_alone, opened, takes
-from penstock.ui.cli.output import Output, confirm
+from penstock.ui.cli.output import CommandOutput, confirm
 from penstock.ui.cli.steps import finish, progress
 
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
@@ -33,7 +33,7 @@ def command(ctx: click.Context) -> None:
     )
 )
 @takes(SnapshotRequest, YES)
-def run(output: Output, request: SnapshotRequest, *, yes: bool) -> int:
+def run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) -> int:
     """Bring history tables up to date.
 
     New and changed rows open versions, changed ones close theirs; one commit for each table, none
@@ -59,7 +59,7 @@ def run(output: Output, request: SnapshotRequest, *, yes: bool) -> int:
 @command.command(epilog=example("penstock snapshot verify users_history"))
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @takes(ProjectRequest)
-def verify(output: Output, request: ProjectRequest, models: tuple[str, ...]) -> int:
+def verify(output: CommandOutput, request: ProjectRequest, models: tuple[str, ...]) -> int:
     """Check the laws of history tables.
 
     Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
@@ -83,7 +83,7 @@ def verify(output: Output, request: ProjectRequest, models: tuple[str, ...]) -> 
 @click.argument("model")
 @takes(ProjectRequest, _ADOPT, _DRY_RUN)
 def migrate(
-    output: Output, request: ProjectRequest, model: str, *, adopt: bool, dry_run: bool
+    output: CommandOutput, request: ProjectRequest, model: str, *, adopt: bool, dry_run: bool
 ) -> None:
     """Let a history table take over its model's new settings.
 

@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import YES, example, help_alone, opened, takes
-from penstock.ui.cli.output import Output, confirm
+from penstock.ui.cli.output import CommandOutput, confirm
 
 
 @click.group(invoke_without_command=True, epilog=example("penstock state export > state.json"))
@@ -24,7 +24,7 @@ def command(ctx: click.Context) -> None:
 @command.command(epilog=example("penstock state export > state.json"))
 @click.option("--models", is_flag=True, help="Only the small readable file of models.")
 @takes(ProjectRequest)
-def export(_: Output, request: ProjectRequest, *, models: bool) -> None:
+def export(_: CommandOutput, request: ProjectRequest, *, models: bool) -> None:
     """Print the state as one JSON document."""
     from penstock.app.states import export_state
 
@@ -35,7 +35,7 @@ def export(_: Output, request: ProjectRequest, *, models: bool) -> None:
 @command.command("import", epilog=example("penstock state import state.json"))
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @takes(ProjectRequest, YES)
-def import_(output: Output, request: ProjectRequest, file: Path, *, yes: bool) -> int:
+def import_(output: CommandOutput, request: ProjectRequest, file: Path, *, yes: bool) -> int:
     """Replace the state by an exported document."""
     from penstock.app.states import import_state
 
@@ -50,7 +50,7 @@ def import_(output: Output, request: ProjectRequest, file: Path, *, yes: bool) -
 
 @command.command(epilog=example("penstock state restore --yes"))
 @takes(ProjectRequest, YES)
-def restore(output: Output, request: ProjectRequest, *, yes: bool) -> int:
+def restore(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int:
     """Put the last good copy of a damaged state in its place."""
     from penstock.app.states import restore_state
 
@@ -65,7 +65,7 @@ def restore(output: Output, request: ProjectRequest, *, yes: bool) -> int:
 
 @command.command(epilog=example("penstock state rebuild --yes"))
 @takes(ProjectRequest, YES)
-def rebuild(output: Output, request: ProjectRequest, *, yes: bool) -> int:
+def rebuild(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int:
     """Write the state anew from the logs of the tables."""
     from penstock.app.rebuild import rebuild as rebuilt
     from penstock.ui.render.state import rebuild_document, rebuild_text

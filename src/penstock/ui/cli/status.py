@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import StatusRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _FAIL = click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partition drifted.")
 
@@ -19,7 +19,7 @@ _FAIL = click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partitio
     )
 )
 @takes(StatusRequest, _FAIL)
-def command(output: Output, request: StatusRequest, *, fail_on_drift: bool) -> int:
+def command(output: CommandOutput, request: StatusRequest, *, fail_on_drift: bool) -> int:
     """Show which partitions are no longer current.
 
     Compares records, code, inputs and tables; starts no Spark and writes nothing. A table without

@@ -17,15 +17,18 @@ from penstock.core.masking import mask
 if TYPE_CHECKING:
     from penstock.app.events import Listener
     from penstock.app.reports import RunReport
-    from penstock.app.request import Request
+    from penstock.app.request import CommandRequest
     from penstock.app.shop import Shop
-    from penstock.ui.cli.output import Output
+    from penstock.ui.cli.output import CommandOutput
 
 INTERRUPTED = 130
 
 
 def finish(
-    output: Output, request: Request, report: RunReport, text: Callable[[RunReport], str]
+    output: CommandOutput,
+    request: CommandRequest,
+    report: RunReport,
+    text: Callable[[RunReport], str],
 ) -> int:
     """Print what came of a run, with the command that resumes it; give the exit code.
 
@@ -50,7 +53,7 @@ def exit_code(report: RunReport) -> int:
     return 0 if report.succeeded else 1
 
 
-def progress(output: Output, shop: Shop) -> AbstractContextManager[Listener]:
+def progress(output: CommandOutput, shop: Shop) -> AbstractContextManager[Listener]:
     """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
     if output.is_live:
         from rich.console import Console

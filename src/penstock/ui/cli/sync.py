@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import AnySync, SyncRequest
 from penstock.ui.cli.options import YES, example, opened, takes
-from penstock.ui.cli.output import Output, overwrite_asker
+from penstock.ui.cli.output import CommandOutput, overwrite_asker
 from penstock.ui.cli.steps import finish, progress
 
 
@@ -18,7 +18,7 @@ from penstock.ui.cli.steps import finish, progress
     )
 )
 @takes(SyncRequest, YES)
-def command(output: Output, request: SyncRequest, *, yes: bool) -> int:
+def command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> int:
     """Run the partitions that drifted.
 
     Exactly those that 'penstock status' shows, upstreams first. Asks before it overwrites rows of
@@ -27,7 +27,7 @@ def command(output: Output, request: SyncRequest, *, yes: bool) -> int:
     return carry_out(output, request, yes=yes)
 
 
-def carry_out(output: Output, request: AnySync, *, yes: bool) -> int:
+def carry_out(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
     """Show the plan, or run it; give the exit code."""
     if request.dry_run:
         return _show_plan(output, request)
@@ -40,7 +40,7 @@ def carry_out(output: Output, request: AnySync, *, yes: bool) -> int:
         return finish(output, request, report, run_text)
 
 
-def _show_plan(output: Output, request: AnySync) -> int:
+def _show_plan(output: CommandOutput, request: AnySync) -> int:
     from penstock.app.syncing import preview_sync
     from penstock.ui.render.sync import sync_text
 

@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import UnitTestRequest
 from penstock.ui.cli.options import example, opened, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 if TYPE_CHECKING:
     from penstock.app.unit_testing.reports import UnitResult
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=example("penstock test --select staging.users", "penstock test --fail-fast"))
 @takes(UnitTestRequest)
-def command(output: Output, request: UnitTestRequest) -> int:
+def command(output: CommandOutput, request: UnitTestRequest) -> int:
     """Run unit tests of models.
 
     Each test under tests/ runs its model's whole step on given rows, in a temporary warehouse; the

@@ -6,13 +6,13 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import YES, example, opened, takes
-from penstock.ui.cli.output import Output, confirm
+from penstock.ui.cli.output import CommandOutput, confirm
 
 
 @click.command(epilog=example("penstock unlock staging.users_clean"))
 @click.argument("table")
 @takes(ProjectRequest, YES)
-def command(output: Output, request: ProjectRequest, table: str, *, yes: bool) -> int:
+def command(output: CommandOutput, request: ProjectRequest, table: str, *, yes: bool) -> int:
     """Take a target's lease from a run that is gone.
 
     Leases of dead processes of this machine lapse at once, others by themselves after a while. The

@@ -6,14 +6,14 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import example, takes
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.output import CommandOutput
 
 _STRICT = click.option("--strict", is_flag=True, help="Warnings fail, too.")
 
 
 @click.command(epilog=example("penstock validate --strict"))
 @takes(ProjectRequest, _STRICT)
-def command(output: Output, request: ProjectRequest, *, strict: bool) -> int:
+def command(output: CommandOutput, request: ProjectRequest, *, strict: bool) -> int:
     """Report every finding of every file.
 
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.

@@ -6,7 +6,7 @@ import click
 
 from penstock.app.request import ProjectRequest
 from penstock.ui.cli.options import YES, example, help_alone, opened, takes
-from penstock.ui.cli.output import Output, confirm
+from penstock.ui.cli.output import CommandOutput, confirm
 
 _HISTORY = click.option("--history", is_flag=True, help="Every change, newest first.")
 _WHICH = click.option(
@@ -34,7 +34,7 @@ def command(ctx: click.Context) -> None:
 @command.command(epilog=example("penstock watermark show events_clean --history"))
 @click.argument("model", default="")
 @takes(ProjectRequest, _HISTORY)
-def show(output: Output, request: ProjectRequest, model: str, *, history: bool) -> None:
+def show(output: CommandOutput, request: ProjectRequest, model: str, *, history: bool) -> None:
     """Show the watermarks of one model, or of all."""
     from penstock.app.watermarks import show_watermarks
     from penstock.ui.render.state import watermarks_document, watermarks_text
@@ -50,7 +50,9 @@ def show(output: Output, request: ProjectRequest, model: str, *, history: bool) 
 @click.argument("model")
 @click.argument("value")
 @takes(ProjectRequest, _WHICH, _TYPE, _REASON)
-def set_(output: Output, request: ProjectRequest, model: str, value: str, **more: str) -> None:
+def set_(
+    output: CommandOutput, request: ProjectRequest, model: str, value: str, **more: str
+) -> None:
     """Set a watermark, lower or higher than it is.
 
     The next run reads what is above it. The history keeps who did it, and why.
@@ -68,7 +70,13 @@ def set_(output: Output, request: ProjectRequest, model: str, value: str, **more
 @click.argument("model")
 @takes(ProjectRequest, _ONLY, _REASON, YES)
 def reset(
-    output: Output, request: ProjectRequest, model: str, column: str, reason: str, *, yes: bool
+    output: CommandOutput,
+    request: ProjectRequest,
+    model: str,
+    column: str,
+    reason: str,
+    *,
+    yes: bool,
 ) -> int:
     """Take a model's watermarks away.
 

@@ -9,32 +9,32 @@ from typing import Annotated
 import pytest
 
 from penstock.app.request.flags import (
-    Flag,
     FlagField,
+    FlagSpec,
     command_words,
     flag_fields,
     given,
     takes,
 )
-from penstock.app.request.shared import Request
+from penstock.app.request.shared import CommandRequest
 from penstock.core.errors import UsageError
 
-WHAT = Flag("Which ones.", ("--pick", "-p"), "NAME", read=tuple)
-ALIAS = Flag("The same.", ("--choose",))
+WHAT = FlagSpec("Which ones.", ("--pick", "-p"), "NAME", read=tuple)
+ALIAS = FlagSpec("The same.", ("--choose",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timed(Request):
-    at: Annotated[dt.datetime | None, Flag("When.")] = None
+class Timed(CommandRequest):
+    at: Annotated[dt.datetime | None, FlagSpec("When.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Timed):
-    project: Annotated[str, Flag("Where.")] = "."
+    project: Annotated[str, FlagSpec("Where.")] = "."
     _: KW_ONLY
     pick: Annotated[Sequence[str], WHAT, ALIAS] = ()
-    many: Annotated[int | None, Flag("How many.", least=1)] = None
-    keep: Annotated[bool, Flag("Keep nothing.")] = True
+    many: Annotated[int | None, FlagSpec("How many.", least=1)] = None
+    keep: Annotated[bool, FlagSpec("Keep nothing.")] = True
     inner: str = ""
 
 

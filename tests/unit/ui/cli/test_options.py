@@ -9,7 +9,7 @@ from penstock.ui.cli.main import COMMANDS, commands, main
 from penstock.ui.cli.options import takes
 
 KINDS = [getattr(requests, name) for name in requests.__all__ if name.endswith("Request")]
-OF_ALL = {"Request", "WorkRequest", "StepsRequest"}
+OF_ALL = {"CommandRequest", "WorkRequest", "StepsRequest"}
 
 
 def options_of(kind):
