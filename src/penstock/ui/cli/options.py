@@ -97,7 +97,7 @@ def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
     if not names[0].startswith("-"):
         is_required = each.is_required and not is_place
         shown = names[0] if is_required else f"[{names[0]}]"
-        return click.argument(key, metavar=shown, required=is_required)
+        return click.argument(key, metavar=shown, type=_type(each, flag), required=is_required)
     if flag.value is not None or each.type is bool:
         return click.option(*names, key, is_flag=True, help=flag.help)
     # an option that is given a default, None even, is never missing
@@ -122,7 +122,7 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
         return click.IntRange(min=flag.least)
     if float in each.kinds:
         return click.FloatRange(min=flag.least)
-    return click.Path(file_okay=False) if Path in each.kinds else None
+    return click.Path(file_okay=False, path_type=Path) if Path in each.kinds else None
 
 
 def _request(
@@ -149,8 +149,8 @@ def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> objec
         return [value for values in given for value in values]
     if Mapping in each.kinds:
         return dict(map(_pair, given[0]))
-    if each.name == "project" and len(set(given)) > 1:
-        folder, argument = given
+    if each.name == "project" and given[0] not in (Path(), given[-1]):
+        folder, argument = map(str, given)
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     return given[-1]
 

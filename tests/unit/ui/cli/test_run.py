@@ -1,5 +1,7 @@
 """`penstock run`: what its flags ask."""
 
+from pathlib import Path
+
 from fakes.reports import a_plan, a_report
 from penstock.app.request import (
     RunRequest,
@@ -22,7 +24,7 @@ def test_run_and_plan_take_dates(use_case, call):
             arguments="run --date 2024-12-09 --batch-size 3 --allow-breaking",
         ),
         RunRequest(
-            project="shop",
+            project=Path("shop"),
             from_="2024-12-01",
             to="2024-12-02",
             allow_source_mutation=True,
