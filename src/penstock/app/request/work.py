@@ -3,7 +3,7 @@
 import datetime as dt
 import shlex
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.request.flags import FlagSpec
 from penstock.app.request.shared import (
@@ -31,7 +31,9 @@ from penstock.app.request.shared import (
 from penstock.core.checks import OnFailure
 from penstock.core.errors import UsageError
 from penstock.core.history import Retention
-from penstock.plan.values import Options
+
+if TYPE_CHECKING:
+    from penstock.plan.values import Options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +65,16 @@ class StepsRequest(WorkRequest):
         return read_time(self.as_of)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> "Options":
         """What of it decides the plan."""
         return self.of_steps
 
     @property
-    def of_steps(self) -> Options:
+    def of_steps(self) -> "Options":
         """What of these flags decides the plan."""
+        # a module that help has no need of
+        from penstock.plan.values import Options
+
         mode = read_mode(self.on_failure)
         return Options(self.full_refresh, skip_checks=self.skip_checks, on_failure=mode)
 
@@ -89,12 +94,12 @@ class PartitionsRequest(StepsRequest):
     ] = False
 
     @property
-    def options(self) -> Options:
+    def options(self) -> "Options":
         """What of it decides the plan."""
         return self.of_partitions
 
     @property
-    def of_partitions(self) -> Options:
+    def of_partitions(self) -> "Options":
         """What of these flags and of those of all steps decides the plan."""
         return replace(
             self.of_steps,
@@ -131,7 +136,7 @@ class RunRequest(PartitionsRequest):
         return Range(self.date or self.from_, self.date or self.to)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> "Options":
         """What of it decides the plan."""
         return replace(self.of_partitions, adopt=self.adopt)
 
@@ -171,7 +176,7 @@ class SnapshotRequest(StepsRequest):
         self.refuse("no_prune", ["prune"])
 
     @property
-    def options(self) -> Options:
+    def options(self) -> "Options":
         """What of it decides the plan."""
         return replace(
             self.of_steps,
