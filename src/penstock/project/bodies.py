@@ -13,7 +13,7 @@ from penstock.core.query import PARAMETERS, Query, parameters
 from penstock.project.book import Book
 from penstock.project.fingerprint import parser_version
 from penstock.project.link import Reader, link
-from penstock.project.parsed import Branch, HoleKind, SqlFile, fill
+from penstock.project.parsed import Branch, HoleKind, fill
 from penstock.project.surroundings import digest
 
 _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
@@ -23,7 +23,7 @@ _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 class GivenBody:
     """What a file says of one body, before its names are known.
 
-    `path` is the file that the lines of `branch` count in: `parse_sql` made it. `where` is where
+    `path` is the file that the lines of `branch` count in. `where` is where
     the version or revision stands; `source` is the SQL file, or `text` itself for inline SQL.
     `schema`, `yaml`, `settings` and `layout` are checksums, as `Fingerprint` has them.
     """
@@ -139,21 +139,3 @@ def canonical_as_written(branch: Branch, text: str) -> str:
         return ".".join(quoted(part) for part in found.names)
 
     return fill(branch.canonical, name)
-
-
-def parse_sql(path: str, text: str, line: int = 1) -> SqlFile:
-    """Read SQL that is no template; `line` is where it begins in its file. Imports sqlglot.
-
-    The result holds one branch, or none beside an error; all lines count in `path`. It may be kept
-    in the cache as `write_sql` writes it.
-    """
-    from penstock.project.sql_file import parse_plain_sql  # costs 0.2 s that a warm load saves
-
-    return parse_plain_sql(path, text, line)
-
-
-def canonical_of(text: str) -> str:
-    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
-    from penstock.project import canonical  # imports sqlglot
-
-    return canonical.canonical_of(text)

@@ -1,4 +1,4 @@
-"""The inference itself; see `inference` for what it promises."""
+"""Which range of each input one partition reads, from the SQL of a body (spec/drift.md §6.3)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,11 @@ class _Shapes:
 def infer(
     texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
 ) -> dict[InputName, Inferred]:
-    """Do what `inference.infer` says."""
+    """Give what a partition of `grid` reads of every input that the texts mention.
+
+    The texts are forms of one query: what any of them reads is read. Tables that views read are
+    inputs too. `this` is under the name of the model.
+    """
     names = list(_reached(texts, inputs))
     shapes = _Shapes(inputs)
     tree = Tree(shapes.opened)

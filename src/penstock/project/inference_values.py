@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.core.mapping import RangeMapping
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
+
+RULES = 2
+"""Rises when the same SQL gives other mappings, so that what was kept is found anew."""
 
 
 class Found(StrEnum):
@@ -55,3 +60,9 @@ def as_input(name: InputName) -> InputName:
     <InputKind.MODEL: 'model'>
     """
     return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name
+
+
+def digest(texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]) -> str:
+    """Give the key under which the result of an inference may be kept."""
+    everything = (RULES, texts, grid, sorted(inputs.items()))
+    return hashlib.sha256(repr(everything).encode("utf-8", "surrogatepass")).hexdigest()

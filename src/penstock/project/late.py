@@ -23,9 +23,9 @@ def parse_sql_files(
 
 def parse_sql(path: str, text: str, line: int) -> SqlFile:
     """Read SQL that is no template and begins on a line of a file; imports sqlglot."""
-    from penstock.project import bodies  # costs 0.2 s that a warm load saves
+    from penstock.project import sql_file  # costs 0.2 s that a warm load saves
 
-    return bodies.parse_sql(path, text, line)
+    return sql_file.parse_plain_sql(path, text, line)
 
 
 def truncations(text: str) -> Mapping[str, str]:
@@ -52,11 +52,11 @@ def parse_user_query(project: Project, sql: str) -> Query:
     return user_query.parse_user_query(project, sql)
 
 
-def canonical_sql(text: str) -> str | None:
-    """Give the canonical form of a query (spec/drift.md §4), None where it cannot be parsed."""
+def canonical_of(text: str) -> str:
+    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
     from penstock.project import canonical  # imports sqlglot
 
-    return canonical.canonical_sql(text)
+    return canonical.canonical_of(text)
 
 
 def json_schemas() -> Mapping[str, str]:

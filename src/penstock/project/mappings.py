@@ -20,7 +20,7 @@ from penstock.core.model import Body, InputMapping, Model, Partition, Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
 from penstock.project.cache import Entry, ParseCache
-from penstock.project.inference import Found, Inferred, InputShape, as_input, digest, infer
+from penstock.project.inference_values import Found, Inferred, InputShape, as_input, digest
 from penstock.project.mapping_checks import (
     first_partition,
     is_mismatch,
@@ -163,7 +163,9 @@ class _Bodies:
             else shape
             for name, shape in shapes.items()
         }
-        inferred = infer(texts, self.model.grid, asked)
+        from penstock.project import inference_query  # the parser, which a warm load saves
+
+        inferred = inference_query.infer(texts, self.model.grid, asked)
         inputs: list[InputMapping] = []
         findings: list[Finding] = []
         for name, shape in shapes.items():

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from sqlglot import Token, exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from penstock.core.findings import Severity
 from penstock.project.canonical import (
-    NotAQueryError,
     dotted_parts,
     has_pipes,
     parse_query,
@@ -173,7 +173,8 @@ def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
     if len(names) > 1 and names[0].lower() in _FILES and "/" in path:
         sentence = f"reads files by path: {names[0]}.`{path}`; their versions are not followed"
         hint = "declare them as a source with a path"
-        cut.problems.append(Problem("external-path", sentence, line, hint))
+        warning = Severity.WARNING
+        cut.problems.append(Problem("external-path", sentence, hint, warning, line - 1))
         return True
     return any(set(name) & set(":`\0") for name in names)
 
@@ -258,7 +259,5 @@ def _unparsed(error: SqlglotError | None) -> Problem:
     elif error is not None:
         said = str(error).partition("\n")[0][:200]
     hint = "penstock then knows only its ref and source calls, and any change of text as a change"
-    return Problem("unparsed-sql", f"{said}; Spark may still read it", line, hint)
-
-
-__all__ = ["NotAQueryError", "Problem", "read_branch"]
+    sentence = f"{said}; Spark may still read it"
+    return Problem("unparsed-sql", sentence, hint, Severity.WARNING, line - 1)

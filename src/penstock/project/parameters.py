@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from sqlglot import Token, TokenType
 
+from penstock.core.findings import Severity
 from penstock.core.query import PARAMETERS
 from penstock.project.nearest import did_you_mean
 from penstock.project.parsed import Hole, HoleKind
@@ -33,8 +34,8 @@ def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
     [(7, 16)]
     """
     for start, end in _spots(text, tokens):
-        name = text[start + 1 : end]
-        yield start, end, Hole(HoleKind.PARAM, (name,), _line(text, start), qualifies=True)
+        name, line = text[start + 1 : end], text.count("\n", 0, start) + 1
+        yield start, end, Hole(HoleKind.PARAM, (name,), line, qualifies=True)
 
 
 def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
@@ -44,15 +45,15 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
         if spelt not in _KNOWN:
             sentence = f"unknown parameter {spelt!r}"
             hint = did_you_mean(spelt, _KNOWN) or f"known here: {', '.join(_KNOWN)}"
-            line = _line(text, start)
-            yield Problem("unknown-parameter", sentence, line, hint, is_error=True)
+            line = text.count("\n", 0, start)
+            yield Problem("unknown-parameter", sentence, hint, line_offset=line)
     for token in tokens:
         found = _SPELT.search(text, token.start, token.end + 1) if _is_string(token) else None
         if found:
             sentence = f"{found[0]} stands in a string and stays text"
             hint = "a parameter is a typed value: write it without quotes"
-            line = _line(text, found.start())
-            yield Problem("parameter-in-string", sentence, line, hint)
+            line = text.count("\n", 0, found.start())
+            yield Problem("parameter-in-string", sentence, hint, Severity.WARNING, line)
 
 
 def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -65,7 +66,3 @@ def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 def _is_string(token: Token) -> bool:
     return token.token_type.name.endswith("STRING")
-
-
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.findings import Finding, Location
+from penstock.project.canonical import NotAQueryError
 from penstock.project.header_keys import line_of
-from penstock.project.mentions import NotAQueryError, read_branch
+from penstock.project.mentions import read_branch
 from penstock.project.parsed import Branch, SqlFile, path_of
 from penstock.project.problems import located
 from penstock.project.shape_findings import shape_findings
@@ -37,7 +38,11 @@ def parse_sql_files(
 
 
 def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
-    """Read a query that is no template; `line` is where it begins in its file."""
+    """Read a query that is no template; `line` is where it begins in its file.
+
+    The result holds one branch, or none beside an error; all lines count in `path`. It may be kept
+    in the cache as `write_sql` writes it.
+    """
     try:
         branch, problems = read_branch(text, ())
     except NotAQueryError as error:

@@ -7,8 +7,9 @@ from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.project.book import Book
+from penstock.project.canonical import NotAQueryError
 from penstock.project.link import Reader, link
-from penstock.project.mentions import NotAQueryError, read_branch
+from penstock.project.mentions import read_branch
 from penstock.project.parsed import HoleKind
 
 

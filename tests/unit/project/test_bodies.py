@@ -10,10 +10,12 @@ from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import with_parameters
-from penstock.project.bodies import GivenBody, body_of, canonical_of, parse_sql
+from penstock.project.bodies import GivenBody, body_of
 from penstock.project.book import Book, Named
+from penstock.project.canonical import canonical_of
 from penstock.project.link import Reader
 from penstock.project.parsed import read_sql, write_sql
+from penstock.project.sql_file import parse_plain_sql
 
 WHERE = Location("q.yaml", 5)
 DAILY = InputName(InputKind.MODEL, "daily")
@@ -45,7 +47,7 @@ def book():
 @pytest.fixture
 def built(book):
     def body(text, *, model="weekly", **said):
-        file = parse_sql("q.sql", text)
+        file = parse_plain_sql("q.sql", text)
         (branch,) = file.branches
         given = GivenBody("q.sql", WHERE, text, "q.sql", branch, **{"has_partition": True, **said})
         name = Named(InputName(InputKind.MODEL, model), TableName("dev_analytics", model))
@@ -168,7 +170,7 @@ def test_a_model_that_reads_itself_has_this_as_input(built):
 
 
 def test_findings_of_inline_sql_stand_in_its_file():
-    file = parse_sql("q.yaml", "select\n  @dat as d,\n  1 as one\nfrom t", 7)
+    file = parse_plain_sql("q.yaml", "select\n  @dat as d,\n  1 as one\nfrom t", 7)
 
     assert [str(f.where) for f in file.findings] == ["q.yaml:8"]
     assert [(h.line, h.names) for h in file.branches[0].holes] == [(8, ("dat",)), (10, ("t",))]
@@ -176,7 +178,7 @@ def test_findings_of_inline_sql_stand_in_its_file():
 
 
 def test_sql_that_is_no_query_has_no_branch():
-    file = parse_sql("q.yaml", "\ndelete from t", 7)
+    file = parse_plain_sql("q.yaml", "\ndelete from t", 7)
 
     assert file.branches == ()
     assert [f.render() for f in file.findings] == [
@@ -185,7 +187,7 @@ def test_sql_that_is_no_query_has_no_branch():
 
 
 def test_the_cache_gives_bodies_back():
-    file = parse_sql("q.yaml", "select @run_date from t", 7)
+    file = parse_plain_sql("q.yaml", "select @run_date from t", 7)
 
     assert read_sql("q.yaml", (), write_sql(file)) == file
 

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from fakes.sql_layout import relaid
-from penstock.project import canonical_sql
-from penstock.project.bodies import canonical_as_written, canonical_of, parse_sql
+from penstock.project.bodies import canonical_as_written
+from penstock.project.canonical import canonical_of, canonical_sql
+from penstock.project.sql_file import parse_plain_sql
 
 FOLDER = Path(__file__).parent / "corpus"
 
@@ -59,6 +60,6 @@ def test_an_edit_changes_the_checksum(query, edit):
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_what_the_cache_keeps_is_enough_for_the_canonical_form(query):
-    (branch,) = parse_sql("q.sql", query).branches
+    (branch,) = parse_plain_sql("q.sql", query).branches
 
     assert canonical_as_written(branch, query) == canonical_of(query)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from penstock.project import canonical_sql, load_project
+from penstock.project import load_project
+from penstock.project.canonical import canonical_sql
 
 GENERATE = Path(__file__).parents[3] / "bench/generate.py"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.query import with_parameters
-from penstock.project import canonical_sql
+from penstock.project.canonical import canonical_sql
 from penstock.project.mentions import read_branch
 from penstock.project.parsed import HoleKind
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from penstock.core.findings import Severity
 from penstock.project.cache import Entry, ParseCache
-from penstock.project.checks.reading import Problem
 from penstock.project.parsed import place_key
+from penstock.project.problems import Problem
 
 T = TypeVar("T")
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
@@ -43,11 +43,6 @@ def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]
     """Keep what was understood of a text; the text is a part of the key."""
     if cache is not None:
         cache.keep(_name(key), Entry("", (), result))
-
-
-def has_error(problems: Sequence[Problem]) -> bool:
-    """Whether a text gives no value: it is read again on the next load."""
-    return any(problem.severity is Severity.ERROR for problem in problems)
 
 
 def write_problems(problems: Sequence[Problem]) -> list[list[str | int]]:

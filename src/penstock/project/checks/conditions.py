@@ -8,17 +8,16 @@ from typing import Any
 from penstock.core.checks import Condition
 from penstock.project.cache import ParseCache
 from penstock.project.checks.cached_sql import (
-    has_error,
     read_problems,
     remember,
     remembered,
     write_problems,
 )
 from penstock.project.checks.queries import not_allowed
-from penstock.project.checks.reading import Problem, Read
 from penstock.project.checks.scene import UNKNOWN, Columns
 from penstock.project.checks.understood import ConditionKind, Understood
 from penstock.project.parsed import Hole, HoleKind
+from penstock.project.problems import Problem, ReadText, has_error
 
 
 def condition_of(
@@ -29,7 +28,7 @@ def condition_of(
     allowed: frozenset[str],
     known: Columns = UNKNOWN,
     cache: ParseCache | None = None,
-) -> Read[Condition]:
+) -> ReadText[Condition]:
     """Read a condition; beside an error there is no value.
 
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
@@ -45,7 +44,7 @@ def condition_of(
             remember(cache, key, _write(found))
     unknown = _unknown(found.columns, known, column)
     problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
-    return Read(None if has_error(problems) else found.condition, problems)
+    return ReadText(None if has_error(problems) else found.condition, problems)
 
 
 def _unknown(named: Sequence[tuple[str, int]], known: Columns, column: str) -> Iterator[Problem]:

@@ -14,7 +14,6 @@ from penstock.core.names import quoted
 from penstock.core.query import parameter
 from penstock.project.canonical import PARSER_BUGS, tokens_of
 from penstock.project.checks import calls
-from penstock.project.checks.cached_sql import has_error
 from penstock.project.checks.calls import Call
 from penstock.project.checks.placeholders import (
     COLUMN,
@@ -22,12 +21,10 @@ from penstock.project.checks.placeholders import (
     replaced,
     unknown_placeholders,
 )
-from penstock.project.checks.queries import problems_of
-from penstock.project.checks.reading import Problem
 from penstock.project.checks.understood import ConditionKind, Understood
 from penstock.project.nearest import some_of
 from penstock.project.parameters import parameter_problems, parameters_of
-from penstock.project.problems import located
+from penstock.project.problems import Problem, has_error
 
 _CODE = "bad-check-expression"
 _HINT = "use a sql check"
@@ -52,7 +49,7 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     found = list(placeholders_of(text, tokens))
     cuts = list(parameters_of(text, tokens))
     problems = unknown_placeholders(text, found, known)
-    problems += problems_of(located(list(parameter_problems(text, tokens)), ""))
+    problems += parameter_problems(text, tokens)
     spots = [(start, end, quoted(column)) for start, end, word in found if word == known]
     spots += [(start, end, parameter(hole.names[0])) for start, end, hole in cuts]
     # Comments at the end go: the condition will stand inside brackets.

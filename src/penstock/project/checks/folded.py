@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from penstock.project.checks.reading import Problem
+from penstock.project.problems import Problem
 from penstock.project.trees.references import Files
 from penstock.project.trees.sql_texts import SqlText
 

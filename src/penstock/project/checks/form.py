@@ -14,11 +14,11 @@ from penstock.project.checks.bounds import bound_text, is_text, number_of
 from penstock.project.checks.conditions import condition_of
 from penstock.project.checks.folded import placed
 from penstock.project.checks.queries import query_of
-from penstock.project.checks.reading import Problem, Read
 from penstock.project.checks.references import input_named
 from penstock.project.checks.scene import UNKNOWN, Columns, Scene
 from penstock.project.checks.understood import ConditionKind
 from penstock.project.link import Reader
+from penstock.project.problems import Problem, ReadText
 from penstock.project.trees.nodes import Node
 from penstock.project.trees.sheet import Sheet
 from penstock.project.trees.sql_texts import SqlText, file_text, is_path
@@ -103,7 +103,7 @@ class Form:
         world = self.scene.world
         reader = Reader(text.path, self.scene.model)
 
-        def read(sql: str) -> Read[Query]:
+        def read(sql: str) -> ReadText[Query]:
             return query_of(sql, reader, world.book, self.scene.allowed, world.cache)
 
         found = read(text.text)
@@ -136,7 +136,7 @@ class Form:
             return None
         world, where = self.scene.world, node.where
 
-        def read(sql: str) -> Read[Condition]:
+        def read(sql: str) -> ReadText[Condition]:
             allowed, known = self.scene.allowed, self.columns
             return condition_of(
                 sql, kind, column=column, allowed=allowed, known=known, cache=world.cache

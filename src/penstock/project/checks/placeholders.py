@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.query import PARAMETERS
 from penstock.project.canonical import tokens_of
-from penstock.project.checks.reading import Problem
+from penstock.project.problems import Problem
 
 DESTINATION = "destination"
 COLUMN = "column"

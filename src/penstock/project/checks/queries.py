@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Finding
 from penstock.core.query import Query
 from penstock.project.bodies import parameter_findings
 from penstock.project.book import Book
 from penstock.project.cache import ParseCache
-from penstock.project.checks.cached_sql import has_error, remember, remembered
-from penstock.project.checks.reading import Problem, Read
+from penstock.project.checks.cached_sql import remember, remembered
 from penstock.project.link import Reader, link
 from penstock.project.parsed import Branch, Hole, HoleKind, SqlFile, read_sql, write_sql
+from penstock.project.problems import Problem, ReadText, has_error, located, problems_of
 
 _MODELS_ARE = "a model is one query"
 _OWN_TABLE = "PENSTOCK:THIS"
@@ -29,7 +29,7 @@ def query_of(
     book: Book,
     allowed: frozenset[str],
     cache: ParseCache | None = None,
-) -> Read[Query]:
+) -> ReadText[Query]:
     """Read a query and say which tables it reads; beside an error there is no value.
 
     `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
@@ -38,11 +38,11 @@ def query_of(
     file = _file_of(text, cache)
     problems = list(problems_of(file.findings))
     if not file.branches:
-        return Read(None, tuple(problems))
+        return ReadText(None, tuple(problems))
     linked = link(file.branches, book, reader)
     holes = [hole for branch in file.branches for hole in branch.holes]
     problems += [*problems_of(linked.findings), *not_allowed(holes, allowed)]
-    return Read(None if has_error(problems) else linked.query, tuple(problems))
+    return ReadText(None if has_error(problems) else linked.query, tuple(problems))
 
 
 def not_allowed(holes: Iterable[Hole], allowed: frozenset[str]) -> list[Problem]:
@@ -62,10 +62,10 @@ def _file_of(text: str, cache: ParseCache | None) -> SqlFile:
     from penstock.project.checks import placeholders  # costs 0.2 s that a warm load saves
 
     written, unknown = placeholders.with_destination(text)
-    from penstock.project import bodies  # costs 0.2 s that a warm load saves
+    from penstock.project import sql_file  # costs 0.2 s that a warm load saves
 
-    file = bodies.parse_sql("", written, 1)
-    found = (*map(_worded, file.findings), *map(_finding, unknown))
+    file = sql_file.parse_plain_sql("", written)
+    found = (*map(_worded, file.findings), *located(unknown, ""))
     file = replace(file, findings=found)
     if not any(finding.is_error for finding in found):
         remember(cache, key, write_sql(file))
@@ -76,13 +76,3 @@ def _worded(finding: Finding) -> Finding:
     sentence = finding.sentence.replace(_MODELS_ARE, "one query is expected")
     sentence = sentence.replace(_OWN_TABLE, "{destination}")
     return replace(finding, sentence=sentence, hint=_HINTS.get(finding.code, finding.hint))
-
-
-def _finding(problem: Problem) -> Finding:
-    where = Location("", problem.line_offset + 1)
-    return Finding(where, problem.code, problem.sentence, problem.hint, problem.severity)
-
-
-def problems_of(findings: Iterable[Finding]) -> Iterator[Problem]:
-    """Give findings of a text whose first line is 1, without the place of the text."""
-    return (Problem(f.code, f.sentence, f.hint, f.severity, f.where.line - 1) for f in findings)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.core.checks import Condition
-from penstock.project.checks.reading import Problem
 from penstock.project.parsed import Hole
+from penstock.project.problems import Problem
 
 
 class ConditionKind(StrEnum):

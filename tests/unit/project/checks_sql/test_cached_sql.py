@@ -38,7 +38,7 @@ def reread(cache: ParseCache) -> ParseCache:
 
 @pytest.fixture
 def no_parser(monkeypatch):
-    monkeypatch.setattr("penstock.project.late.parse_sql", None)
+    monkeypatch.setattr("penstock.project.sql_file.parse_plain_sql", None)
     monkeypatch.setattr("penstock.project.checks.expressions.understood", None)
     monkeypatch.setattr("penstock.project.checks.placeholders.with_destination", None)
 

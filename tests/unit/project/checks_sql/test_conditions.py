@@ -7,8 +7,8 @@ import pytest
 from penstock.core.checks import Condition
 from penstock.core.findings import Severity
 from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.reading import Problem, Read
 from penstock.project.checks.understood import ConditionKind
+from penstock.project.problems import Problem, ReadText
 
 ALL = frozenset({"partition_date", "start_date", "end_date", "run_date"})
 RUN_DATE = frozenset({"run_date"})
@@ -23,7 +23,9 @@ def where(text, allowed=ALL):
 
 
 def bad(sentence, line_offset=0, hint="use a sql check"):
-    return Read(None, (Problem("bad-check-expression", sentence, hint, line_offset=line_offset),))
+    return ReadText(
+        None, (Problem("bad-check-expression", sentence, hint, line_offset=line_offset),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,14 +59,14 @@ def bad(sentence, line_offset=0, hint="use a sql check"):
     ],
 )
 def test_a_condition_is_read(text, result):
-    assert check(text) == Read(result)
+    assert check(text) == ReadText(result)
 
 
 @pytest.mark.parametrize("column", ["a.b", "order", "a`b", "a b"])
 def test_the_column_is_quoted_whatever_its_name(column):
     name = "`" + column.replace("`", "``") + "`"
 
-    assert check("max({column}) > 1", column) == Read(
+    assert check("max({column}) > 1", column) == ReadText(
         Condition(f"max({name}) > 1", (f"max({name})",))
     )
 
@@ -81,14 +83,14 @@ def test_the_column_is_quoted_whatever_its_name(column):
     ],
 )
 def test_distinct_and_filtered_aggregates_are_not_observable(text, aggregates):
-    assert check(text) == Read(Condition(text, aggregates, observable=False))
+    assert check(text) == ReadText(Condition(text, aggregates, observable=False))
 
 
 def test_parameters_are_tokens():
-    assert check("max(a) < @end_date") == Read(
+    assert check("max(a) < @end_date") == ReadText(
         Condition("max(a) < `penstock:param:end_date`", ("max(a)",))
     )
-    assert where("d >= @start_date and d = @run_date") == Read(
+    assert where("d >= @start_date and d = @run_date") == ReadText(
         Condition("d >= `penstock:param:start_date` and d = `penstock:param:run_date`")
     )
 
@@ -96,7 +98,7 @@ def test_parameters_are_tokens():
 def test_a_parameter_inside_of_an_aggregate_is_a_token_of_its_text():
     text = "sum(case when d = `penstock:param:run_date` then 1 end)"
 
-    assert check("sum(case when d = @run_date then 1 end) > 0") == Read(
+    assert check("sum(case when d = @run_date then 1 end) > 0") == ReadText(
         Condition(f"{text} > 0", (text,))
     )
 
@@ -143,11 +145,11 @@ def test_volatile_functions_are_refused(text):
     "text", ["a = 'now()'", "`now` > 1", "unix_timestamp(a) > 1", "t.current_date > `current_date`"]
 )
 def test_what_only_looks_volatile_is_not(text):
-    assert check(text) == Read(Condition(text))
+    assert check(text) == ReadText(Condition(text))
 
 
 def test_where_may_be_volatile_but_is_not_observed():
-    assert where("a > now()") == Read(Condition("a > now()", observable=False))
+    assert where("a > now()") == ReadText(Condition("a > now()", observable=False))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_an_empty_condition_is_bad(text):
 def test_other_placeholders_are_unknown(kind, column, text, word, hint):
     problem = Problem("unknown-placeholder", f"unknown placeholder {{{word}}}", hint)
 
-    assert condition_of(text, kind, column=column, allowed=ALL) == Read(None, (problem,))
+    assert condition_of(text, kind, column=column, allowed=ALL) == ReadText(None, (problem,))
 
 
 def test_the_column_is_no_placeholder_of_where():
@@ -210,7 +212,7 @@ def test_the_column_is_no_placeholder_of_where():
 
 
 def test_a_parameter_without_a_value_here_is_an_error():
-    assert where("a > 1\nand d = @start_date", RUN_DATE) == Read(
+    assert where("a > 1\nand d = @start_date", RUN_DATE) == ReadText(
         None,
         (
             Problem(
@@ -224,7 +226,7 @@ def test_a_parameter_without_a_value_here_is_an_error():
 
 
 def test_an_unknown_parameter_has_a_nearest_name():
-    assert where("d = @partition_day") == Read(
+    assert where("d = @partition_day") == ReadText(
         None,
         (
             Problem(
@@ -237,7 +239,7 @@ def test_an_unknown_parameter_has_a_nearest_name():
 
 
 def test_a_parameter_in_a_string_is_told_and_stays():
-    assert where("a = '@partition_date {x}' -- {y}") == Read(
+    assert where("a = '@partition_date {x}' -- {y}") == ReadText(
         Condition("a = '@partition_date {x}'"),
         (
             Problem(

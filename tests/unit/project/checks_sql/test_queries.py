@@ -9,8 +9,8 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.book import Book
 from penstock.project.checks.queries import query_of
-from penstock.project.checks.reading import Problem, Read
 from penstock.project.link import Reader
+from penstock.project.problems import Problem, ReadText
 
 ALL = frozenset(PARAMETERS)
 RUN_DATE = frozenset({"run_date"})
@@ -115,7 +115,7 @@ def test_a_query_that_the_parser_cannot_read_keeps_its_placeholders(ask):
 def test_C3_what_is_no_query_is_said(ask, text, sentence, line):
     hint = "a check reads the rows of a SELECT"
 
-    assert ask(text) == Read(None, (Problem("not-a-query", sentence, hint, line_offset=line),))
+    assert ask(text) == ReadText(None, (Problem("not-a-query", sentence, hint, line_offset=line),))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_C3_an_unknown_parameter_has_a_nearest_name(ask):
     hint = "did you mean '@partition_date'?"
     problem = Problem("unknown-parameter", "unknown parameter '@partition_day'", hint)
 
-    assert ask("select @partition_day") == Read(None, (problem,))
+    assert ask("select @partition_day") == ReadText(None, (problem,))
 
 
 def test_a_parameter_without_a_value_here_is_an_error(ask):
@@ -150,7 +150,7 @@ def test_a_parameter_without_a_value_here_is_an_error(ask):
         line_offset=1,
     )
 
-    assert ask("select @run_date,\n@end_date", RUN_DATE) == Read(None, (problem,))
+    assert ask("select @run_date,\n@end_date", RUN_DATE) == ReadText(None, (problem,))
     assert ask("select @run_date", RUN_DATE).problems == ()
 
 
