@@ -34,6 +34,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query, mention, mentioned
 from penstock.core.schema import Column, Schema
+from penstock.project import inference_query
 from penstock.project.cache import ParseCache
 from penstock.project.mappings import Declared, map_inputs
 

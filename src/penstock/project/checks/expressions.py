@@ -13,8 +13,7 @@ from penstock.core.checks import Condition
 from penstock.core.names import quoted
 from penstock.core.query import parameter
 from penstock.project.canonical import PARSER_BUGS, tokens_of
-from penstock.project.checks import calls
-from penstock.project.checks.calls import Call
+from penstock.project.checks.calls import Call, aggregates_of, volatile_of
 from penstock.project.checks.placeholders import (
     COLUMN,
     placeholders_of,
@@ -68,8 +67,8 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         tree = _parsed(tokens, text)
     except SqlglotError as error:
         return Understood(Condition(text.strip()), problems=(_unread(error),))
-    aggregates = list(calls.aggregates_of(text, tokens))
-    volatile = calls.volatile_of(tokens)
+    aggregates = list(aggregates_of(text, tokens))
+    volatile = volatile_of(tokens)
     condition = Condition(
         text.strip(),
         tuple(dict.fromkeys(call.text for call in aggregates)),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.core.checks import OnFailure
-from penstock.project.unit_tests import expectations, given, reader
+from penstock.project.unit_tests.expectations import CHECK_STATUSES, OF_EXPECT, STATUSES
+from penstock.project.unit_tests.given import OF_GIVEN, OF_LISTED, OF_STATE
+from penstock.project.unit_tests.reader import OF_RUN, OF_TEST
 from penstock.project.unit_tests.tables import FORMS
 from penstock.project.values import Plain
 
@@ -39,9 +41,9 @@ _EXPECTED: dict[str, Plain] = {
     "quarantine": _TABLE,
     "checks": {
         "type": "object",
-        "additionalProperties": {"enum": [*expectations.CHECK_STATUSES]},
+        "additionalProperties": {"enum": [*CHECK_STATUSES]},
     },
-    "status": {"enum": [*expectations.STATUSES]},
+    "status": {"enum": [*STATUSES]},
     "tolerance": {"type": ["number", "string"]},
 }
 _TEST: dict[str, Plain] = {
@@ -63,17 +65,17 @@ _TEST: dict[str, Plain] = {
 def unit_tests_schema() -> dict[str, Plain]:
     """Give the schema as a tree."""
     inputs: Plain = {"type": "object", "additionalProperties": _TABLE}
-    state = _mapping(given.STATE, {"watermark": _MARK, "history": {"type": "array"}})
-    listed = _mapping(given.LISTED, _FORMS, ("input",))
-    shape = _mapping(given.KEYS, {"inputs": inputs, "target": _TABLE, "state": state})
+    state = _mapping(OF_STATE, {"watermark": _MARK, "history": {"type": "array"}})
+    listed = _mapping(OF_LISTED, _FORMS, ("input",))
+    shape = _mapping(OF_GIVEN, {"inputs": inputs, "target": _TABLE, "state": state})
     rows: Plain = {"type": "array", "items": _FREE}
     definitions: dict[str, Plain] = {
         "table": {"anyOf": [rows, _mapping((*FORMS, "columns"), _FORMS)]},
         "given": {"anyOf": [shape, {"type": "array", "items": listed}]},
-        "expect": _mapping((*expectations.KEYS, "format", "fixture"), _EXPECTED),
+        "expect": _mapping((*OF_EXPECT, "format", "fixture"), _EXPECTED),
         "error": _mapping(("code", "contains"), {}, ("code",)),
-        "run": _mapping(reader.OF_RUN, _TEST),
-        "test": _mapping(reader.OF_TEST, _TEST, ("name", "model")),
+        "run": _mapping(OF_RUN, _TEST),
+        "test": _mapping(OF_TEST, _TEST, ("name", "model")),
     }
     tests: Plain = {"type": "array", "items": {"$ref": "#/$defs/test"}}
     top = _mapping(("unit_tests", "version"), {"unit_tests": tests, "version": _COUNT})

@@ -10,7 +10,7 @@ from penstock.project.unit_tests.nodes import Node
 from penstock.project.unit_tests.reading import Notes
 from penstock.project.unit_tests.tables import FORMS, form_of, rows_table, table_of
 
-KEYS = (
+OF_EXPECT = (
     *FORMS,
     "columns",
     "columns_exact",
@@ -36,9 +36,9 @@ def expectation_of(node: Node, notes: Notes) -> Expectation:
         hint = "give rows, or another key of expect"
         notes.say(node.where, "test-without-expectation", "expect says nothing", hint)
     for key, inner in (node.members or {}).items():
-        if key in KEYS and inner.is_null:
+        if key in OF_EXPECT and inner.is_null:
             notes.bad(inner, key, "a value, or left out")
-    found = notes.members(node, "expect", KEYS)
+    found = notes.members(node, "expect", OF_EXPECT)
     rows: GivenTable | None = None
     if any(form in found for form in FORMS):
         rows = form_of(found, node.where, notes, "expect")

@@ -22,9 +22,9 @@ from penstock.project.unit_tests.nodes import Node
 from penstock.project.unit_tests.reading import Notes
 from penstock.project.unit_tests.tables import FORMS, csv_table, file_table, form_of, table_of
 
-KEYS = ("inputs", "target", "state")
-STATE = ("watermark", "history")
-LISTED = ("input", "format", "fixture", "columns", *FORMS)
+OF_GIVEN = ("inputs", "target", "state")
+OF_STATE = ("watermark", "history")
+OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
 """The keys of an entry of dbt's shape."""
 
 
@@ -43,12 +43,12 @@ class GivenReader:
             return Given()
         if node.items is not None:
             return self._listed(node)
-        found = self.notes.members(node, "given", KEYS)
+        found = self.notes.members(node, "given", OF_GIVEN)
         inputs = self._inputs(found.get("inputs"))
         target = found.get("target")
         table = table_of(target, self.notes, "target") if target else None
         state = found.get("state")
-        kept = self.notes.members(state, "state", STATE) if state else {}
+        kept = self.notes.members(state, "state", OF_STATE) if state else {}
         return Given(
             inputs,
             self._target(table, target),
@@ -138,7 +138,7 @@ class GivenReader:
         inputs: dict[InputName, GivenTable] = {}
         target: GivenTable | None = None
         for item in node.items or ():
-            found = self.notes.members(item, "given", LISTED)
+            found = self.notes.members(item, "given", OF_LISTED)
             written = self.notes.text(found.get("input"), "input")
             if not written:
                 self.notes.say(item.where, "missing-key", "an entry of given needs input")

@@ -9,8 +9,10 @@ from penstock.project.trees.nodes import Node
 from penstock.project.trees.sheet import Keys, Sheet, open_sheet
 from penstock.project.versioned.given import Destination
 
-ALIASES = {"schema": "dataset", "name": "table"}
-KEYS = Keys(("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), ALIASES)
+_ALIASES = {"schema": "dataset", "name": "table"}
+DESTINATION = Keys(
+    ("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), _ALIASES
+)
 _BOUNDS = ("start", "end", "interval")
 PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
@@ -20,7 +22,7 @@ LAYOUTS = ("auto", "partitioned", "clustered")
 
 def read_destination(node: Node, findings: list[Finding]) -> Destination:
     """Read where the rows go."""
-    sheet = open_sheet(node, KEYS, "destination", findings)
+    sheet = open_sheet(node, DESTINATION, "destination", findings)
     dataset, table = sheet.text("dataset"), sheet.text("table")
     for what, name, key in (("schema", dataset, "dataset"), ("table", table, "table")):
         bad = check_name(what, name, sheet.place(key)) if name else None

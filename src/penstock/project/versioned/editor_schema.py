@@ -5,7 +5,10 @@ from __future__ import annotations
 from penstock.project.check_keys import checks_schema
 from penstock.project.trees.sheet import Keys
 from penstock.project.values import Plain
-from penstock.project.versioned import destination, fields, shape, versions
+from penstock.project.versioned.destination import DESTINATION, LAYOUTS, PARTITION
+from penstock.project.versioned.fields import FIELD
+from penstock.project.versioned.shape import MODEL, STRATEGIES
+from penstock.project.versioned.versions import REVISION, VERSION
 
 _TEXT: Plain = {"type": "string"}
 _TEXTS: Plain = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
@@ -27,8 +30,8 @@ _VALUES: dict[str, Plain] = {
     "invariants": {"anyOf": [checks_schema(), _FREE]},
     "columns": {"type": "array", "items": {"type": "object"}},
     "depends_on": {"type": "array"},
-    "strategy": {"enum": list(shape.STRATEGIES)},
-    "layout": {"enum": list(destination.LAYOUTS)},
+    "strategy": {"enum": list(STRATEGIES)},
+    "layout": {"enum": list(LAYOUTS)},
     "start": {"type": ["string", "integer"]},
     "end": {"type": "integer"},
     "interval": _COUNT,
@@ -38,16 +41,14 @@ _VALUES: dict[str, Plain] = {
 def versioned_schema() -> dict[str, Plain]:
     """Give the schema as a tree; a reference may stand for every mapping and list."""
     definitions: dict[str, Plain] = {
-        "field": _mapping(fields.FIELD, fields=_list("field")),
-        "partition": _mapping(destination.PARTITION),
-        "destination": _mapping(destination.KEYS, partition=_one("partition")),
-        "revision": _mapping(versions.REVISION),
+        "field": _mapping(FIELD, fields=_list("field")),
+        "partition": _mapping(PARTITION),
+        "destination": _mapping(DESTINATION, partition=_one("partition")),
+        "revision": _mapping(REVISION),
         "schema": {"anyOf": [_list("field"), {"type": "object"}]},
-        "version": _mapping(
-            versions.VERSION, schema=_one("schema"), sql_revisions=_list("revision")
-        ),
+        "version": _mapping(VERSION, schema=_one("schema"), sql_revisions=_list("revision")),
     }
-    top = _mapping(shape.KEYS, destination=_one("destination"), versions=_list("version"))
+    top = _mapping(MODEL, destination=_one("destination"), versions=_list("version"))
     return {"title": "versioned model", "$defs": definitions, **top}
 
 

@@ -23,7 +23,7 @@ from penstock.project.versioned.given import VersionedDraft
 from penstock.project.versioned.rules import check_rules
 from penstock.project.versioned.versions import Versions
 
-KEYS = Keys(
+MODEL = Keys(
     (
         "name",
         "destination",
@@ -58,7 +58,7 @@ def read_model(resolved: Resolved, files: Files) -> VersionedDraft:
         hint = "write a .sql file, or an entry under snapshots:"
         draft.findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
         return draft
-    sheet = open_sheet(resolved.root, KEYS, "", draft.findings)
+    sheet = open_sheet(resolved.root, MODEL, "", draft.findings)
     _read_names(sheet, draft)
     destination = sheet.find("destination")
     if destination is not None:
