@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fakes.sql_layout import relaid
-from penstock.project.bodies import canonical_as_written
-from penstock.project.canonical import canonical_of
-from penstock.project.sql_file import parse_plain_sql
+from penstock.project.sql.bodies import canonical_as_written
+from penstock.project.sql.canonical import canonical_of
+from penstock.project.sql.sql_file import parse_plain_sql
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "e", "A", "B", "user_id", "total"])
 TABLES = st.sampled_from(["s.t", "s.u", "raw.events", "t", "`raw.events`", "c.s.t"])

@@ -13,14 +13,13 @@ from penstock.core.checks import TYPES, Phase
 from penstock.core.findings import Location
 from penstock.core.model import Merge
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.project.book import Book, Named
-from penstock.project.cache import ParseCache
 from penstock.project.checks.check import read_check
-from penstock.project.checks.column_tests import column_tests
-from penstock.project.checks.definition import read_check_json, write_check
-from penstock.project.checks.phases import name_of
+from penstock.project.checks.kept import read_check_json, write_check
+from penstock.project.checks.phases import column_tests, name_of
 from penstock.project.checks.scene import UNKNOWN, Scene, World, allowed_in
-from penstock.project.checks.trees import node_of
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.nodes import node_of
+from penstock.project.sql.names import Book, Named
 
 BOOK = Book()
 BOOK.add_model("m", TableName("shop", "m"))

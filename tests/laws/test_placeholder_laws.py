@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
-from penstock.project.book import Book
-from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.queries import query_of
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.link import Reader
+from penstock.project.checks.scene import ConditionKind
+from penstock.project.checks.texts import condition_of, query_of
+from penstock.project.sql.link import Reader
+from penstock.project.sql.names import Book
 
 ALL = frozenset(PARAMETERS)
 COLUMN = "a`b.c"

@@ -6,7 +6,7 @@ and writes nothing but its parse cache. With a warm cache it imports no parser.
 
 from penstock.project.late import json_schemas, parse_user_query
 from penstock.project.load import load_project
-from penstock.project.select import Known, select
+from penstock.project.selectors import Known, select
 
 __all__ = [
     "Known",

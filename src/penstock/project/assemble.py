@@ -10,22 +10,29 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Model, Seed, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.project.book import Book
-from penstock.project.cache import ParseCache
 from penstock.project.checking import Checking, Texts
 from penstock.project.checks.subjects import Written, written_of_source
-from penstock.project.drafts import SNAPSHOTS, Draft, draft, entry_draft, without_duplicates
-from penstock.project.mappings import map_inputs
-from penstock.project.models import Built, cycle_findings, model_of
-from penstock.project.nearest import did_you_mean
-from penstock.project.parsed import SqlFile, YamlFile
-from penstock.project.settings import Settings
-from penstock.project.snapshot import system_columns_of
-from penstock.project.sources import Entry, entries, seeds_of, sources_of
-from penstock.project.values import Plain, mapping_of, text_of
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.discovery import entry_key
+from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_of
+from penstock.project.input_ranges.mappings import map_inputs
+from penstock.project.models import (
+    SNAPSHOTS,
+    Built,
+    Draft,
+    cycle_findings,
+    draft,
+    entry_draft,
+    model_of,
+    without_duplicates,
+)
+from penstock.project.settings.project import Settings
+from penstock.project.settings.snapshot import system_columns_of
+from penstock.project.settings.sources import Entry, entries, seeds_of, sources_of
+from penstock.project.sql.names import Book
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.model import VersionedModel, build, versioned_models
-from penstock.project.yaml_queries import entry_key
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
 

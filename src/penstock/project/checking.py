@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError
 from typing import Protocol
 
 from penstock.core.checks import Checks
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Severity
+from penstock.core.graph import find_cycle, ordered, reach
 from penstock.core.model import Model, Partition, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
-from penstock.project.book import Book, Named
-from penstock.project.cache import ParseCache
 from penstock.project.checks.attach import Attacher
-from penstock.project.checks.kept import Result
-from penstock.project.checks.order import order_edges
-from penstock.project.checks.scene import UNKNOWN, Columns
+from penstock.project.checks.kept import Edge, Result
+from penstock.project.checks.scene import UNKNOWN, Columns, Tables, columns_of_version, selected
 from penstock.project.checks.subjects import (
     Stand,
     Subject,
@@ -25,15 +24,62 @@ from penstock.project.checks.subjects import (
     written_in_yaml,
     written_nodes,
 )
-from penstock.project.checks.tables import Tables, columns_of_version, selected
-from penstock.project.drafts import Draft
-from penstock.project.models import Built
-from penstock.project.sources import column_docs
-from penstock.project.trees.references import Files
-from penstock.project.values import Plain
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.references import Files
+from penstock.project.files.values import Plain
+from penstock.project.models import Built, Draft
+from penstock.project.settings.sources import column_docs
+from penstock.project.sql.names import Book, Named
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
+
+
+def order_edges(
+    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
+) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
+    """Give the models to build before each, and say which edges are dropped.
+
+    `parents` are what models read by themselves; an edge that repeats one of those is none.
+    """
+    new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
+    if not new or find_cycle(parents):
+        return {}, []
+    both = {name: list(read) for name, read in parents.items()}
+    for edge in new:
+        both[edge.model].append(edge.reads)
+    findings: list[Finding] = []
+    try:
+        ordered(both)
+    except CycleError:
+        new, findings = _without_cycles(parents, new)
+    found: dict[str, dict[str, None]] = {}
+    for edge in new:
+        found.setdefault(edge.model, {})[edge.reads] = None
+    return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
+
+
+def _without_cycles(
+    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
+) -> tuple[list[Edge], list[Finding]]:
+    both = {name: list(read) for name, read in parents.items()}
+    kept, findings = [], []
+    for edge in edges:
+        if edge.model in reach([edge.reads], both):
+            findings.append(_dropped(edge))
+        else:
+            kept.append(edge)
+            both[edge.model].append(edge.reads)
+    return kept, findings
+
+
+def _dropped(edge: Edge) -> Finding:
+    sentence = (
+        f'check "{edge.check}" reads {edge.reads}, which is built after {edge.model}: '
+        "it reads what is there"
+    )
+    code, info = "check-order-dropped", Severity.INFO
+    return Finding(edge.where, code, sentence, severity=info)
 
 
 class Texts(Files, Protocol):

@@ -11,11 +11,17 @@ from pathlib import Path
 
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import is_secret_key, mask
-from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, sound, unpacked, versions
-from penstock.project.environment import fill_environment, walk
-from penstock.project.files import Content, decode, read_content
-from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
-from penstock.project.parsed import (
+from penstock.project.files.cache import (
+    FORMAT,
+    Entry,
+    ParseCache,
+    open_cache,
+    sound,
+    unpacked,
+    versions,
+)
+from penstock.project.files.discovery import Content, decode, read_content
+from penstock.project.files.parsed import (
     SqlFile,
     YamlFile,
     path_of,
@@ -25,8 +31,9 @@ from penstock.project.parsed import (
     write_sql,
     write_yaml,
 )
-from penstock.project.surroundings import Surroundings
-from penstock.project.values import Plain, mapping_of
+from penstock.project.files.render_context import Surroundings, fill_environment, walk
+from penstock.project.files.values import Plain, mapping_of
+from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
 
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 _TRUNCATES = re.compile("trunc", re.IGNORECASE)

@@ -11,14 +11,13 @@ from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.project.assemble import ProjectFiles, assemble
 from penstock.project.checks.subjects import files_in_header
-from penstock.project.files import Discovery, check_name, discover
+from penstock.project.files.discovery import Discovery, check_name, discover, queries_of
+from penstock.project.files.parsed import SqlFile
+from penstock.project.files.render_context import Surroundings, TargetView
+from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass, open_first_pass
-from penstock.project.parsed import SqlFile
-from penstock.project.settings import Settings, settings_of
-from penstock.project.surroundings import Surroundings, TargetView
-from penstock.project.values import Plain
+from penstock.project.settings.project import Settings, settings_of
 from penstock.project.versioned.gather import gather
-from penstock.project.yaml_queries import queries_of
 
 PROJECT_FILE = "penstock.yml"
 

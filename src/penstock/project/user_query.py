@@ -6,11 +6,11 @@ from penstock.core.errors import UsageError
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
-from penstock.project.book import Book
-from penstock.project.canonical import NotAQueryError
-from penstock.project.link import Reader, link
-from penstock.project.mentions import read_branch
-from penstock.project.parsed import HoleKind
+from penstock.project.files.parsed import HoleKind
+from penstock.project.sql.canonical import NotAQueryError
+from penstock.project.sql.link import Reader, link
+from penstock.project.sql.mentions import read_branch
+from penstock.project.sql.names import Book
 
 
 def parse_user_query(project: Project, sql: str) -> Query:

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import bound, live
-from penstock.project.canonical import canonical_sql
+from penstock.project.sql.canonical import canonical_sql
 
 S = InputName(InputKind.MODEL, "s")
 SNAPSHOT = (

@@ -10,12 +10,12 @@ from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import with_parameters
-from penstock.project.bodies import GivenBody, body_of
-from penstock.project.book import Book, Named
-from penstock.project.canonical import canonical_of
-from penstock.project.link import Reader
-from penstock.project.parsed import read_sql, write_sql
-from penstock.project.sql_file import parse_plain_sql
+from penstock.project.files.parsed import read_sql, write_sql
+from penstock.project.sql.bodies import GivenBody, body_of
+from penstock.project.sql.canonical import canonical_of
+from penstock.project.sql.link import Reader
+from penstock.project.sql.names import Book, Named
+from penstock.project.sql.sql_file import parse_plain_sql
 
 WHERE = Location("q.yaml", 5)
 DAILY = InputName(InputKind.MODEL, "daily")

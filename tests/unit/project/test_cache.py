@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import ProjectError
-from penstock.project import cache, load_project
+from penstock.project import load_project
+from penstock.project.files import cache
 
 FILES = {
     "penstock.yml": "name: shop\nvars: {v: 1}\ntargets: {dev: {}, prod: {}}\n",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.project.canonical import canonical_sql
+from penstock.project.sql.canonical import canonical_sql
 
 EQUAL = [
     ("select a from t", "SELECT a FROM t"),

@@ -11,9 +11,9 @@ from random import Random
 import pytest
 
 from fakes.sql_layout import relaid
-from penstock.project.bodies import canonical_as_written
-from penstock.project.canonical import canonical_of, canonical_sql
-from penstock.project.sql_file import parse_plain_sql
+from penstock.project.sql.bodies import canonical_as_written
+from penstock.project.sql.canonical import canonical_of, canonical_sql
+from penstock.project.sql.sql_file import parse_plain_sql
 
 FOLDER = Path(__file__).parent / "corpus"
 

@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 from penstock.project import load_project
-from penstock.project.canonical import canonical_sql
+from penstock.project.sql.canonical import canonical_sql
 
 GENERATE = Path(__file__).parents[3] / "bench/generate.py"
 

@@ -10,8 +10,8 @@ from penstock.core.mapping import Computed, Everything, spans
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import FIRST, LAST, Grain, Grid
 from penstock.core.query import mention
-from penstock.project.inference_query import infer
-from penstock.project.inference_values import Found, Inferred, InputShape, digest
+from penstock.project.input_ranges.infer import infer
+from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, digest
 
 DAYS, HOURS, MONTHS = Grid(Grain.DAY), Grid(Grain.HOUR), Grid(Grain.MONTH)
 BUCKETS = Grid(Grain.RANGE, 0, 300, 100)

@@ -34,9 +34,8 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query, mention, mentioned
 from penstock.core.schema import Column, Schema
-from penstock.project import inference_query
-from penstock.project.cache import ParseCache
-from penstock.project.mappings import Declared, map_inputs
+from penstock.project.files.cache import ParseCache
+from penstock.project.input_ranges.mappings import Declared, map_inputs
 
 DAYS = Grid(Grain.DAY)
 WHERE = Location("queries/weekly.yaml", 7)
@@ -367,7 +366,7 @@ def test_a_second_load_takes_everything_from_the_cache(monkeypatch: pytest.Monke
     models = project("select 1 from {daily} join {events} on true where day = @partition_date")
     known = map_inputs(models, SOURCES, {}, first)
     second = ParseCache(None, "", first.current)
-    monkeypatch.setattr(inference_query, "infer", None)
+    monkeypatch.setattr("penstock.project.input_ranges.infer.infer", None)
 
     again = map_inputs(models, SOURCES, {}, second)
 

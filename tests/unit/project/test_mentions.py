@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from penstock.core.names import InputKind, InputName
-from penstock.project.canonical import canonical_sql
+from penstock.project.sql.canonical import canonical_sql
 
 BASE = {
     "models/staging/users.sql": "select 1 as id",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import UsageError
 from penstock.core.project import LeaseSettings, SparkSettings, Target
-from penstock.project.durations import parse_duration
+from penstock.project.files.values import parse_duration
 
 SHOP = """\
 name: shop

@@ -19,8 +19,8 @@ from penstock.core.history import (
 from penstock.core.model import ColumnDoc, Layout
 from penstock.core.names import TableName
 from penstock.project import load_project
-from penstock.project.lifted import KEYS, lift
-from penstock.project.shapes import ModelConfigShape
+from penstock.project.settings.config import KEYS, lift
+from penstock.project.settings.shapes import ModelConfigShape
 
 CLEAN = {"models/staging/users_clean.sql": "select 1 as user_id"}
 HEADER = """{{ config(

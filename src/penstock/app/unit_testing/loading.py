@@ -19,12 +19,11 @@ from penstock.core.project import Project
 from penstock.core.schema import Column, Schema
 from penstock.core.unit_tests import CellKind, Expectation, GivenTable, Mark, UnitTest
 from penstock.plan.resolve import dated
-from penstock.project.nearest import did_you_mean, some_of
-from penstock.project.unit_tests.inferred import inferred
-from penstock.project.unit_tests.judging import column_of
+from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.naming import shown
-from penstock.project.unit_tests.reading import Notes
+from penstock.project.unit_tests.nodes import Notes
+from penstock.project.unit_tests.types import column_of, inferred
 from penstock.strategies.history.counts import first_metrics
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")

@@ -11,19 +11,17 @@ from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.model import Partition, View
 from penstock.core.names import InputKind, InputName
-from penstock.project.book import Book
-from penstock.project.cache import ParseCache
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of
-from penstock.project.checks.scene import Columns, Scene, World, allowed_in
+from penstock.project.checks.scene import Columns, Scene, Tables, World, allowed_in
 from penstock.project.checks.subjects import Stand, Subject, Written
-from penstock.project.checks.tables import Tables
-from penstock.project.parsed import YamlFile, place_key
-from penstock.project.trees.nodes import Member, Node
-from penstock.project.trees.references import Files
-from penstock.project.trees.sheet import shown
-from penstock.project.values import Plain
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.nodes import Member, Node, shown
+from penstock.project.files.parsed import YamlFile, place_key
+from penstock.project.files.references import Files
+from penstock.project.files.values import Plain
+from penstock.project.sql.names import Book
 
 _MODES = tuple(each.value for each in OnFailure)
 

@@ -7,7 +7,7 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 
-from penstock.project.values import text_of
+from penstock.project.files.values import text_of
 
 _INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 _FLOATS = {"float": (2 - 2**-24) * 2.0**127, "double": math.inf}

@@ -21,17 +21,14 @@ from penstock.core.findings import Finding, Severity
 from penstock.core.model import Writing, writing
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.check_keys import KEYS, TYPE_NAMES
-from penstock.project.checks.definition import definition_of
 from penstock.project.checks.form import Form
+from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.rules import rule_of
-from penstock.project.checks.scene import UNKNOWN, Columns, Scene
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.nearest import did_you_mean, some_of
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Sheet, open_sheet, shown
-from penstock.project.values import Plain
+from penstock.project.checks.scene import UNKNOWN, Columns, ConditionKind, Scene
+from penstock.project.files.nodes import Node, Sheet, open_sheet, shown
+from penstock.project.files.values import Plain, did_you_mean, some_of
+from penstock.project.settings.check_keys import KEYS, TYPE_NAMES
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}

@@ -2,27 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import takewhile
 
 from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.bounds import bound_text, is_text, number_of
-from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.folded import placed
-from penstock.project.checks.queries import query_of
-from penstock.project.checks.references import input_named
-from penstock.project.checks.scene import UNKNOWN, Columns, Scene
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.link import Reader
-from penstock.project.problems import Problem, ReadText
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Sheet
-from penstock.project.trees.sql_texts import SqlText, file_text, is_path
-from penstock.project.values import text_of
+from penstock.project.checks.scene import UNKNOWN, Columns, ConditionKind, Scene
+from penstock.project.checks.texts import condition_of, query_of
+from penstock.project.files.nodes import Node, Sheet
+from penstock.project.files.references import Files, SqlText, file_text, is_path
+from penstock.project.files.values import text_of
+from penstock.project.sql.link import Reader
+from penstock.project.sql.names import input_named
+from penstock.project.sql.problems import Problem, ReadText
+
+_FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
+
+
+def as_written(text: SqlText, files: Files) -> str:
+    """Give a folded text with the line breaks that its file has, "" for any other text."""
+    if text.file or not text.path.endswith((".yml", ".yaml")):
+        return ""
+    lines = files.data(text.path).decode("utf-8", "replace").splitlines()
+    if not _FOLDED.fullmatch(lines[text.line - 2] if 2 <= text.line <= len(lines) else ""):  # noqa: PLR2004  the line before
+        return ""
+    block = lines[text.line - 1 :]
+    first = next((line for line in block if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    return "\n".join(takewhile(lambda line: not line.strip() or line.startswith(indent), block))
+
+
+def placed(
+    problems: Sequence[Problem],
+    text: SqlText,
+    files: Files,
+    read: Callable[[str], Sequence[Problem]],
+) -> Sequence[Problem]:
+    """Give the problems of a text at the lines of its file.
+
+    A folded text is read again as it is written; where that means something else, its first line is
+    all that is known.
+    """
+    written = as_written(text, files) if problems else ""
+    if not written:
+        return problems
+    again = read(written)
+    if [_said(each) for each in again] == [_said(each) for each in problems]:
+        return again
+    return [replace(each, line_offset=0) for each in problems]
+
+
+def _said(problem: Problem) -> tuple[str, str]:
+    return problem.code, problem.sentence
+
 
 _HUNDRED = Decimal(100)
 

@@ -9,9 +9,8 @@ from penstock.core import checks as core
 from penstock.core.checks import CheckScope, Phase, Rule
 from penstock.project.checks.bounds import Place, Scalar, compared, place_of
 from penstock.project.checks.form import Form
-from penstock.project.checks.scene import UNKNOWN
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.durations import parse_duration
+from penstock.project.checks.scene import UNKNOWN, ConditionKind
+from penstock.project.files.values import parse_duration
 
 _HUNDRED = Decimal(100)
 _TRAILING = 7

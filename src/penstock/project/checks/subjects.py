@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Strategy
 from penstock.core.names import InputName
-from penstock.project.book import Named
-from penstock.project.check_keys import WITH_CHECKS
-from penstock.project.checks.column_tests import column_tests
-from penstock.project.checks.extracted import CHECK_KEYS, checks_at, named_in
-from penstock.project.checks.phases import NONE, Phases, joined, read_phases, word_in
+from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.checks.scene import UNKNOWN, Columns
-from penstock.project.checks.trees import node_of
-from penstock.project.header_keys import line_of
-from penstock.project.parsed import SqlFile, YamlFile, place_key
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Keys, open_sheet
-from penstock.project.values import Path, Plain
+from penstock.project.files.nodes import Keys, Node, node_of, open_sheet
+from penstock.project.files.parsed import SqlFile, YamlFile, place_key
+from penstock.project.files.values import Path, Plain
+from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
+from penstock.project.sql.names import Named
+from penstock.project.sql.template_lines import line_of
 
 Filled = Callable[[Plain], Plain]
 _ALIAS = {"invariants": "checks"}

@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from penstock.core.findings import Finding, Location
 from penstock.core.schema import Column
 from penstock.core.types import ArrayType, ColumnType, Field, StructType
-from penstock.project.nearest import did_you_mean
-from penstock.project.trees.field_types import (
+from penstock.project.files.field_types import (
     KNOWN,
     UnknownTypeError,
     UnsupportedTypeError,
     read_type,
     shown_type,
 )
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Keys, Sheet, open_sheet
+from penstock.project.files.nodes import Keys, Node, Sheet, open_sheet
+from penstock.project.files.values import did_you_mean
 
 _KEYS = ("name", "type", "mode", "nullable", "description", "fields")
 FIELD = Keys(_KEYS, ("name", "type"))

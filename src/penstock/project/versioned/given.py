@@ -11,9 +11,9 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grid
 from penstock.project.checks.phases import NONE, Phases
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sql_texts import SqlText
-from penstock.project.values import Plain
+from penstock.project.files.nodes import Node
+from penstock.project.files.references import SqlText
+from penstock.project.files.values import Plain
 from penstock.project.versioned.fields import SchemaField, find_field
 
 

@@ -10,8 +10,8 @@ from penstock.core import calendar
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.partition import Grain, Grid
 from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType, widens
-from penstock.project.nearest import did_you_mean
-from penstock.project.trees.field_types import shown_type
+from penstock.project.files.field_types import shown_type
+from penstock.project.files.values import did_you_mean
 from penstock.project.versioned.fields import SchemaField, find_field
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 

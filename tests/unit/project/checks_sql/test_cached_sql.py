@@ -9,12 +9,11 @@ import pytest
 
 from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
-from penstock.project.book import Book
-from penstock.project.cache import Entry, ParseCache
-from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.queries import query_of
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.link import Reader
+from penstock.project.checks.scene import ConditionKind
+from penstock.project.checks.texts import condition_of, query_of
+from penstock.project.files.cache import Entry, ParseCache
+from penstock.project.sql.link import Reader
+from penstock.project.sql.names import Book
 
 ALL = frozenset(PARAMETERS)
 SQL = "select *\nfrom {destination} where '@run_date' = a and date = @partition_date"
@@ -38,9 +37,9 @@ def reread(cache: ParseCache) -> ParseCache:
 
 @pytest.fixture
 def no_parser(monkeypatch):
-    monkeypatch.setattr("penstock.project.sql_file.parse_plain_sql", None)
+    monkeypatch.setattr("penstock.project.sql.sql_file.parse_plain_sql", None)
     monkeypatch.setattr("penstock.project.checks.expressions.understood", None)
-    monkeypatch.setattr("penstock.project.checks.placeholders.with_destination", None)
+    monkeypatch.setattr("penstock.project.sql.parameters.with_destination", None)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import PARAMETERS
-from penstock.project.book import Book
-from penstock.project.checks.queries import query_of
-from penstock.project.link import Reader
-from penstock.project.problems import Problem, ReadText
+from penstock.project.checks.texts import query_of
+from penstock.project.sql.link import Reader
+from penstock.project.sql.names import Book
+from penstock.project.sql.problems import Problem, ReadText
 
 ALL = frozenset(PARAMETERS)
 RUN_DATE = frozenset({"run_date"})

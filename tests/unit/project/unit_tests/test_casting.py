@@ -10,8 +10,8 @@ from penstock.core.findings import Location
 from penstock.core.types import parse_type
 from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.unit_tests.casting import CellError, typed
-from penstock.project.unit_tests.inferred import inferred
 from penstock.project.unit_tests.nodes import plain_kind, read_nodes
+from penstock.project.unit_tests.types import inferred
 
 
 def cell(text: str, kind: CellKind | None = None) -> Cell:

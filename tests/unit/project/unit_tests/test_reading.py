@@ -8,8 +8,8 @@ from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.types import ScalarType
 from penstock.core.unit_tests import CellKind, Earlier
-from penstock.project.unit_tests.csv_text import CsvError, read_csv
 from penstock.project.unit_tests.nodes import read_nodes
+from penstock.project.unit_tests.tables import CsvError, read_csv
 
 HERE = Location("t.yml")
 

@@ -1,0 +1,194 @@
+"""The SQL of checks: queries and conditions, kept in the parse cache (spec/checks.md §1.6, §4.1).
+
+Thousands of checks share few parsers' seconds: a text that an earlier load understood costs one
+look-up and starts no parser. What depends on other files is decided afterwards, on every load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from penstock.core.checks import Condition
+from penstock.core.findings import Finding, Severity
+from penstock.core.query import Query
+from penstock.project.checks.scene import UNKNOWN, Columns, ConditionKind, Understood
+from penstock.project.files.cache import Entry, ParseCache
+from penstock.project.files.parsed import (
+    Branch,
+    Hole,
+    HoleKind,
+    SqlFile,
+    place_key,
+    read_sql,
+    write_sql,
+)
+from penstock.project.sql.bodies import parameter_findings
+from penstock.project.sql.link import Reader, link
+from penstock.project.sql.names import Book
+from penstock.project.sql.problems import Problem, ReadText, has_error, located, problems_of
+
+T = TypeVar("T")
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+# Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
+def remembered(
+    cache: ParseCache | None,
+    key: Sequence[str],
+    read: Callable[[Sequence[Any]], T],
+) -> T | None:
+    """Give what an earlier load, or this one, kept of a text; None if nothing fits."""
+    if cache is None:
+        return None
+    name = _name(key)
+    entry = cache.current.get(name) or cache.find(name, "")
+    if entry is None:
+        return None
+    try:
+        value = read(entry.result)
+    except _DAMAGE:
+        return None
+    cache.keep(name, entry)
+    return value
+
+
+def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]) -> None:
+    """Keep what was understood of a text; the text is a part of the key."""
+    if cache is not None:
+        cache.keep(_name(key), Entry("", (), result))
+
+
+def write_problems(problems: Sequence[Problem]) -> list[list[str | int]]:
+    """Give a JSON form that `read_problems` reads back equal."""
+    return [[p.code, p.sentence, p.hint, str(p.severity), p.line_offset] for p in problems]
+
+
+def read_problems(entries: Sequence[Sequence[Any]]) -> tuple[Problem, ...]:
+    """Read what `write_problems` gave; raises `ValueError` or `TypeError` on damage."""
+    return tuple(
+        Problem(code, sentence, hint, Severity(severity), line)
+        for code, sentence, hint, severity, line in entries
+    )
+
+
+def _name(key: Sequence[str]) -> str:
+    return place_key(("", "check", *key))
+
+
+_MODELS_ARE = "a model is one query"
+_OWN_TABLE = "PENSTOCK:THIS"
+_HINTS = {
+    "not-a-query": "a check reads the rows of a SELECT",
+    "unparsed-sql": "penstock then knows only {destination} and the parameters in it",
+}
+
+
+def query_of(
+    text: str,
+    reader: Reader,
+    book: Book,
+    allowed: frozenset[str],
+    cache: ParseCache | None = None,
+) -> ReadText[Query]:
+    """Read a query and say which tables it reads; beside an error there is no value.
+
+    `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
+    the parameters that have a value here.
+    """
+    file = _file_of(text, cache)
+    problems = list(problems_of(file.findings))
+    if not file.branches:
+        return ReadText(None, tuple(problems))
+    linked = link(file.branches, book, reader)
+    holes = [hole for branch in file.branches for hole in branch.holes]
+    problems += [*problems_of(linked.findings), *not_allowed(holes, allowed)]
+    return ReadText(None if has_error(problems) else linked.query, tuple(problems))
+
+
+def not_allowed(holes: Iterable[Hole], allowed: frozenset[str]) -> list[Problem]:
+    """Report parameters that have no value where a text stands."""
+    others = tuple(h for h in holes if h.kind is HoleKind.PARAM and h.names[0] not in allowed)
+    if not others:
+        return []
+    found = parameter_findings([Branch("", None, others)], "", has_partition=False)
+    return list(problems_of(found))
+
+
+def _file_of(text: str, cache: ParseCache | None) -> SqlFile:
+    key = ("query", text)
+    known = remembered(cache, key, lambda entry: read_sql("", (), entry))
+    if known is not None:
+        return known
+    from penstock.project.sql import parameters  # costs 0.2 s that a warm load saves
+
+    written, unknown = parameters.with_destination(text)
+    from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+
+    file = sql_file.parse_plain_sql("", written)
+    found = (*map(_worded, file.findings), *located(unknown, ""))
+    file = replace(file, findings=found)
+    if not any(finding.is_error for finding in found):
+        remember(cache, key, write_sql(file))
+    return file
+
+
+def _worded(finding: Finding) -> Finding:
+    sentence = finding.sentence.replace(_MODELS_ARE, "one query is expected")
+    sentence = sentence.replace(_OWN_TABLE, "{destination}")
+    return replace(finding, sentence=sentence, hint=_HINTS.get(finding.code, finding.hint))
+
+
+def condition_of(
+    text: str,
+    kind: ConditionKind,
+    *,
+    column: str = "",
+    allowed: frozenset[str],
+    known: Columns = UNKNOWN,
+    cache: ParseCache | None = None,
+) -> ReadText[Condition]:
+    """Read a condition; beside an error there is no value.
+
+    `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
+    that have a value here, `known` the columns that there are; `column` is not looked up.
+    """
+    key = (kind, column, text)
+    found = remembered(cache, key, _read)
+    if found is None:
+        from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
+
+        found = expressions.understood(text, kind, column)
+        if not has_error(found.problems):
+            remember(cache, key, _write(found))
+    unknown = _unknown(found.columns, known, column)
+    problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
+    return ReadText(None if has_error(problems) else found.condition, problems)
+
+
+def _unknown(named: Sequence[tuple[str, int]], known: Columns, column: str) -> Iterator[Problem]:
+    """Report each column that there is not, once."""
+    first: dict[str, int] = {}
+    for name, line in named:
+        first.setdefault(name, line)
+    for name, line in first.items():
+        if known.lacks(name) and name.lower() != column.lower():
+            sentence, hint = known.without(name)
+            yield Problem("unknown-column", sentence, hint, line_offset=line)
+
+
+# Any: the JSON of our own cache, as in `cached_sql.py`.
+def _write(found: Understood) -> list[Any]:
+    condition = found.condition
+    used = [[hole.names[0], hole.line] for hole in found.parameters]
+    texts = [condition.text, list(condition.aggregates), condition.observable]
+    return [*texts, used, write_problems(found.problems), found.columns]
+
+
+def _read(entry: Sequence[Any]) -> Understood:
+    text, aggregates, observable, used, problems, named = entry
+    condition = Condition(text, tuple(aggregates), observable)
+    holes = tuple(Hole(HoleKind.PARAM, (name,), line, qualifies=True) for name, line in used)
+    columns = tuple((name, line) for name, line in named)
+    return Understood(condition, holes, read_problems(problems), columns)
