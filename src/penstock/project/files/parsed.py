@@ -173,7 +173,7 @@ def path_of(key: str) -> str:
     return key.partition("\n")[0]
 
 
-def hole(number: int) -> str:
+def numbered(number: int) -> str:
     """Write the mark of a hole."""
     return f"\0{number}\0"
 

@@ -220,7 +220,7 @@ def _with_holes(cut: _Cut) -> str:
     out: list[str] = []
     done = 0
     for start, end, number in sorted(cut.spans):
-        out += [cut.text[done:start], hole(number)]
+        out += [cut.text[done:start], numbered(number)]
         done = end
     return "".join(out) + cut.text[done:]
 
@@ -247,7 +247,7 @@ def _without_semicolons(rest: str) -> Iterator[str]:
 
 
 def _hole_of(found: re.Match[str]) -> str:
-    return hole(int(found[1]))
+    return numbered(int(found[1]))
 
 
 def _unparsed(error: SqlglotError | None) -> Problem:
