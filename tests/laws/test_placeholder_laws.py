@@ -11,8 +11,8 @@ from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.checks.scene import ConditionKind
 from penstock.project.checks.texts import condition_of, query_of
-from penstock.project.sql.link import Reader
-from penstock.project.sql.names import Book
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import NameResolver
 
 ALL = frozenset(PARAMETERS)
 COLUMN = "a`b.c"
@@ -93,9 +93,9 @@ def test_a_condition_keeps_every_character_that_is_no_placeholder(piece, tail):
 
 @given(queries())
 def test_a_query_keeps_every_character_that_is_no_placeholder(piece):
-    book = Book()
-    book.add_model("user_stats", TableName("analytics", "user_stats"))
-    found = query_of(piece.before, Reader("m.yml", book.model("user_stats")), book, ALL)
+    resolver = NameResolver()
+    resolver.add_model("user_stats", TableName("analytics", "user_stats"))
+    found = query_of(piece.before, QueryOwner("m.yml", resolver.model("user_stats")), resolver, ALL)
 
     assert {problem.code for problem in found.problems} <= {"parameter-in-string", "unparsed-sql"}
     assert found.value.text == piece.after

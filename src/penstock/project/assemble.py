@@ -11,7 +11,7 @@ from penstock.core.model import Model, Seed, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.checking import Checking, Texts
-from penstock.project.checks.subjects import Written, written_of_source
+from penstock.project.checks.subjects import WrittenChecks, written_of_source
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.discovery import entry_key
 from penstock.project.files.parsed import SqlFile, YamlFile
@@ -29,8 +29,8 @@ from penstock.project.models import (
 )
 from penstock.project.settings.project import Settings
 from penstock.project.settings.snapshot import system_columns_of
-from penstock.project.settings.sources import Entry, entries, seeds_of, sources_of
-from penstock.project.sql.names import Book
+from penstock.project.settings.sources import YamlEntry, entries, seeds_of, sources_of
+from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.model import VersionedModel, build, versioned_models
 
@@ -58,7 +58,7 @@ class _Parts:
     drafts: list[Draft] = field(default_factory=list)
     versioned: list[VersionedModel] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    source_checks: dict[str, Written] = field(default_factory=dict)
+    source_checks: dict[str, WrittenChecks] = field(default_factory=dict)
     seeds: list[Seed] = field(default_factory=list)
     built: dict[str, Built] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -76,13 +76,13 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
     parts.findings += findings
     _check_names(parts)
     _check_reserved(parts, settings)
-    book = _book(parts, settings)
-    models = _models(parts, files.versioned, book, settings)
+    resolver = _resolver(parts, settings)
+    models = _models(parts, files.versioned, resolver, settings)
     sources = {str(source.table): source for source in parts.sources}
     declared = {item.name: item.declared for item in parts.versioned}
     models, findings = map_inputs(models, sources, declared, files.cache)
     parts.findings += findings
-    models = _checked(parts, models, book, files, settings)
+    models = _checked(parts, models, resolver, files, settings)
     project = Project(
         name=settings.name,
         root=str(root),
@@ -100,12 +100,14 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
     return project, parts.findings
 
 
-def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) -> dict[str, Model]:
+def _models(
+    parts: _Parts, versioned: Gathered, resolver: NameResolver, settings: Settings
+) -> dict[str, Model]:
     """Give the models by name, in the order of their names."""
     built = parts.built
-    built |= {d.name: model_of(d, book) for d in parts.drafts if d.enabled}
+    built |= {d.name: model_of(d, resolver) for d in parts.drafts if d.enabled}
     for item in parts.versioned:
-        built[item.name] = build(item, versioned, book)
+        built[item.name] = build(item, versioned, resolver)
     models = {}
     for name in sorted(built):
         parts.findings += built[name].findings
@@ -125,7 +127,7 @@ def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) 
 def _checked(
     parts: _Parts,
     models: dict[str, Model],
-    book: Book,
+    resolver: NameResolver,
     files: ProjectFiles,
     settings: Settings,
 ) -> dict[str, Model]:
@@ -141,7 +143,7 @@ def _checked(
         texts=files.texts,
     )
     sample = settings.checks.sample
-    checked, findings = checking.attached(models, book, files.cache, sample=sample)
+    checked, findings = checking.attached(models, resolver, files.cache, sample=sample)
     parts.findings += findings
     return checked
 
@@ -167,7 +169,7 @@ def _read_drafts(
     _check_documented(parts, documented)
 
 
-def _check_documented(parts: _Parts, documented: Mapping[str, Entry]) -> None:
+def _check_documented(parts: _Parts, documented: Mapping[str, YamlEntry]) -> None:
     known = {item.name: item for item in parts.drafts}
     for name, entry in documented.items():
         if name in known:
@@ -184,8 +186,8 @@ def _check_documented(parts: _Parts, documented: Mapping[str, Entry]) -> None:
             parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
 
 
-def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, Entry]:
-    result: dict[str, Entry] = {}
+def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, YamlEntry]:
+    result: dict[str, YamlEntry] = {}
     for file, tree in yaml_files:
         for entry in entries(file, tree, key):
             first = result.setdefault(entry.name, entry)
@@ -260,29 +262,29 @@ def _check_versioned(parts: _Parts) -> None:
     parts.versioned = kept
 
 
-def _book(parts: _Parts, settings: Settings) -> Book:
-    book = Book(catalog=settings.target.catalog)
+def _resolver(parts: _Parts, settings: Settings) -> NameResolver:
+    resolver = NameResolver(catalog=settings.target.catalog)
     enabled = [item for item in parts.drafts if item.enabled]
     for item in enabled:
-        book.add_model(item.name, item.table)
-        book.built.add(item.name)
+        resolver.add_model(item.name, item.table)
+        resolver.built.add(item.name)
         if item.config.text("materialized") == "snapshot":
-            book.history[item.name] = system_columns_of(item.config)
+            resolver.history[item.name] = system_columns_of(item.config)
     for versioned in parts.versioned:
-        book.add_model(versioned.name, versioned.table)
-        book.built.add(versioned.name)
-        book.add_table(versioned.written, versioned.name)
+        resolver.add_model(versioned.name, versioned.table)
+        resolver.built.add(versioned.name)
+        resolver.add_table(versioned.written, versioned.name)
     for item in enabled:
-        book.models.setdefault(item.stem.lower(), book.models[item.name.lower()])
-        book.add_table(item.written, item.name)
+        resolver.models.setdefault(item.stem.lower(), resolver.models[item.name.lower()])
+        resolver.add_table(item.written, item.name)
     for item in parts.drafts:
         if not item.enabled:
-            book.hidden[item.name.lower()] = "that model has enabled=false"
+            resolver.hidden[item.name.lower()] = "that model has enabled=false"
     prefix = settings.target.schema_prefix
     for seed in parts.seeds:
-        book.add_model(seed.name, seed.table)
+        resolver.add_model(seed.name, seed.table)
         written = TableName(seed.table.schema.removeprefix(prefix), seed.table.table)
-        book.add_table(written, seed.name)
+        resolver.add_table(written, seed.name)
     for source in parts.sources:
-        book.add_source(source.table)
-    return book
+        resolver.add_source(source.table)
+    return resolver

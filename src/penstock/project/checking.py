@@ -15,11 +15,17 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
-from penstock.project.checks.scene import UNKNOWN, Columns, Tables, columns_of_version, selected
+from penstock.project.checks.scene import (
+    UNKNOWN,
+    KnownColumns,
+    Tables,
+    columns_of_version,
+    selected,
+)
 from penstock.project.checks.subjects import (
+    CheckedModel,
     Stand,
-    Subject,
-    Written,
+    WrittenChecks,
     written_in_header,
     written_in_yaml,
     written_nodes,
@@ -29,7 +35,7 @@ from penstock.project.files.references import Files
 from penstock.project.files.values import Plain
 from penstock.project.models import Built, Draft
 from penstock.project.settings.sources import column_docs
-from penstock.project.sql.names import Book, Named
+from penstock.project.sql.names import Named, NameResolver
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
@@ -98,12 +104,17 @@ class Checking:
     built: Mapping[str, Built]
     sources: Mapping[str, Source]
     seeds: Mapping[str, Seed]
-    source_checks: Mapping[str, Written]
+    source_checks: Mapping[str, WrittenChecks]
     gathered: Gathered
     texts: Texts
 
     def attached(
-        self, models: Mapping[str, Model], book: Book, cache: ParseCache, *, sample: bool
+        self,
+        models: Mapping[str, Model],
+        resolver: NameResolver,
+        cache: ParseCache,
+        *,
+        sample: bool,
     ) -> tuple[dict[str, Model], list[Finding]]:
         """Give every model with its checks and its order edges, and all that is wrong."""
         by_name = {draft.name: draft for draft in self.drafts}
@@ -111,12 +122,12 @@ class Checking:
         shared = {
             InputName(InputKind.SOURCE, name): each for name, each in self.source_checks.items()
         }
-        attacher = Attacher(book, self.texts, cache, tables, shared, sample)
+        attacher = Attacher(resolver, self.texts, cache, tables, shared, sample)
         found: dict[str, Result] = {}
-        for subject in self._subjects(shared):
-            result = attacher.read(subject)
+        for checked in self._checked_models(shared):
+            result = attacher.read(checked)
             if result is not None:
-                found[subject.model.input.name] = result
+                found[checked.model.input.name] = result
         findings = [finding for each in found.values() for finding in each.findings]
         parents = {name: model.depends_on for name, model in models.items()}
         edges = [e for n, each in found.items() if n in models for e in each.edges]
@@ -124,16 +135,16 @@ class Checking:
         changed = {n: _with_checks(models[n], found[n], order) for n in found if n in models}
         return {**models, **changed}, [*findings, *dropped]
 
-    def _subjects(self, shared: Mapping[InputName, Written]) -> Iterable[Subject]:
+    def _checked_models(self, shared: Mapping[InputName, WrittenChecks]) -> Iterable[CheckedModel]:
         for draft in self.drafts:
             if draft.enabled:
                 yield self._of_draft(draft)
         for item in self.versioned:
-            yield Subject(item.named, item.strategy, [*self._stands(item)])
+            yield CheckedModel(item.named, item.strategy, [*self._stands(item)])
         read = {name for each in self.built.values() for name in _inputs(each)}
         yield from (_unread(self.sources[each.name]) for each in shared if each not in read)
 
-    def _of_draft(self, draft: Draft) -> Subject:
+    def _of_draft(self, draft: Draft) -> CheckedModel:
         built = self.built[draft.name]
         written = [written_in_header(draft.file)]
         if draft.entry:
@@ -142,7 +153,7 @@ class Checking:
         said = tuple(each for each in written if each is not None)
         inputs = tuple(_inputs(built)) if built.model else None
         columns = self._of_model(draft) if said else UNKNOWN
-        return Subject(draft.named, built.strategy, [Stand(1, said, columns, inputs)])
+        return CheckedModel(draft.named, built.strategy, [Stand(1, said, columns, inputs)])
 
     def _stands(self, item: VersionedModel) -> Iterable[Stand]:
         model = self.built[item.name].model
@@ -154,7 +165,7 @@ class Checking:
             columns = self._of_version(version, given) if version else UNKNOWN
             yield Stand(given.number, (written,) if written else (), columns, inputs)
 
-    def _columns(self, name: str, drafts: Mapping[str, Draft]) -> Columns:
+    def _columns(self, name: str, drafts: Mapping[str, Draft]) -> KnownColumns:
         if name in drafts:
             return self._of_model(drafts[name])
         built = self.built.get(name)
@@ -164,7 +175,7 @@ class Checking:
         version = next((v for v in versions if given and v.number == given.number), None)
         return self._of_version(version, given) if version and given else UNKNOWN
 
-    def _of_model(self, draft: Draft) -> Columns:
+    def _of_model(self, draft: Draft) -> KnownColumns:
         built = self.built.get(draft.name)
         model = built.model if built else None
         if built and model and isinstance(built.strategy, Partition):
@@ -174,15 +185,15 @@ class Checking:
         docs = model.columns if model else column_docs(draft.columns)
         return selected(draft.file, docs, built.strategy if built else None)
 
-    def _of_version(self, version: Version, given: GivenVersion) -> Columns:
+    def _of_version(self, version: Version, given: GivenVersion) -> KnownColumns:
         sql = given.own.sql
         return columns_of_version(version, self.gathered.sql.get((sql.path, sql.line)))
 
 
-def _unread(source: Source) -> Subject:
+def _unread(source: Source) -> CheckedModel:
     """Give a subject that nobody builds, so that checks of a source are looked at all the same."""
     name = source.input_name
-    return Subject(Named(name, source.table), _ANY, [Stand(1, (), UNKNOWN, (name,))])
+    return CheckedModel(Named(name, source.table), _ANY, [Stand(1, (), UNKNOWN, (name,))])
 
 
 def _inputs(built: Built) -> tuple[InputName, ...]:

@@ -98,7 +98,7 @@ _FORMS: dict[str, Plain] = {
     "fixture": _TEXT,
 }
 _TABLE: Plain = {"$ref": "#/$defs/table"}
-_MARK: Plain = {"anyOf": [_SCALAR, {"type": "object", "additionalProperties": _SCALAR}]}
+_WATERMARK: Plain = {"anyOf": [_SCALAR, {"type": "object", "additionalProperties": _SCALAR}]}
 _EXPECTED: dict[str, Plain] = {
     **_FORMS,
     "columns_exact": _FLAG,
@@ -106,7 +106,7 @@ _EXPECTED: dict[str, Plain] = {
     "row_count": _FROM_ZERO,
     "commits": _FROM_ZERO,
     "metrics": {"type": "object", "additionalProperties": _FROM_ZERO},
-    "watermark": _MARK,
+    "watermark": _WATERMARK,
     "quarantine": _TABLE,
     "checks": {
         "type": "object",
@@ -134,7 +134,7 @@ _TEST: dict[str, Plain] = {
 def unit_tests_schema() -> dict[str, Plain]:
     """Give the schema as a tree."""
     inputs: Plain = {"type": "object", "additionalProperties": _TABLE}
-    state = _with_keys(OF_STATE, {"watermark": _MARK, "history": {"type": "array"}})
+    state = _with_keys(OF_STATE, {"watermark": _WATERMARK, "history": {"type": "array"}})
     listed = _with_keys(OF_LISTED, _FORMS, ("input",))
     shape = _with_keys(OF_GIVEN, {"inputs": inputs, "target": _TABLE, "state": state})
     rows: Plain = {"type": "array", "items": _OBJECT}

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.project.files.parsed import SqlFile, YamlFile
-from penstock.project.files.render_context import Surroundings
+from penstock.project.files.render_context import RenderContext
 
 
 def parse_sql_files(
-    texts: Mapping[str, str], macros: Mapping[str, str], surroundings: Surroundings
+    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
 ) -> dict[str, SqlFile]:
     """Render and read model files; imports Jinja, sqlglot and pydantic if there is any."""
     if not texts:
         return {}
     from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
 
-    return sql_file.parse_sql_files(texts, macros, surroundings)
+    return sql_file.parse_sql_files(texts, macros, render_context)
 
 
 def parse_sql(path: str, text: str, line: int) -> SqlFile:

@@ -13,7 +13,7 @@ from penstock.project.assemble import ProjectFiles, assemble
 from penstock.project.checks.subjects import files_in_header
 from penstock.project.files.discovery import Discovery, check_name, discover, queries_of
 from penstock.project.files.parsed import SqlFile
-from penstock.project.files.render_context import Surroundings, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass, open_first_pass
 from penstock.project.settings.project import Settings, settings_of
@@ -88,7 +88,7 @@ def _read(
     request: LoadRequest, settings: Settings, found: Discovery, first: FirstPass
 ) -> tuple[Project, list[Finding]]:
     target = settings.target
-    surroundings = Surroundings(
+    render_context = RenderContext(
         request.environ,
         settings.vars,
         TargetView(target.name, target.catalog, target.schema_prefix),
@@ -101,7 +101,7 @@ def _read(
     others = gathered.parts.union(*(file.named for file in described))
     contents = first.model_contents([path for path in found.sql if path not in others])
     contents += [query for file in described for query in queries_of(file)]
-    sql_files = first.sql_files(contents, found.macros, surroundings)
+    sql_files = first.sql_files(contents, found.macros, render_context)
     _leave_out_checks(sql_files, first)
     files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache, first)
     project, findings = assemble(request.root, settings, files)

@@ -45,17 +45,17 @@ from penstock.project.settings.config import (
 from penstock.project.settings.partitions import declared_schema, partition_layout
 from penstock.project.settings.project import Settings, defaults_for
 from penstock.project.settings.snapshot import check_outputs
-from penstock.project.settings.sources import Entry, column_docs
+from penstock.project.settings.sources import YamlEntry, column_docs
 from penstock.project.settings.strategy import strategy_of
 from penstock.project.sql.bodies import (
-    Said,
+    Description,
     fingerprint,
     is_range,
     no_parameter_findings,
     parameter_findings,
 )
-from penstock.project.sql.link import Reader, link
-from penstock.project.sql.names import Book, Named
+from penstock.project.sql.link import QueryOwner, link
+from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.template_lines import line_of
 
 SNAPSHOTS = "snapshots"
@@ -78,7 +78,7 @@ class Draft:
     table: TableName
     written: TableName
     columns: Plain = None
-    entry: Entry | None = None
+    entry: YamlEntry | None = None
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -106,20 +106,20 @@ class _Origin:
     file: SqlFile
 
 
-def draft(file: SqlFile, entry: Entry | None, settings: Settings) -> Draft:
+def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     """Merge what is known of a SQL file: its header, then YAML beside it, then defaults."""
     stem = PurePosixPath(file.path).name.removesuffix(".sql")
     origin = _Origin(model_name(file.path), Location(file.path), stem, file)
     return _drafted(origin, entry, settings)
 
 
-def entry_draft(file: SqlFile, entry: Entry, settings: Settings) -> Draft:
+def entry_draft(file: SqlFile, entry: YamlEntry, settings: Settings) -> Draft:
     """Do the same for an entry of `snapshots:`, whose query is `file`: it is a snapshot."""
     where = Location(entry.file.path, entry.where.line)
     return _drafted(_Origin(entry.name, where, entry.name, file), entry, settings)
 
 
-def _drafted(origin: _Origin, entry: Entry | None, settings: Settings) -> Draft:
+def _drafted(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Draft:
     file, name = origin.file, origin.name
     config = _config(origin, entry, settings)
     schema = config.text("schema") or _folder(file.path, settings)
@@ -144,7 +144,7 @@ def _drafted(origin: _Origin, entry: Entry | None, settings: Settings) -> Draft:
     return result
 
 
-def _config(origin: _Origin, entry: Entry | None, settings: Settings) -> Config:
+def _config(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Config:
     file = origin.file
     header_at = Location(file.path, file.config_line)
 
@@ -213,7 +213,7 @@ class Built:
     findings: list[Finding] = field(default_factory=list)
 
 
-def model_of(item: Draft, book: Book) -> Built:
+def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
     config = item.config
     said = _said(item)
@@ -226,12 +226,12 @@ def model_of(item: Draft, book: Book) -> Built:
     _check_columns(item, strategy, layout)
     incremental = isinstance(strategy, Append | Merge)
     branches = item.file.branches if incremental else item.file.branches[:1]
-    linked = link(branches, book, Reader(item.file.path, item.named))
+    linked = link(branches, resolver, QueryOwner(item.file.path, item.named))
     misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
     built.findings = [*config.findings, *linked.findings, *misused]
     inputs = dict(linked.inputs)
     for name in config.texts("depends_on"):
-        _depend(name, item, book, inputs, built)
+        _depend(name, item, resolver, inputs, built)
     built.parents = {i.name: line for i, line in inputs.items() if i.kind is InputKind.MODEL}
     if isinstance(strategy, View):
         built.parents |= {i.name: n for i, n in inputs.items() if i.kind is InputKind.THIS}
@@ -242,7 +242,7 @@ def model_of(item: Draft, book: Book) -> Built:
         strategy=strategy,
         query=replace(linked.query, inputs=tuple(inputs)),
         fingerprint=fingerprint(linked, strategy, layout, said),
-        depends_on=tuple(sorted(name for name in built.parents if name in book.built)),
+        depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
         layout=layout,
         on_schema_change=on_schema_change_of(config),
         columns=said.columns,
@@ -269,18 +269,18 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
             item.config.findings.append(Finding(where, "column-name", sentence, NAMES_HINT))
 
 
-def _said(item: Draft) -> Said:
+def _said(item: Draft) -> Description:
     words = item.config.text("description") or item.config.text("comment")
-    return Said(words.strip(), column_docs(item.columns))
+    return Description(words.strip(), column_docs(item.columns))
 
 
 def _with_version(model: Model, text: str, built: Built) -> Model:
     """Give a partition model its one version; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
-    mark = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
+    checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
     body = Body(
         query=model.query,
-        fingerprint=mark,
+        fingerprint=checksums,
         text=text,
         source=model.where.path,
         where=model.where,
@@ -288,7 +288,7 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     )
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
-    return replace(model, fingerprint=mark, versions=(version,))
+    return replace(model, fingerprint=checksums, versions=(version,))
 
 
 def cycle_findings(
@@ -308,17 +308,19 @@ def cycle_findings(
     return [Finding(places[0], "dependency-cycle", sentence, hint)]
 
 
-def _depend(name: str, item: Draft, book: Book, inputs: dict[InputName, int], built: Built) -> None:
+def _depend(
+    name: str, item: Draft, resolver: NameResolver, inputs: dict[InputName, int], built: Built
+) -> None:
     where = item.config.own.get("depends_on", item.where)
-    found = _find(name, book)
+    found = _find(name, resolver)
     if found is None:
         sentence = f"depends_on: {name!r} is no model, seed or source"
-        hint = book.model_hint(name.rpartition(".")[2])
+        hint = resolver.model_hint(name.rpartition(".")[2])
         built.findings.append(Finding(where, "unknown-reference", sentence, hint))
     else:
         inputs.setdefault(found.input, where.line)
 
 
-def _find(name: str, book: Book) -> Named | None:
-    found = book.ref(name) or book.table(tuple(name.split(".")))
+def _find(name: str, resolver: NameResolver) -> Named | None:
+    found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
     return None if found.input.kind is InputKind.EXTERNAL else found

@@ -22,7 +22,7 @@ _TERM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class SelectorTerm:
     """One selector: a method with a value, and which neighbours come along.
 
     A depth of None has no limit. `whole_build` is `@`: children and all that those need.
@@ -38,7 +38,7 @@ class Term:
     whole_build: bool = False
 
 
-def parse_terms(value: str) -> list[list[Term]]:
+def parse_terms(value: str) -> list[list[SelectorTerm]]:
     """Split a value into unions of intersections; raise `SelectorError` on anything unreadable.
 
     >>> [[term.value for term in terms] for terms in parse_terms("a,tag:b c")]
@@ -50,7 +50,7 @@ def parse_terms(value: str) -> list[list[Term]]:
     return groups
 
 
-def _term(text: str) -> Term:
+def _term(text: str) -> SelectorTerm:
     found = _TERM.fullmatch(text)
     if found is None or (found["at"] and found["up"] is not None):
         raise SelectorError(
@@ -58,7 +58,7 @@ def _term(text: str) -> Term:
             f"{text!r} is no selector",
             hint="for example name, +name, name+1, @name, tag:daily, path:models/staging",
         )
-    return Term(
+    return SelectorTerm(
         text=text,
         method=found["method"] or "",
         value=found["value"],
@@ -75,7 +75,7 @@ _KIND = "sql"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Candidates:
     """What selectors may ask about."""
 
     project: Project
@@ -83,7 +83,7 @@ class Asked:
     results: Mapping[str, str]
 
 
-def find(asked: Asked, term: Term) -> set[str]:
+def find(asked: Candidates, term: SelectorTerm) -> set[str]:
     """Give the models that a term names, before neighbours; raise `SelectorError` if none."""
     if term.method.startswith("config."):
         return _config(asked, term)
@@ -100,19 +100,19 @@ def find(asked: Asked, term: Term) -> set[str]:
     return method(asked, term)
 
 
-def _any(asked: Asked, term: Term) -> set[str]:
+def _any(asked: Candidates, term: SelectorTerm) -> set[str]:
     if "/" in term.value:
         return _path(asked, term)
     found = {n for n, m in asked.project.models.items() if _is_named(m, term.value, asked)}
     return found or _nothing(term, "model", asked.project.models)
 
 
-def _name(asked: Asked, term: Term) -> set[str]:
+def _name(asked: Candidates, term: SelectorTerm) -> set[str]:
     found = {name for name in asked.project.models if _matches(name, term.value)}
     return found or _nothing(term, "model", asked.project.models)
 
 
-def _path(asked: Asked, term: Term) -> set[str]:
+def _path(asked: Candidates, term: SelectorTerm) -> set[str]:
     wanted = term.value.removeprefix("./").rstrip("/")
     found = {
         name
@@ -123,7 +123,7 @@ def _path(asked: Asked, term: Term) -> set[str]:
     return found or _nothing(term, "model file", folders)
 
 
-def _tag(asked: Asked, term: Term) -> set[str]:
+def _tag(asked: Candidates, term: SelectorTerm) -> set[str]:
     return _among(term, "tag", {n: _tags(m) for n, m in asked.project.models.items()})
 
 
@@ -132,16 +132,16 @@ def _tags(model: Model) -> set[str]:
     return {*model.tags, *(tag for each in model.all_checks for tag in each.tags)}
 
 
-def _kind(asked: Asked, term: Term) -> set[str]:
+def _kind(asked: Candidates, term: SelectorTerm) -> set[str]:
     return _among(term, "kind", dict.fromkeys(asked.project.models, (_KIND,)))
 
 
-def _strategy(asked: Asked, term: Term) -> set[str]:
+def _strategy(asked: Candidates, term: SelectorTerm) -> set[str]:
     words = {n: (m.strategy_name,) for n, m in asked.project.models.items()}
     return _among(term, "strategy", words)
 
 
-def _source(asked: Asked, term: Term) -> set[str]:
+def _source(asked: Candidates, term: SelectorTerm) -> set[str]:
     read = {n: _sources(m) for n, m in asked.project.models.items()}
     known = sorted(asked.project.sources)
     wanted = {s for s in known if _matches(s, term.value) or _matches(s, f"{term.value}.*")}
@@ -153,7 +153,7 @@ def _source(asked: Asked, term: Term) -> set[str]:
     return found
 
 
-def _state(asked: Asked, term: Term) -> set[str]:
+def _state(asked: Candidates, term: SelectorTerm) -> set[str]:
     states = {n: asked.states.get(n, frozenset()) for n in asked.project.models}
     if term.value == "drifted":
         found = {name for name, now in states.items() if now - {"current"}}
@@ -163,12 +163,12 @@ def _state(asked: Asked, term: Term) -> set[str]:
     return _among(term, "state", states)
 
 
-def _result(asked: Asked, term: Term) -> set[str]:
+def _result(asked: Candidates, term: SelectorTerm) -> set[str]:
     results = {n: (r,) for n, r in asked.results.items() if n in asked.project.models}
     return _among(term, "result", results)
 
 
-def _config(asked: Asked, term: Term) -> set[str]:
+def _config(asked: Candidates, term: SelectorTerm) -> set[str]:
     key = term.method.removeprefix("config.")
     values = {
         name: (model.config[key], *model.config[key].split(","))
@@ -181,7 +181,7 @@ def _config(asked: Asked, term: Term) -> set[str]:
     return _among(term, f"config {key}", values)
 
 
-_METHODS: Mapping[str, Callable[[Asked, Term], set[str]]] = {
+_METHODS: Mapping[str, Callable[[Candidates, SelectorTerm], set[str]]] = {
     "": _any,
     "name": _name,
     "fqn": _any,
@@ -195,7 +195,7 @@ _METHODS: Mapping[str, Callable[[Asked, Term], set[str]]] = {
 }
 
 
-def _among(term: Term, what: str, words: Mapping[str, Iterable[str]]) -> set[str]:
+def _among(term: SelectorTerm, what: str, words: Mapping[str, Iterable[str]]) -> set[str]:
     found = {n for n, own in words.items() if any(_matches(word, term.value) for word in own)}
     if found:
         return found
@@ -207,7 +207,7 @@ def _among(term: Term, what: str, words: Mapping[str, Iterable[str]]) -> set[str
     )
 
 
-def _nothing(term: Term, what: str, known: Iterable[str]) -> set[str]:
+def _nothing(term: SelectorTerm, what: str, known: Iterable[str]) -> set[str]:
     names = set(known)
     raise SelectorError(
         "no-match",
@@ -216,7 +216,7 @@ def _nothing(term: Term, what: str, known: Iterable[str]) -> set[str]:
     )
 
 
-def _is_named(model: Model, wanted: str, asked: Asked) -> bool:
+def _is_named(model: Model, wanted: str, asked: Candidates) -> bool:
     stem = PurePosixPath(model.where.path).name.removesuffix(".sql")
     if any(_matches(name, wanted) for name in (model.name, stem, str(model.table))):
         return True
@@ -293,7 +293,7 @@ class _Graph:
     """The models of one project with their arrows both ways."""
 
     def __init__(self, project: Project, known: Known) -> None:
-        self._asked = Asked(project, known.states, known.results)
+        self._asked = Candidates(project, known.states, known.results)
         self.parents = {name: list(m.depends_on) for name, m in project.models.items()}
         self.before = {
             name: [*parents, *project.models[name].order_after]
@@ -313,7 +313,7 @@ class _Graph:
             found |= both
         return found
 
-    def _term(self, term: Term) -> set[str]:
+    def _term(self, term: SelectorTerm) -> set[str]:
         start = find(self._asked, term)
         result = set(start)
         if term.with_parents:

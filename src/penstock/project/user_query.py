@@ -6,11 +6,11 @@ from penstock.core.errors import UsageError
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
-from penstock.project.files.parsed import HoleKind
+from penstock.project.files.parsed import RefKind
 from penstock.project.sql.canonical import NotAQueryError
-from penstock.project.sql.link import Reader, link
+from penstock.project.sql.link import QueryOwner, link
 from penstock.project.sql.mentions import read_branch
-from penstock.project.sql.names import Book
+from penstock.project.sql.names import NameResolver
 
 
 def parse_user_query(project: Project, sql: str) -> Query:
@@ -24,23 +24,23 @@ def parse_user_query(project: Project, sql: str) -> Query:
     except NotAQueryError as error:
         sentence = error.sentence.replace("a model is one query", "one query is expected")
         raise UsageError("not-a-query", sentence, hint='penstock query "select …"') from error
-    asked = next((hole.names[0] for hole in branch.holes if hole.kind is HoleKind.PARAM), "")
+    asked = next((ref.names[0] for ref in branch.refs if ref.kind is RefKind.PARAM), "")
     if asked:
         sentence = f"@{asked} has no value here"
         raise UsageError("parameter-without-partition", sentence, hint="write the value itself")
-    return link([branch], book_of(project), Reader("query")).query
+    return link([branch], resolver_of(project), QueryOwner("query")).query
 
 
-def book_of(project: Project) -> Book:
+def resolver_of(project: Project) -> NameResolver:
     """Give the names of a loaded project."""
-    book = Book(catalog=project.target.catalog)
+    resolver = NameResolver(catalog=project.target.catalog)
     prefix = project.target.schema_prefix
     tables = {m.name: m.table for m in project.models.values()}
     tables |= {s.name: s.table for s in project.seeds.values()}
     for name, table in tables.items():
-        book.add_model(name, table)
+        resolver.add_model(name, table)
     for name, table in tables.items():
-        book.add_table(TableName(table.schema.removeprefix(prefix), table.table), name)
+        resolver.add_table(TableName(table.schema.removeprefix(prefix), table.table), name)
     for source in project.sources.values():
-        book.add_source(source.table)
-    return book
+        resolver.add_source(source.table)
+    return resolver

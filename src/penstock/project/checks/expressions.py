@@ -55,9 +55,9 @@ UNOBSERVED = frozenset({"measure"})
 
 
 _RANDOM = {"random", "shuffle", "randstr", "uniform"}
-_MOMENTS = {"curdate", "localtimestamp", "current_time"}
+_TIMES = {"curdate", "localtimestamp", "current_time"}
 _FILES = {"input_file_block_start", "input_file_block_length"}
-_CHANGING = _RANDOM | _MOMENTS | _FILES | set(VOLATILE)
+_CHANGING = _RANDOM | _TIMES | _FILES | set(VOLATILE)
 _WITHOUT_BRACKETS = {"current_timestamp", "current_date", "localtimestamp", "current_time"}
 _OF_NOW = "unix_timestamp"  # without an argument
 _PATTERNS = (TokenType.LIKE, TokenType.ILIKE)  # like any (…) is no aggregate
@@ -65,7 +65,7 @@ _SHIFT = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AggregateCall:
     """An aggregate call: from where to where it reaches, the end not included, and its text."""
 
     start: int
@@ -74,7 +74,7 @@ class Call:
     observable: bool
 
 
-def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[Call]:
+def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]:
     """Give the aggregate calls that stand in no other, with what belongs to each behind it.
 
     >>> from penstock.project.sql.canonical import tokens_of
@@ -92,7 +92,7 @@ def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[Call]:
         start, end = tokens[number].start, tokens[last].end + 1
         is_whole = not is_distinct and not is_filtered
         is_observable = is_whole and _name(tokens[number]) not in UNOBSERVED
-        yield Call(start, end, text[start:end], is_observable)
+        yield AggregateCall(start, end, text[start:end], is_observable)
         number = last + 1
 
 
@@ -182,14 +182,14 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     problems = unknown_placeholders(text, found, known)
     problems += parameter_problems(text, tokens)
     spots = [(start, end, quoted(column)) for start, end, word in found if word == known]
-    spots += [(start, end, parameter(hole.names[0])) for start, end, hole in cuts]
+    spots += [(start, end, parameter(ref.names[0])) for start, end, ref in cuts]
     # Comments at the end go: the condition will stand inside brackets.
     written = replaced(text[: tokens[-1].end + 1], spots)
     found_in = Understood(Condition(written.strip()))
     if not has_error(problems):
         found_in = _analysed(written, kind)
         problems += found_in.problems
-    used = tuple(hole for _, _, hole in cuts)
+    used = tuple(ref for _, _, ref in cuts)
     return replace(found_in, parameters=used, problems=tuple(problems))
 
 
@@ -223,7 +223,10 @@ def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
 
 
 def _fault(
-    tree: exp.Expr, kind: ConditionKind, aggregates: Sequence[Call], volatile: Sequence[str]
+    tree: exp.Expr,
+    kind: ConditionKind,
+    aggregates: Sequence[AggregateCall],
+    volatile: Sequence[str],
 ) -> str:
     """Say what the condition must not hold, "" if it may stand."""
     if tree.find(exp.Query) is not None:
@@ -240,7 +243,7 @@ def _fault(
     return mixed + some_of(bare)
 
 
-def _bare(tree: exp.Expr, aggregates: Sequence[Call]) -> list[str]:
+def _bare(tree: exp.Expr, aggregates: Sequence[AggregateCall]) -> list[str]:
     """Name the columns that stand outside of every aggregate."""
     names: dict[str, None] = {}
     for column in tree.find_all(exp.Column):

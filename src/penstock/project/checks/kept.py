@@ -28,7 +28,7 @@ from penstock.core.checks import (
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.files.cache import Entry, ParseCache, packed, sound, unpacked
+from penstock.project.files.cache import CacheEntry, ParseCache, packed, sound, unpacked
 
 _RULES = {word: rule for rule, word in TYPES.items()}
 _MICRO = dt.timedelta(microseconds=1)
@@ -272,7 +272,7 @@ def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
         [_write_place(f.where), f.code, f.sentence, f.hint, f.severity] for f in result.findings
     ]
     kept = [versions, edges, findings, result.needs, result.texts]
-    cache.keep(name, Entry(context, (), kept))
+    cache.keep(name, CacheEntry(context, (), kept))
 
 
 def recall(

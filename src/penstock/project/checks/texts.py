@@ -13,20 +13,20 @@ from typing import Any, TypeVar
 from penstock.core.checks import Condition
 from penstock.core.findings import Finding, Severity
 from penstock.core.query import Query
-from penstock.project.checks.scene import UNKNOWN, Columns, ConditionKind, Understood
-from penstock.project.files.cache import Entry, ParseCache
+from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
+from penstock.project.files.cache import CacheEntry, ParseCache
 from penstock.project.files.parsed import (
     Branch,
-    Hole,
-    HoleKind,
+    RefKind,
     SqlFile,
+    TableRef,
     place_key,
     read_sql,
     write_sql,
 )
 from penstock.project.sql.bodies import parameter_findings
-from penstock.project.sql.link import Reader, link
-from penstock.project.sql.names import Book
+from penstock.project.sql.link import QueryOwner, link
+from penstock.project.sql.names import NameResolver
 from penstock.project.sql.problems import Problem, ReadText, has_error, located, problems_of
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ def remembered(
 def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]) -> None:
     """Keep what was understood of a text; the text is a part of the key."""
     if cache is not None:
-        cache.keep(_name(key), Entry("", (), result))
+        cache.keep(_name(key), CacheEntry("", (), result))
 
 
 def write_problems(problems: Sequence[Problem]) -> list[list[str | int]]:
@@ -87,8 +87,8 @@ _HINTS = {
 
 def query_of(
     text: str,
-    reader: Reader,
-    book: Book,
+    reader: QueryOwner,
+    resolver: NameResolver,
     allowed: frozenset[str],
     cache: ParseCache | None = None,
 ) -> ReadText[Query]:
@@ -101,15 +101,15 @@ def query_of(
     problems = list(problems_of(file.findings))
     if not file.branches:
         return ReadText(None, tuple(problems))
-    linked = link(file.branches, book, reader)
-    holes = [hole for branch in file.branches for hole in branch.holes]
-    problems += [*problems_of(linked.findings), *not_allowed(holes, allowed)]
+    linked = link(file.branches, resolver, reader)
+    refs = [ref for branch in file.branches for ref in branch.refs]
+    problems += [*problems_of(linked.findings), *not_allowed(refs, allowed)]
     return ReadText(None if has_error(problems) else linked.query, tuple(problems))
 
 
-def not_allowed(holes: Iterable[Hole], allowed: frozenset[str]) -> list[Problem]:
+def not_allowed(refs: Iterable[TableRef], allowed: frozenset[str]) -> list[Problem]:
     """Report parameters that have no value where a text stands."""
-    others = tuple(h for h in holes if h.kind is HoleKind.PARAM and h.names[0] not in allowed)
+    others = tuple(h for h in refs if h.kind is RefKind.PARAM and h.names[0] not in allowed)
     if not others:
         return []
     found = parameter_findings([Branch("", None, others)], "", has_partition=False)
@@ -146,7 +146,7 @@ def condition_of(
     *,
     column: str = "",
     allowed: frozenset[str],
-    known: Columns = UNKNOWN,
+    known: KnownColumns = UNKNOWN,
     cache: ParseCache | None = None,
 ) -> ReadText[Condition]:
     """Read a condition; beside an error there is no value.
@@ -167,7 +167,9 @@ def condition_of(
     return ReadText(None if has_error(problems) else found.condition, problems)
 
 
-def _unknown(named: Sequence[tuple[str, int]], known: Columns, column: str) -> Iterator[Problem]:
+def _unknown(
+    named: Sequence[tuple[str, int]], known: KnownColumns, column: str
+) -> Iterator[Problem]:
     """Report each column that there is not, once."""
     first: dict[str, int] = {}
     for name, line in named:
@@ -181,7 +183,7 @@ def _unknown(named: Sequence[tuple[str, int]], known: Columns, column: str) -> I
 # Any: the JSON of our own cache, as in `cached_sql.py`.
 def _write(found: Understood) -> list[Any]:
     condition = found.condition
-    used = [[hole.names[0], hole.line] for hole in found.parameters]
+    used = [[ref.names[0], ref.line] for ref in found.parameters]
     texts = [condition.text, list(condition.aggregates), condition.observable]
     return [*texts, used, write_problems(found.problems), found.columns]
 
@@ -189,6 +191,6 @@ def _write(found: Understood) -> list[Any]:
 def _read(entry: Sequence[Any]) -> Understood:
     text, aggregates, observable, used, problems, named = entry
     condition = Condition(text, tuple(aggregates), observable)
-    holes = tuple(Hole(HoleKind.PARAM, (name,), line, qualifies=True) for name, line in used)
+    refs = tuple(TableRef(RefKind.PARAM, (name,), line, qualifies=True) for name, line in used)
     columns = tuple((name, line) for name, line in named)
-    return Understood(condition, holes, read_problems(problems), columns)
+    return Understood(condition, refs, read_problems(problems), columns)

@@ -18,18 +18,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from penstock.project.files.parsed import Read
+from penstock.project.files.parsed import Dependency
 
 FORMAT = 5
 _SUM = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """What is known of one file: its content hash, what else it read, and the result as JSON."""
 
     content: str
-    reads: tuple[Read, ...]
+    reads: tuple[Dependency, ...]
     result: Sequence[Any]
 
 
@@ -39,15 +39,15 @@ class ParseCache:
 
     path: Path | None
     key: str
-    known: Mapping[str, Entry] = field(default_factory=dict)
-    current: dict[str, Entry] = field(default_factory=dict)
+    known: Mapping[str, CacheEntry] = field(default_factory=dict)
+    current: dict[str, CacheEntry] = field(default_factory=dict)
 
-    def find(self, file: str, content: str) -> Entry | None:
+    def find(self, file: str, content: str) -> CacheEntry | None:
         """Give the entry of a file whose content is unchanged."""
         entry = self.known.get(file)
         return entry if entry is not None and entry.content == content else None
 
-    def keep(self, file: str, entry: Entry) -> None:
+    def keep(self, file: str, entry: CacheEntry) -> None:
         """Remember a result for the next load."""
         self.current[file] = entry
 
@@ -116,8 +116,8 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _entry(content: str, reads: Sequence[Sequence[str]], result: Sequence[Any]) -> Entry:
-    return Entry(content, tuple(Read(*note) for note in reads), result)
+def _entry(content: str, reads: Sequence[Sequence[str]], result: Sequence[Any]) -> CacheEntry:
+    return CacheEntry(content, tuple(Dependency(*note) for note in reads), result)
 
 
 def _write(path: Path, text: str) -> None:

@@ -81,7 +81,7 @@ def read_document(path: str, text: str) -> Document:
     try:
         node = yaml.compose(text, Loader=ReferenceLoader)
         if node is not None:
-            document.tree = _Builder(document).build(node, (), ())
+            document.tree = _TreeBuilder(document).build(node, (), ())
     except yaml.YAMLError as error:
         document.findings.append(_syntax(path, error))
     except _TooManyNodesError:
@@ -95,7 +95,7 @@ def read_document(path: str, text: str) -> Document:
     return document
 
 
-class _Builder:
+class _TreeBuilder:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._loader = yaml.SafeLoader("")

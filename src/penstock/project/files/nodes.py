@@ -30,11 +30,11 @@ class Broken:
 
 
 Scalar = str | int | float | bool | None
-Value = Scalar | VersionReference | Broken | tuple["Node", ...] | Mapping[str, "Member"]
+Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "Member"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class YamlNode:
     """A value and where it begins. `file` is the file whose whole text it is, "" for YAML."""
 
     value: Value
@@ -47,7 +47,7 @@ class Node:
         return self.value if isinstance(self.value, dict) else {}
 
     @property
-    def items(self) -> tuple[Node, ...]:
+    def items(self) -> tuple[YamlNode, ...]:
         """Its items, none for anything but a list."""
         return self.value if isinstance(self.value, tuple) else ()
 
@@ -62,11 +62,11 @@ class Member:
     """What stands under a key of a mapping, where the key stands, and whether `<<` brought it."""
 
     key: Location
-    node: Node
+    node: YamlNode
     is_merged: bool = False
 
 
-def walk(node: Node) -> Iterator[tuple[str, Node]]:
+def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
     """Give every node below with the key it stands under, "" for items."""
     for key, member in node.members.items():
         yield key, member.node
@@ -80,12 +80,12 @@ Places = Callable[[Path, bool], Location]
 """Where a value stands, or with True its key."""
 
 
-def node_of(tree: Plain, places: Places, path: Path = ()) -> Node:
+def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
     """Give a tree, which stands at a path, as nodes.
 
     >>> node = node_of({"a": [1]}, lambda path, key: Location("m.yml", len(path) + 1))
     >>> node.members["a"].node.items[0]
-    Node(value=1, where=Location(path='m.yml', line=3, column=0), file='')
+    YamlNode(value=1, where=Location(path='m.yml', line=3, column=0), file='')
     """
     where = places(path, False)  # noqa: FBT003  the value
     if isinstance(tree, Mapping):
@@ -93,17 +93,17 @@ def node_of(tree: Plain, places: Places, path: Path = ()) -> Node:
             key: Member(places((*path, key), True), node_of(value, places, (*path, key)))  # noqa: FBT003  the key
             for key, value in tree.items()
         }
-        return Node(members, where)
+        return YamlNode(members, where)
     if isinstance(tree, Sequence) and not isinstance(tree, str):
         items = (node_of(item, places, (*path, index)) for index, item in enumerate(tree))
-        return Node(tuple(items), where)
-    return Node(tree, where)
+        return YamlNode(tuple(items), where)
+    return YamlNode(tree, where)
 
 
-def mapping_node(where: Location, values: Mapping[str, Node | str]) -> Node:
+def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlNode:
     """Make a mapping that nobody wrote as one: each key stands where its value does."""
-    nodes = {key: Node(v, where) if isinstance(v, str) else v for key, v in values.items()}
-    return Node({key: Member(node.where, node) for key, node in nodes.items()}, where)
+    nodes = {key: YamlNode(v, where) if isinstance(v, str) else v for key, v in values.items()}
+    return YamlNode({key: Member(node.where, node) for key, node in nodes.items()}, where)
 
 
 _SHOWN = 80
@@ -120,18 +120,18 @@ class Keys:
 
 
 @dataclass(slots=True)
-class Sheet:
+class Section:
     """The members of a mapping under one name each; `above` is the dotted name of the mapping.
 
     A member that is null or broken counts as not written. Getters give None for what does not fit.
     """
 
-    node: Node
+    node: YamlNode
     above: str
     findings: list[Finding]
     members: dict[str, Member] = field(default_factory=dict)
 
-    def find(self, key: str) -> Node | None:
+    def find(self, key: str) -> YamlNode | None:
         """Give the value of a key that is written."""
         member = self.members.get(key)
         return None if member is None or member.node.is_absent else member.node
@@ -202,7 +202,7 @@ class Sheet:
             self.bad(key, "a duration such as 90m, 2h or 1d")
             return None
 
-    def texts(self, key: str) -> tuple[Node, ...]:
+    def texts(self, key: str) -> tuple[YamlNode, ...]:
         """Give the items of a list of texts; one text alone is such a list."""
         node = self.find(key)
         if node is None:
@@ -227,7 +227,7 @@ class Sheet:
             key, "bad-value", f"{dotted} is {shown(key, value)}; it must be {expected}", hint
         )
 
-    def _bad_item(self, key: str, item: Node) -> None:
+    def _bad_item(self, key: str, item: YamlNode) -> None:
         if isinstance(item.value, VersionReference | Broken):
             self.bad(key, "a list of texts")
             return
@@ -245,29 +245,29 @@ class Sheet:
         self.findings.append(Finding(where, code, sentence, hint, Severity.WARNING))
 
 
-def open_sheet(node: Node, keys: Keys, above: str, findings: list[Finding]) -> Sheet:
+def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]) -> Section:
     """Take a mapping's members by their one name; note unknown, missing and doubled keys."""
-    sheet = Sheet(node, above, findings)
+    section = Section(node, above, findings)
     if not isinstance(node.value, Mapping):
         if not isinstance(node.value, Broken):
-            whole = Sheet(node, "", findings, {above: Member(node.where, node)})
+            whole = Section(node, "", findings, {above: Member(node.where, node)})
             whole.bad(above, "a mapping")
-        return sheet
+        return section
     for written, member in node.members.items():
         key = keys.aliases.get(written, written)
         if key not in keys.known:
             _unknown(written, member, keys, findings)
-        elif key in sheet.members and member.is_merged != sheet.members[key].is_merged:
-            sheet.members[key] = sheet.members[key] if member.is_merged else member
-        elif key in sheet.members:
-            _conflict(key, sheet.members[key].key, member.key, keys, findings)
+        elif key in section.members and member.is_merged != section.members[key].is_merged:
+            section.members[key] = section.members[key] if member.is_merged else member
+        elif key in section.members:
+            _conflict(key, section.members[key].key, member.key, keys, findings)
         else:
-            sheet.members[key] = member
+            section.members[key] = member
     for key in keys.needed:
-        if key not in sheet.members or sheet.members[key].node.value is None:
-            where = sheet.members[key].key if key in sheet.members else node.where
+        if key not in section.members or section.members[key].node.value is None:
+            where = section.members[key].key if key in section.members else node.where
             findings.append(Finding(where, "missing-key", f"{key!r} is missing"))
-    return sheet
+    return section
 
 
 def as_date(text: str) -> dt.date | None:

@@ -1,6 +1,6 @@
 """What one file says by itself: results of the first pass, in the form that the cache keeps.
 
-Text holds a numbered hole for every table it mentions; the second pass fills them once all files
+Text holds a number for every table it mentions; the second pass fills them in once all files
 are known (`link.py`).
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.values import Path, Plain
 
-_HOLE = re.compile("\0(\\d+)\0")
+_REF = re.compile("\0(\\d+)\0")
 REFERENCE = "\0ref"
 """The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
 MERGE = "\0<<"
@@ -24,8 +24,8 @@ VERSIONED = frozenset({"versions", "destination", MERGE})
 """A YAML file with one of these keys is a versioned model: only such a file merges others."""
 
 
-class HoleKind(StrEnum):
-    """What stands in a hole: a table, the qualifier of a column, a system column, a condition.
+class RefKind(StrEnum):
+    """What a reference is to: a table, the qualifier of a column, a system column, a condition.
 
     Or a parameter, whose one name stands without `@`.
     """
@@ -42,14 +42,14 @@ class HoleKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class TableRef:
     """One mention of a table. `names` are the arguments of ref and source, or the parts written.
 
     `bare` is whether the query gives the table no alias; in a qualifier it says that the name is
     that of a `ref` or `source` call and not a written one, and `kind` is then that call's.
     """
 
-    kind: HoleKind
+    kind: RefKind
     names: tuple[str, ...]
     line: int
     bare: bool = False
@@ -57,7 +57,7 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputColumn:
     """One column of a query: its name, its line, and the volatile functions that make it.
 
     The name is "" where Spark makes one up.
@@ -72,7 +72,7 @@ class Output:
 class Outputs:
     """The columns of a query as far as its text tells; `whole` is whether there are no others."""
 
-    columns: tuple[Output, ...] = ()
+    columns: tuple[OutputColumn, ...] = ()
     whole: bool = False
 
     @property
@@ -88,12 +88,12 @@ class Branch:
 
     text: str
     canonical: str | None
-    holes: tuple[Hole, ...] = ()
+    refs: tuple[TableRef, ...] = ()
     outputs: Outputs = Outputs()
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Dependency:
     """Something outside of a file that its result depends on, by the digest of its value."""
 
     kind: str
@@ -114,7 +114,7 @@ class SqlFile:
     key_lines: Mapping[str, int] = field(default_factory=dict)
     branches: tuple[Branch, ...] = ()
     findings: tuple[Finding, ...] = ()
-    reads: tuple[Read, ...] = ()
+    reads: tuple[Dependency, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class YamlFile:
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     keys: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    reads: tuple[Read, ...] = ()
+    reads: tuple[Dependency, ...] = ()
     misfits: tuple[Finding, ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
     named: tuple[str, ...] = ()
@@ -174,13 +174,13 @@ def path_of(key: str) -> str:
 
 
 def numbered(number: int) -> str:
-    """Write the mark of a hole."""
+    """Write the place of a reference in a text."""
     return f"\0{number}\0"
 
 
 def fill(text: str, content: Callable[[int], str]) -> str:
-    """Replace every hole by what `content` gives for its number."""
-    return _HOLE.sub(lambda found: content(int(found[1])), text)
+    """Replace every reference by what `content` gives for its number."""
+    return _REF.sub(lambda found: content(int(found[1])), text)
 
 
 # Any: this is the JSON of our own cache, checked by the damage rule: whatever does not fit is
@@ -191,7 +191,7 @@ def write_sql(file: SqlFile) -> list[Any]:
         [
             b.text,
             b.canonical,
-            [[h.kind, h.names, h.line, h.bare, h.qualifies] for h in b.holes],
+            [[h.kind, h.names, h.line, h.bare, h.qualifies] for h in b.refs],
             [[o.name, o.line, o.volatile] for o in b.outputs.columns],
             b.outputs.whole,
         ]
@@ -201,7 +201,7 @@ def write_sql(file: SqlFile) -> list[Any]:
     return [*header, branches, _write_findings(file.findings)]
 
 
-def read_sql(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> SqlFile:
+def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> SqlFile:
     """Read what `write_sql` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
     config, line, key_lines, branches, findings = entry
     return SqlFile(
@@ -222,7 +222,7 @@ def write_yaml(file: YamlFile) -> list[Any]:
     return [file.tree, *places, *found, dict(file.checks), file.named]
 
 
-def read_yaml(path: str, reads: Sequence[Read], entry: Sequence[Any]) -> YamlFile:
+def read_yaml(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> YamlFile:
     """Read what `write_yaml` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
     tree, places, keys, findings, misfits, checks, named = entry
     return YamlFile(
@@ -256,15 +256,15 @@ def _read_places(places: Sequence[Sequence[Any]]) -> dict[str, tuple[int, int]]:
 def _read_branch(
     text: str,
     canonical: str | None,
-    holes: Sequence[Sequence[Any]],
+    refs: Sequence[Sequence[Any]],
     columns: Sequence[Sequence[Any]],
     whole: bool,  # noqa: FBT001  by its place in the cache
 ) -> Branch:
     known = tuple(
-        Hole(HoleKind(kind), tuple(names), line, bare, qualifies)
-        for kind, names, line, bare, qualifies in holes
+        TableRef(RefKind(kind), tuple(names), line, bare, qualifies)
+        for kind, names, line, bare, qualifies in refs
     )
-    outputs = tuple(Output(name, line, tuple(volatile)) for name, line, volatile in columns)
+    outputs = tuple(OutputColumn(name, line, tuple(volatile)) for name, line, volatile in columns)
     return Branch(text, canonical, known, Outputs(outputs, whole))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.nodes import Broken, Member, Node, Value, VersionReference
+from penstock.project.files.nodes import Broken, Member, Value, VersionReference, YamlNode
 from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile
 from penstock.project.files.values import Plain, list_of, mapping_of
 
@@ -40,7 +40,7 @@ class Resolved:
     """A file with what it includes, the paths of which stand in `included` in order, each once."""
 
     path: str
-    root: Node
+    root: YamlNode
     included: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ def resolve(path: str, files: Files) -> Resolved:
 
     What cannot be included is `Broken` in the tree, and a finding. References to versions stay.
     """
-    resolved = Resolved(path, Node(None, Location(path, 1, 1)))
+    resolved = Resolved(path, YamlNode(None, Location(path, 1, 1)))
     try:
         resolved.root = _Resolver(files, resolved).whole(path, (path,))
     except _TooLargeError:
@@ -88,31 +88,31 @@ class _Resolver:
     into: Resolved
     count: int = 0
 
-    def whole(self, path: str, chain: tuple[str, ...]) -> Node:
+    def whole(self, path: str, chain: tuple[str, ...]) -> YamlNode:
         file = self.files.yaml_file(path)
         if file.tree is None:
             where = Location(path, 1, 1)
-            return Node(Broken() if file.findings else None, where)
+            return YamlNode(Broken() if file.findings else None, where)
         at = _At(file, "", Location(path, 1, 1))
         return self.node(at, self.files.filled(path), chain)
 
-    def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> Node:
+    def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
         self.seen(1)
         if isinstance(tree, Mapping):
             if REFERENCE in tree:
                 return self.reference(str(tree[REFERENCE]), at.where, chain)
-            return Node(self.mapping(at, tree, chain), at.where)
+            return YamlNode(self.mapping(at, tree, chain), at.where)
         if isinstance(tree, list):
-            return Node(self.items(at, tree, chain), at.where)
-        return Node(_scalar(tree), at.where)
+            return YamlNode(self.items(at, tree, chain), at.where)
+        return YamlNode(_scalar(tree), at.where)
 
     def seen(self, count: int) -> None:
         self.count += count
         if self.count > _MOST:
             raise _TooLargeError
 
-    def items(self, at: _At, tree: list[Plain], chain: tuple[str, ...]) -> tuple[Node, ...]:
-        found: list[Node] = []
+    def items(self, at: _At, tree: list[Plain], chain: tuple[str, ...]) -> tuple[YamlNode, ...]:
+        found: list[YamlNode] = []
         for index, item in enumerate(tree):
             node = self.node(at.below(str(index)), item, chain)
             spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
@@ -137,31 +137,31 @@ class _Resolver:
             self.seen(len(node.members))
         return own
 
-    def reference(self, inner: str, where: Location, chain: tuple[str, ...]) -> Node:
+    def reference(self, inner: str, where: Location, chain: tuple[str, ...]) -> YamlNode:
         if not inner.startswith("file:"):
             _, version, name = inner.split(".")
-            return Node(VersionReference(version, name), where)
+            return YamlNode(VersionReference(version, name), where)
         written = inner.removeprefix("file:").strip().strip("'\"")
         path = path_from(where, written)
         problem = self.problem(where, written, path, chain)
         if problem:
             self.into.findings.append(problem)
-            return Node(Broken(), where)
+            return YamlNode(Broken(), where)
         if path not in self.into.included:
             self.into.included.append(path)
         if path.endswith(_YAML):
             return self.whole(path, (*chain, path))
         return self.text(path, where)
 
-    def text(self, path: str, where: Location) -> Node:
+    def text(self, path: str, where: Location) -> YamlNode:
         try:
             text = self.files.data(path).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             sentence = f"{path} is not UTF-8: byte {error.start}"
             hint = "save the file as UTF-8"
             self.into.findings.append(Finding(where, "not-utf8", sentence, hint))
-            return Node(Broken(), where)
-        return Node(text, Location(path, 1, 1), path)
+            return YamlNode(Broken(), where)
+        return YamlNode(text, Location(path, 1, 1), path)
 
     def problem(
         self, where: Location, written: str, path: str, chain: tuple[str, ...]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.project.files.parsed import Read
+from penstock.project.files.parsed import Dependency
 from penstock.project.files.values import Path, Plain
 
 
@@ -22,14 +22,14 @@ class TargetView:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RenderContext:
     """The world of one load."""
 
     environ: Mapping[str, str]
     vars: Mapping[str, Plain] = field(default_factory=dict)
     target: TargetView = TargetView()
 
-    def read(self, kind: str, name: str = "") -> Read:
+    def read(self, kind: str, name: str = "") -> Dependency:
         """Note that a file depends on a variable of the environment, a var or the target.
 
         The note holds a digest: values of the environment may be secret and the cache is a file.
@@ -42,9 +42,9 @@ class Surroundings:
                 value = [self.vars[name]] if name in self.vars else None
             case _:
                 value = [self.target.name, self.target.catalog, self.target.schema_prefix]
-        return Read(kind, name, digest(json.dumps(value, sort_keys=True)))
+        return Dependency(kind, name, digest(json.dumps(value, sort_keys=True)))
 
-    def agrees(self, reads: Sequence[Read]) -> bool:
+    def agrees(self, reads: Sequence[Dependency]) -> bool:
         """Whether everything that was read is still the same."""
         return all(self.read(note.kind, note.name) == note for note in reads)
 

@@ -15,10 +15,10 @@ from penstock.core.partition import Grid
 from penstock.core.query import mentioned
 from penstock.project.input_ranges.bounds import has_parameter
 from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, as_input
-from penstock.project.input_ranges.limits import Limits, Reader
-from penstock.project.input_ranges.scopes import Relation, settle
+from penstock.project.input_ranges.limits import ConditionReader, Limits
+from penstock.project.input_ranges.scopes import FromItem, settle
 from penstock.project.input_ranges.terms import Kind
-from penstock.project.input_ranges.tree import Opened, TooBigError, Tree
+from penstock.project.input_ranges.tree import OpenedTable, TooBigError, Tree
 from penstock.project.sql.canonical import (
     PARSER_BUGS,
     NotAQueryError,
@@ -48,17 +48,17 @@ class _Shapes:
     inputs: Mapping[InputName, InputShape]
     unread: set[InputName] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
-    _opened: dict[str, Opened] = field(default_factory=dict)
+    _opened: dict[str, OpenedTable] = field(default_factory=dict)
 
     def of(self, token: str) -> InputShape:
         return self.inputs.get(name_of(token), InputShape())
 
-    def opened(self, token: str) -> Opened:
+    def opened(self, token: str) -> OpenedTable:
         if token not in self._opened:
             self._opened[token] = self._open(self.of(token))
         return self._opened[token]
 
-    def _open(self, shape: InputShape) -> Opened:
+    def _open(self, shape: InputShape) -> OpenedTable:
         trees = tuple(_parsed(text) for text in shape.view)
         for text, tree in zip(shape.view, trees, strict=True):
             if tree is None:
@@ -69,9 +69,9 @@ class _Shapes:
         if shape.columns is not None:
             columns = tuple(column.lower() for column in shape.columns)
         certain = frozenset({shape.field.lower()} - {""})
-        return Opened(columns, certain, tuple(tree for tree in trees if tree is not None))
+        return OpenedTable(columns, certain, tuple(tree for tree in trees if tree is not None))
 
-    def kind_of(self, relation: Relation | None, column: exp.Column) -> Kind | None:
+    def kind_of(self, relation: FromItem | None, column: exp.Column) -> Kind | None:
         if relation is None or not relation.token:
             return None
         shape = self.of(relation.token)
@@ -116,14 +116,14 @@ def _mappings(
     shapes: _Shapes,
     grid: Grid,
 ) -> dict[InputName, Inferred]:
-    scans: dict[InputName, list[Relation]] = {}
+    scans: dict[InputName, list[FromItem]] = {}
     counts = shapes.counts  # a table that the walk has missed is read whole
     for relation in tree.relations.values():
         if relation.token:
             scans.setdefault(name_of(relation.token), []).append(relation)
             counts[relation.token] -= 1
     missed = {name_of(token) for token, count in counts.items() if count > 0}
-    reader = Reader(
+    reader = ConditionReader(
         grid,
         tree.relations,
         lambda column: shapes.kind_of(tree.relations.get(column.table), column),
@@ -140,7 +140,7 @@ def _mappings(
     return result
 
 
-def _mapping(reader: Reader, scans: Sequence[Relation], shape: InputShape) -> Inferred:
+def _mapping(reader: ConditionReader, scans: Sequence[FromItem], shape: InputShape) -> Inferred:
     column = shape.field or _bounded_column(reader, scans)
     limits = [reader.limits(scan, column.lower()) for scan in scans]
     opened = [each for each in limits if each.is_open]
@@ -151,7 +151,7 @@ def _mapping(reader: Reader, scans: Sequence[Relation], shape: InputShape) -> In
     return Inferred(Computed(written, ranges), Found.INFERRED)
 
 
-def _bounded_column(reader: Reader, scans: Sequence[Relation]) -> str:
+def _bounded_column(reader: ConditionReader, scans: Sequence[FromItem]) -> str:
     """Give the column that a parameter bounds; of several, the first that has two bounds."""
     names = sorted({name for scan in scans for name in reader.columns(scan)})
     found = []

@@ -11,12 +11,12 @@ from penstock.core.bounds import Bound
 from penstock.core.calendar import DAY
 from penstock.core.partition import Grain, Grid
 from penstock.project.input_ranges.bounds import ceil, floor, greatest, least
-from penstock.project.input_ranges.scopes import Relation, conjuncts
+from penstock.project.input_ranges.scopes import FromItem, conjuncts
 from penstock.project.input_ranges.terms import (
     PARAMETERS,
+    ColumnTerm,
     Constant,
     Kind,
-    Term,
     compared,
     fold,
     parameter_of,
@@ -61,54 +61,54 @@ _NEGATED: Mapping[type[exp.Expr], type[exp.Binary]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ConditionReader:
     """Reads conditions for partitions of `grid`; `kind_of` knows the types of columns."""
 
     grid: Grid
-    relations: Mapping[str, Relation]
+    relations: Mapping[str, FromItem]
     kind_of: Callable[[exp.Column], Kind | None]
 
-    def limits(self, relation: Relation, column: str) -> Limits:
+    def limits(self, relation: FromItem, column: str) -> Limits:
         """Give the range of a column that a scan needs."""
-        found = [self._read(c, relation.mark, column) for c in relation.conditions]
+        found = [self._read(c, relation.label, column) for c in relation.conditions]
         return both(found)
 
-    def columns(self, relation: Relation) -> list[str]:
+    def columns(self, relation: FromItem) -> list[str]:
         """Give the columns of a scan that conditions compare, as written in them."""
         return sorted(
             {
                 column.name
                 for condition in relation.conditions
                 for column in condition.find_all(exp.Column)
-                if column.table == relation.mark
+                if column.table == relation.label
             }
         )
 
-    def _read(self, node: exp.Expr, mark: str, column: str, *, direct: bool = False) -> Limits:
+    def _read(self, node: exp.Expr, label: str, column: str, *, direct: bool = False) -> Limits:
         match node:
             case exp.Paren():
-                return self._read(node.this, mark, column, direct=direct)
+                return self._read(node.this, label, column, direct=direct)
             case exp.And():
-                parts = [self._read(c, mark, column, direct=direct) for c in conjuncts(node)]
+                parts = [self._read(c, label, column, direct=direct) for c in conjuncts(node)]
                 return both(parts)
             case exp.Or():
                 sides = (node.this, node.expression)
-                return either([self._read(side, mark, column, direct=direct) for side in sides])
+                return either([self._read(side, label, column, direct=direct) for side in sides])
             case exp.Not() if (turned := _negated(node.this)) is not None:
-                return self._read(turned, mark, column, direct=direct)
+                return self._read(turned, label, column, direct=direct)
             case exp.Between():
                 pair = _between(node)
-                return both([self._read(each, mark, column, direct=direct) for each in pair])
+                return both([self._read(each, label, column, direct=direct) for each in pair])
             case exp.In() if node.expressions:
                 equal = [exp.EQ(this=node.this, expression=each) for each in node.expressions]
-                return either([self._read(each, mark, column, direct=direct) for each in equal])
+                return either([self._read(each, label, column, direct=direct) for each in equal])
             case exp.Binary() if type(node) in _FLIPPED:
-                found = self._comparison(node, mark, column, direct=direct)
+                found = self._comparison(node, label, column, direct=direct)
                 if found is not None or isinstance(node, exp.NEQ):
                     return found or ANY
-        return ANY if direct else self._unread(node, mark, column)
+        return ANY if direct else self._unread(node, label, column)
 
-    def _unread(self, node: exp.Expr, mark: str, column: str) -> Limits:
+    def _unread(self, node: exp.Expr, label: str, column: str) -> Limits:
         """Leave a condition out that is not recognised.
 
         It is unclear what it reads if it ties the column to the partition; "" is any column.
@@ -118,18 +118,18 @@ class Reader:
             if parameter_of(each) in PARAMETERS:
                 follows = True
             elif isinstance(each, exp.Column):
-                mentions = mentions or (each.table == mark and column in (each.name, ""))
+                mentions = mentions or (each.table == label and column in (each.name, ""))
         return UNCLEAR if mentions and follows else ANY
 
     def _comparison(
-        self, node: exp.Binary, mark: str, column: str, *, direct: bool
+        self, node: exp.Binary, label: str, column: str, *, direct: bool
     ) -> Limits | None:
         for this, other, kind in (
             (node.this, node.expression, type(node)),
             (node.expression, node.this, _FLIPPED[type(node)]),
         ):
             found = term(this, self.kind_of)
-            if found is None or (found.relation, found.column) != (mark, column):
+            if found is None or (found.relation, found.column) != (label, column):
                 continue
             value = fold(other, self.grid)
             if value is not None and direct and _is_of_letters(found, value, kind):
@@ -141,7 +141,7 @@ class Reader:
                 return self._passed(found, far)
         return None
 
-    def _against(self, kind: type[exp.Expr], found: Term, value: Constant) -> Limits | None:
+    def _against(self, kind: type[exp.Expr], found: ColumnTerm, value: Constant) -> Limits | None:
         bound = compared(value, found.kind)
         if bound is None:
             return None
@@ -159,7 +159,7 @@ class Reader:
             high = found.first(bound, self.grid)
         return Limits(low, high)
 
-    def _passed(self, found: Term, far: Term) -> Limits | None:
+    def _passed(self, found: ColumnTerm, far: ColumnTerm) -> Limits | None:
         """Give the range that an equality passes on from another column."""
         if found.kind and far.kind and (found.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
             return None
@@ -176,12 +176,12 @@ class Reader:
             high = high and ceil(high, "day", self.grid)
         return Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
 
-    def _known(self, mark: str, column: str) -> Limits:
+    def _known(self, label: str, column: str) -> Limits:
         """Give the range that the values of a column surely have, NULL left out."""
-        relation = self.relations.get(mark)
+        relation = self.relations.get(label)
         if relation is None:
             return ANY
-        found = [self._read(c, mark, column, direct=True) for c in relation.conditions]
+        found = [self._read(c, label, column, direct=True) for c in relation.conditions]
         if not relation.branches:
             return both(found)
         inside = []
@@ -215,7 +215,7 @@ def either(several: Iterable[Limits]) -> Limits:
     return Limits(low, high, unclear=bool(opened) and all(each.unclear for each in opened))
 
 
-def _is_of_letters(found: Term, value: Constant, kind: type[exp.Expr]) -> bool:
+def _is_of_letters(found: ColumnTerm, value: Constant, kind: type[exp.Expr]) -> bool:
     """Whether a comparison may go letter by letter: '2024-4-9' is then after '2024-05-01'."""
     is_order = kind not in (exp.EQ, exp.NullSafeEQ)
     return is_order and found.kind is None and value.kind is Kind.TEXT

@@ -19,7 +19,7 @@ from penstock.core.mapping import (
 from penstock.core.model import Body, InputMapping, Model, Partition, Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
-from penstock.project.files.cache import Entry, ParseCache
+from penstock.project.files.cache import CacheEntry, ParseCache
 from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, as_input, digest
 from penstock.project.input_ranges.mapping_checks import (
     first_partition,
@@ -124,7 +124,7 @@ class _Bodies:
                 entry = None
         if entry is None:
             inputs, found = self._map(body, texts, shapes)
-            entry = Entry(key, (), _write(inputs, found))
+            entry = CacheEntry(key, (), _write(inputs, found))
         self.cache.keep(file, entry)
         findings += found
         return replace(body, inputs=inputs)

@@ -20,7 +20,7 @@ FIRST_COLUMN = "penstock:first"
 
 
 @dataclass(slots=True, eq=False)
-class Relation:
+class FromItem:
     """One table, subquery, CTE or view in a FROM clause.
 
     `columns` are its names in order, None where they are not known; `certain` are names that it
@@ -28,12 +28,12 @@ class Relation:
     a semi join) is seen only by its ON clause.
     """
 
-    mark: str
+    label: str
     name: str
     token: str = ""
     columns: tuple[str, ...] | None = None
     certain: frozenset[str] = frozenset()
-    branches: tuple[Scope, ...] = ()
+    branches: tuple[SelectScope, ...] = ()
     sealed: bool = False
     hidden: bool = False
     conditions: list[exp.Expr] = field(default_factory=list)
@@ -51,21 +51,21 @@ class Relation:
 class Star:
     """`*` or `t.*` in a select list."""
 
-    relations: tuple[Relation, ...]
+    relations: tuple[FromItem, ...]
     without: frozenset[str]
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class SelectScope:
     """One SELECT: its relations, its conditions with the relations they hold for, its columns.
 
     `order` are the names of its columns, None where they are not known; `aliases` those that a
     name may mean beside columns of relations, `hidden` those that it means before them (HAVING).
     """
 
-    outer: Scope | None
-    relations: list[Relation] = field(default_factory=list)
-    shared: dict[str, Relation | None] = field(default_factory=dict)
+    outer: SelectScope | None
+    relations: list[FromItem] = field(default_factory=list)
+    shared: dict[str, FromItem | None] = field(default_factory=dict)
     tests: list[tuple[exp.Expr, frozenset[str]]] = field(default_factory=list)
     outputs: dict[str, exp.Expr | None] = field(default_factory=dict)
     stars: list[Star] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Scope:
     hidden: frozenset[str] = frozenset()
 
     @property
-    def visible(self) -> list[Relation]:
+    def visible(self) -> list[FromItem]:
         """The relations that the whole SELECT sees."""
         return [each for each in self.relations if not each.hidden]
 
@@ -91,15 +91,15 @@ class Scope:
                     return found
         return None
 
-    def column(self, name: str, among: Iterable[Relation]) -> exp.Column | None:
+    def column(self, name: str, among: Iterable[FromItem]) -> exp.Column | None:
         """Resolve a name without qualifier among relations; None where it is not certain."""
         if name in self.shared:
             relation = self.shared[name]
-            return resolved(name, relation.mark) if relation else None
+            return resolved(name, relation.label) if relation else None
         relations = list(among)
         found = [each for each in relations if each.has(name)]
         found = found or [each for each in relations if each.may_have(name)]
-        return resolved(name, found[0].mark) if len(found) == 1 else None
+        return resolved(name, found[0].label) if len(found) == 1 else None
 
     def lets_in(self, expression: exp.Expr) -> bool:
         """Whether a condition on an output column may as well stand in WHERE."""
@@ -108,9 +108,9 @@ class Scope:
         return all(_text(expression) in keys for keys in self.windows)
 
 
-def resolved(name: str, mark: str) -> exp.Column:
+def resolved(name: str, label: str) -> exp.Column:
     """Write a column of a relation."""
-    return exp.column(name.lower(), table=mark)
+    return exp.column(name.lower(), table=label)
 
 
 def is_plain(expression: exp.Expr) -> bool:
@@ -120,7 +120,7 @@ def is_plain(expression: exp.Expr) -> bool:
     return all(each.name != QUERY for each in expression.find_all(exp.Placeholder))
 
 
-def marks_of(expression: exp.Expr) -> frozenset[str]:
+def labels_of(expression: exp.Expr) -> frozenset[str]:
     """Give the relations whose columns an expression names; "" stands for unknown ones."""
     return frozenset(column.table for column in expression.find_all(exp.Column))
 
@@ -136,42 +136,42 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
         yield node
 
 
-def settle(scope: Scope) -> None:
+def settle(scope: SelectScope) -> None:
     """Give every relation its conditions, and push them into subqueries where that is sound."""
     for test, allowed in scope.tests:
-        marks = marks_of(test) & allowed
+        labels = labels_of(test) & allowed
         for relation in scope.relations:
-            if relation.mark in marks and not relation.sealed:
+            if relation.label in labels and not relation.sealed:
                 relation.conditions.append(test)
     for relation in scope.relations:
         for branch in relation.branches:
-            allowed = frozenset(each.mark for each in branch.visible)
+            allowed = frozenset(each.label for each in branch.visible)
             for condition in relation.conditions:
-                pushed = substituted(condition, relation.mark, branch)
+                pushed = substituted(condition, relation.label, branch)
                 if pushed is not None:
                     branch.tests.append((pushed, allowed))
             settle(branch)
 
 
-def substituted(condition: exp.Expr, mark: str, branch: Scope) -> exp.Expr | None:
+def substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
     """Write a condition on a subquery's columns as one inside of it; None where that changes it."""
     known: dict[str, exp.Expr] = {}
     for column in condition.find_all(exp.Column):
-        if column.table == mark and column.name not in known:
+        if column.table == label and column.name not in known:
             inside = branch.output(column.name)
             if inside is None or not branch.lets_in(inside):
                 return None
             known[column.name] = inside
 
     def replace(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and node.table == mark:
+        if isinstance(node, exp.Column) and node.table == label:
             return exp.paren(known[node.name].copy())
         return node
 
     return condition.transform(replace)
 
 
-def renamed(branches: tuple[Scope, ...], names: Mapping[int, str] | None) -> None:
+def renamed(branches: tuple[SelectScope, ...], names: Mapping[int, str] | None) -> None:
     """Give the columns of a query other names, by their places."""
     if names is None:
         return
@@ -204,19 +204,19 @@ TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of to
 _TIMESTAMP = "penstock__run_timestamp"
 
 
-def resolved_column(column: exp.Expr, scope: Scope) -> exp.Expr:
+def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
     """Give a column under the mark of its relation, without one where it may be of several."""
     name, table = column.name.lower(), str(column.text("table")).lower()
     if name.startswith(TOKEN) or name == _TIMESTAMP or table.startswith("#"):
         return column
     if column.text("db"):
         return resolved(name, "")
-    at: Scope | None = scope
+    at: SelectScope | None = scope
     while at is not None:
         if table:
             found = [each for each in at.relations if each.name == table]
             if found:
-                return resolved(name, found[0].mark if len(found) == 1 else "")
+                return resolved(name, found[0].label if len(found) == 1 else "")
         elif name in at.hidden:
             return resolved(name, "")
         elif any(each.may_have(name) for each in at.visible) or name in at.shared:
@@ -253,7 +253,7 @@ def aggregates(node: exp.Expr) -> bool:
     return any(each.find_ancestor(exp.Window) is None for each in node.find_all(exp.AggFunc))
 
 
-def star_names(star: Star, scope: Scope) -> list[str] | None:
+def star_names(star: Star, scope: SelectScope) -> list[str] | None:
     """Give the columns that a star stands for, None where not all are known."""
     if scope.shared or not star.relations:
         return None

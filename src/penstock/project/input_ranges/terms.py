@@ -56,7 +56,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TermStep:
     """One thing done to a column: floored to a unit, or moved by microseconds or integers."""
 
     unit: str = ""
@@ -64,12 +64,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ColumnTerm:
     """A column and what is done to it, from the inside out; `kind` None is not known."""
 
     relation: str
     column: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TermStep, ...] = ()
     kind: Kind | None = None
     column_kind: Kind | None = None
 
@@ -137,12 +137,12 @@ def fold(node: exp.Expr | None, grid: Grid) -> Constant | None:
     return inner and _applied(node, inner, grid)
 
 
-def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) -> Term | None:
+def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) -> ColumnTerm | None:
     """Read a column under truncations and shifts; None for any other expression."""
     if isinstance(node, exp.Column):
         kind = kind_of(node)
-        steps = (Step("day"),) if kind is Kind.DATE else ()
-        return Term(node.table, node.name.lower(), steps, kind, kind)
+        steps = (TermStep("day"),) if kind is Kind.DATE else ()
+        return ColumnTerm(node.table, node.name.lower(), steps, kind, kind)
     if isinstance(node, exp.Add | exp.Sub):
         return _shifted(node, kind_of)
     inner = term(node.this, kind_of) if node and isinstance(node.this, exp.Expr) else None
@@ -154,16 +154,16 @@ def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) ->
         case exp.Cast():
             return _cast_term(node, inner)
         case exp.TsOrDsToDate() if not node.args.get("format"):
-            return _step(inner, Step("day"), Kind.DATE)
+            return _step(inner, TermStep("day"), Kind.DATE)
         case exp.TsOrDsAdd():
             days = integer(node.expression)
-            floored_term = _step(inner, Step("day"), Kind.DATE)
-            shift = days is not None and Step(shift=days * DAY)
+            floored_term = _step(inner, TermStep("day"), Kind.DATE)
+            shift = days is not None and TermStep(shift=days * DAY)
             return _step(floored_term, shift, Kind.DATE) if floored_term and shift else None
         case exp.TimestampTrunc() | exp.DateTrunc():
             unit = _truncation(node)
             kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIME
-            return _step(inner, Step(unit), kind) if unit else None
+            return _step(inner, TermStep(unit), kind) if unit else None
         case _:
             return None
 
@@ -269,7 +269,9 @@ def _added(node: exp.Add | exp.Sub, grid: Grid) -> Constant | None:
     return Constant(move(left.bound, months, micros), kind)
 
 
-def _shifted(node: exp.Add | exp.Sub, kind_of: Callable[[exp.Column], Kind | None]) -> Term | None:
+def _shifted(
+    node: exp.Add | exp.Sub, kind_of: Callable[[exp.Column], Kind | None]
+) -> ColumnTerm | None:
     sign = -1 if isinstance(node, exp.Sub) else 1
     inner = term(node.this, kind_of)
     if inner is None:
@@ -278,28 +280,28 @@ def _shifted(node: exp.Add | exp.Sub, kind_of: Callable[[exp.Column], Kind | Non
     if number is not None:
         sizes = {Kind.NUMBER: 1, Kind.DATE: DAY}
         size = sizes.get(inner.kind) if inner.kind else None
-        return (size and _step(inner, Step(shift=sign * number * size), inner.kind)) or None
+        return (size and _step(inner, TermStep(shift=sign * number * size), inner.kind)) or None
     length = _interval(node.expression)
     if length is None or length[0] or inner.kind in (None, Kind.NUMBER):
         return None
     kind = Kind.TIME if length[1] % DAY else inner.kind
-    return _step(inner, Step(shift=sign * length[1]), kind)
+    return _step(inner, TermStep(shift=sign * length[1]), kind)
 
 
-def _cast_term(node: exp.Cast, inner: Term) -> Term | None:
+def _cast_term(node: exp.Cast, inner: ColumnTerm) -> ColumnTerm | None:
     to = node.to.this
     if to is exp.DType.DATE:
-        return _step(inner, Step("day"), Kind.DATE)
+        return _step(inner, TermStep("day"), Kind.DATE)
     if to in _TIMES and inner.kind is not None:  # an unknown one may count seconds
-        return _step(inner, Step(), Kind.TIME)
+        return _step(inner, TermStep(), Kind.TIME)
     is_wide = to is exp.DType.BIGINT and inner.kind is Kind.NUMBER
     return inner if is_wide else None
 
 
-def _step(inner: Term, step: Step, kind: Kind | None) -> Term | None:
+def _step(inner: ColumnTerm, step: TermStep, kind: Kind | None) -> ColumnTerm | None:
     if inner.kind is Kind.NUMBER and kind is not Kind.NUMBER:
         return None
-    steps = inner.steps if step == Step() else (*inner.steps, step)
+    steps = inner.steps if step == TermStep() else (*inner.steps, step)
     return replace(inner, steps=steps, kind=kind)
 
 

@@ -11,8 +11,8 @@ from penstock.project.input_ranges.scopes import (
     FIRST_COLUMN,
     QUERY,
     TOKEN,
-    Relation,
-    Scope,
+    FromItem,
+    SelectScope,
     Star,
     aggregates,
     alias_names,
@@ -36,7 +36,7 @@ class TooBigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedTable:
     """What stands behind the token of a table: its columns, and trees where it is a view."""
 
     columns: tuple[str, ...] | None = None
@@ -62,9 +62,9 @@ class Tree:
     `roots` are the scopes that nothing is pushed into.
     """
 
-    opened: Callable[[str], Opened]
-    roots: list[Scope] = field(default_factory=list)
-    relations: dict[str, Relation] = field(default_factory=dict)
+    opened: Callable[[str], OpenedTable]
+    roots: list[SelectScope] = field(default_factory=list)
+    relations: dict[str, FromItem] = field(default_factory=dict)
     _inside: list[str] = field(default_factory=list)
     _used: set[int] = field(default_factory=set)
 
@@ -72,23 +72,25 @@ class Tree:
         """Take in a whole query."""
         self.roots += self.build(query, {}, None)
 
-    def build(self, query: exp.Expr, known: Known, outer: Scope | None) -> tuple[Scope, ...]:
+    def build(
+        self, query: exp.Expr, known: Known, outer: SelectScope | None
+    ) -> tuple[SelectScope, ...]:
         """Give the SELECTs whose rows a query unites, columns named as in the first."""
         known, ctes = self._with(query, known)
         match query:
             case exp.Select():
-                branches: tuple[Scope, ...] = (self._select(query, known, outer),)
+                branches: tuple[SelectScope, ...] = (self._select(query, known, outer),)
             case exp.SetOperation():
                 branches = self._united(query, known, outer)
             case exp.Subquery() if not is_group(query):
                 branches = self.build(query.this, known, outer)
             case exp.Subquery():
-                scope = Scope(outer)
+                scope = SelectScope(outer)
                 self._from(query.this, scope, known)
                 scope.stars = [Star(tuple(scope.relations), frozenset())]
                 branches = (scope,)
             case _:
-                branches = (Scope(outer, closed=True),)
+                branches = (SelectScope(outer, closed=True),)
         if any(query.args.get(key) for key in ("limit", "offset", "sample")):
             for branch in branches:
                 branch.closed = True
@@ -113,8 +115,8 @@ class Tree:
         return added, ctes
 
     def _united(
-        self, query: exp.SetOperation, known: Known, outer: Scope | None
-    ) -> tuple[Scope, ...]:
+        self, query: exp.SetOperation, known: Known, outer: SelectScope | None
+    ) -> tuple[SelectScope, ...]:
         left = self.build(query.this, known, outer)
         right = self.build(query.expression, known, outer)
         if not query.args.get("by_name"):
@@ -126,8 +128,8 @@ class Tree:
                 renamed(right, dict(enumerate(order)))
         return left + right
 
-    def _select(self, select: exp.Select, known: Known, outer: Scope | None) -> Scope:
-        scope = Scope(outer)
+    def _select(self, select: exp.Select, known: Known, outer: SelectScope | None) -> SelectScope:
+        scope = SelectScope(outer)
         source = select.args.get("from_")
         left = self._from(source.this, scope, known) if source else []
         self._joins(select.args.get("joins") or (), left, scope, known)
@@ -142,7 +144,7 @@ class Tree:
                         self._resolve(node, scope, known)
         return scope
 
-    def _from(self, node: exp.Expr, scope: Scope, known: Known) -> list[Relation]:
+    def _from(self, node: exp.Expr, scope: SelectScope, known: Known) -> list[FromItem]:
         """Add what a FROM item holds; a join in brackets has several relations."""
         alias = node.args.get("alias")
         if is_group(node) and not alias:
@@ -156,7 +158,9 @@ class Tree:
         self._joins(node.args.get("joins") or (), found, scope, known)
         return found
 
-    def _relation(self, node: exp.Expr, alias: object, scope: Scope, known: Known) -> Relation:
+    def _relation(
+        self, node: exp.Expr, alias: object, scope: SelectScope, known: Known
+    ) -> FromItem:
         name = alias.name.lower() if isinstance(alias, exp.TableAlias) else ""
         names = alias_names(alias)
         relation = self._new(name, scope)
@@ -175,7 +179,7 @@ class Tree:
             self._resolve_inside(node, scope, known)
         return relation
 
-    def _token(self, relation: Relation, node: exp.Table, names: Mapping[int, str] | None) -> None:
+    def _token(self, relation: FromItem, node: exp.Table, names: Mapping[int, str] | None) -> None:
         token, _, bare = node.name.partition(":bare:")
         relation.name = relation.name or (bare or token.rpartition(":")[2]).lower()
         opened = self.opened(token)
@@ -194,9 +198,9 @@ class Tree:
 
     def _cte(
         self,
-        relation: Relation,
+        relation: FromItem,
         cte: _Cte | None,
-        scope: Scope,
+        scope: SelectScope,
         names: Mapping[int, str] | None,
     ) -> None:
         if cte is None:  # a recursive one reads itself
@@ -210,8 +214,8 @@ class Tree:
 
     def _derive(
         self,
-        relation: Relation,
-        branches: tuple[Scope, ...],
+        relation: FromItem,
+        branches: tuple[SelectScope, ...],
         names: Mapping[int, str] | None = None,
     ) -> None:
         renamed(branches, names)
@@ -219,16 +223,16 @@ class Tree:
         relation.columns = branches[0].order
         relation.certain = frozenset(branches[0].outputs)
 
-    def _new(self, name: str, scope: Scope) -> Relation:
+    def _new(self, name: str, scope: SelectScope) -> FromItem:
         if len(self.relations) >= _MOST:
             raise TooBigError
-        relation = Relation(f"#{len(self.relations)}", name)
-        self.relations[relation.mark] = relation
+        relation = FromItem(f"#{len(self.relations)}", name)
+        self.relations[relation.label] = relation
         scope.relations.append(relation)
         return relation
 
     def _joins(
-        self, joins: Sequence[exp.Join], left: list[Relation], scope: Scope, known: Known
+        self, joins: Sequence[exp.Join], left: list[FromItem], scope: SelectScope, known: Known
     ) -> None:
         """Add joined relations; `left` grows by them. ON holds for the sides that it can empty."""
         for join in joins:
@@ -239,7 +243,7 @@ class Tree:
                 sides = [*left, *right]
             elif kind == "ANTI":
                 sides = right
-            allowed = frozenset(each.mark for each in sides)
+            allowed = frozenset(each.label for each in sides)
             if str(join.args.get("method") or "").upper() == "NATURAL":
                 for each in (*left, *right):
                     each.certain, each.columns = frozenset(), None
@@ -254,13 +258,13 @@ class Tree:
     def _using(
         self,
         name: str,
-        pair: tuple[list[Relation], list[Relation]],
+        pair: tuple[list[FromItem], list[FromItem]],
         side: str,
         allowed: frozenset[str],
-        scope: Scope,
+        scope: SelectScope,
     ) -> None:
         left = scope.column(name, pair[0])
-        right = Scope(None).column(name, pair[1])
+        right = SelectScope(None).column(name, pair[1])
         if left is None or right is None or side == "FULL":
             scope.shared[name] = None
         else:
@@ -268,7 +272,7 @@ class Tree:
             kept = right if side == "RIGHT" else left
             scope.shared[name] = self.relations[kept.table]
 
-    def _outputs(self, select: exp.Select, scope: Scope, known: Known) -> None:
+    def _outputs(self, select: exp.Select, scope: SelectScope, known: Known) -> None:
         """Find the columns of the result; of two with one name none is known."""
         order: list[str] | None = []
         aliases: set[str] = set()
@@ -299,7 +303,7 @@ class Tree:
     def _shape(
         self,
         select: exp.Select,
-        scope: Scope,
+        scope: SelectScope,
         outputs: Sequence[exp.Expr],
         known: Known,
     ) -> None:
@@ -313,7 +317,7 @@ class Tree:
         elif any(aggregates(each) for each in outputs):
             scope.closed = True
 
-    def _star(self, node: exp.Expr, scope: Scope) -> Star | None:
+    def _star(self, node: exp.Expr, scope: SelectScope) -> Star | None:
         star = node.this if isinstance(node, exp.Column) else node
         if not isinstance(star, exp.Star):
             return None
@@ -326,8 +330,8 @@ class Tree:
             among = []
         return Star(tuple(among), frozenset(without))
 
-    def _tests(self, select: exp.Select, scope: Scope, known: Known) -> None:
-        visible = frozenset(each.mark for each in scope.visible)
+    def _tests(self, select: exp.Select, scope: SelectScope, known: Known) -> None:
+        visible = frozenset(each.label for each in scope.visible)
         aliases, scope.aliases = scope.aliases, frozenset()
         where = select.args.get("where")
         for test in conjuncts(where.this if where else None):
@@ -341,22 +345,22 @@ class Tree:
                 scope.tests.append((condition, visible))
         scope.hidden = frozenset()
 
-    def _condition(self, test: exp.Expr, scope: Scope, known: Known) -> exp.Expr:
+    def _condition(self, test: exp.Expr, scope: SelectScope, known: Known) -> exp.Expr:
         """Resolve a condition; `x IN (SELECT y …)` becomes an equality with that column."""
         test = test.copy()
         for found in memberships(test):
-            relation = Relation(f"#{len(self.relations)}", "")
-            self.relations[relation.mark] = relation
+            relation = FromItem(f"#{len(self.relations)}", "")
+            self.relations[relation.label] = relation
             branches = self.build(found.args["query"], known, scope)
             self.roots += branches
             self._derive(relation, branches, {0: FIRST_COLUMN})
-            column = resolved(FIRST_COLUMN, relation.mark)
+            column = resolved(FIRST_COLUMN, relation.label)
             equal = exp.EQ(this=found.this.copy(), expression=column)
             test = equal if found is test else test
             found.replace(equal)
         return self._resolve(test, scope, known)
 
-    def _resolve(self, node: exp.Expr, scope: Scope, known: Known) -> exp.Expr:
+    def _resolve(self, node: exp.Expr, scope: SelectScope, known: Known) -> exp.Expr:
         """Give a copy whose columns name their relations; subqueries are taken in by themselves."""
 
         def replace(each: exp.Expr) -> exp.Expr:
@@ -368,13 +372,13 @@ class Tree:
 
         return node.transform(replace)
 
-    def _resolve_inside(self, node: exp.Expr, scope: Scope, known: Known) -> None:
+    def _resolve_inside(self, node: exp.Expr, scope: SelectScope, known: Known) -> None:
         for child in node.iter_expressions():
             if not isinstance(child, exp.Join | exp.TableAlias):
                 self._resolve(child, scope, known)
 
 
-def _is_itself(alias: str, scope: Scope) -> bool:
+def _is_itself(alias: str, scope: SelectScope) -> bool:
     """Whether an alias gives a column its own name."""
     expression = scope.outputs.get(alias)
     return isinstance(expression, exp.Column) and expression.name == alias

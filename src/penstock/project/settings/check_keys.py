@@ -82,7 +82,7 @@ CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 _TESTS = ("tests", "data_tests")
 _OF_COLUMN = ("name", *_TESTS)
 _QUERIES = ("sql", "query", "source")
-Marks = Mapping[str, tuple[int, int]]
+Spots = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Extracted:
     named: tuple[str, ...] = ()
 
 
-def extracted(path: str, tree: Plain, places: Marks, keys: Marks) -> Extracted:
+def extracted(path: str, tree: Plain, places: Spots, keys: Spots) -> Extracted:
     """Take the checks of every model, snapshot and source table out of a file's tree."""
     if not isinstance(tree, Mapping):
         return Extracted(tree)
@@ -110,7 +110,7 @@ def extracted(path: str, tree: Plain, places: Marks, keys: Marks) -> Extracted:
         rest, checks = _split(entry)
         if checks:
             below = place_key(at)
-            kept = [_below(below, marks) for marks in (places, keys)]
+            kept = [_below(below, spots) for spots in (places, keys)]
             text = json.dumps([checks, *kept], separators=(",", ":"), ensure_ascii=False)
             texts[below] = packed(text)
             named.update(dict.fromkeys(named_in(path, checks)))
@@ -127,7 +127,7 @@ def extracted(path: str, tree: Plain, places: Marks, keys: Marks) -> Extracted:
     return Extracted(found, texts, tuple(named))
 
 
-def is_kept_mark(key: str) -> bool:
+def is_kept_spot(key: str) -> bool:
     """Whether a place is of a check, so that the file itself need not know it."""
     parts = key.split("\n")
     return any(part in (*CHECK_KEYS, *_TESTS) for part in parts[2:])
@@ -144,11 +144,11 @@ def checks_at(
     text = file.checks.get(below)
     if text is None:
         return None
-    tree, *marks = json.loads(unpacked(text))
+    tree, *spots = json.loads(unpacked(text))
 
     def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
         for depth in range(len(path), -1, -1):
-            known = marks[1] if key and depth == len(path) else marks[0]
+            known = spots[1] if key and depth == len(path) else spots[0]
             found = known.get(place_key(path[:depth]))
             if found:
                 return Location(file.path, *found)
@@ -198,9 +198,9 @@ def _source(entry: Plain, index: int, taken: Callable[[Plain, Path], Plain]) -> 
     return {**entry, "tables": [taken(t, ("sources", index, "tables", n)) for n, t in tables]}
 
 
-def _below(above: str, marks: Marks) -> dict[str, tuple[int, int]]:
+def _below(above: str, spots: Spots) -> dict[str, tuple[int, int]]:
     start = f"{above}\n"
-    inside = ((key.removeprefix(start), at) for key, at in marks.items() if key.startswith(start))
+    inside = ((key.removeprefix(start), at) for key, at in spots.items() if key.startswith(start))
     return {key: at for key, at in inside if key.partition("\n")[0] in _KEPT}
 
 

@@ -32,13 +32,13 @@ from penstock.project.settings.validation import (
 )
 
 
-class Shape(BaseModel):
+class StrictShape(BaseModel):
     """No key but those listed."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class ColumnShape(Shape):
+class ColumnShape(StrictShape):
     """What a document says of a column."""
 
     name: str
@@ -51,21 +51,21 @@ class ColumnShape(Shape):
     meta: dict[str, Any] = {}
 
 
-class SystemColumnsShape(Shape):
+class SystemColumnsShape(StrictShape):
     """How columns that penstock adds are named."""
 
     prefix: Prefix = "_ps_"
     case: Annotated[str, Words(("snake", "pascal"))] = "snake"
 
 
-class RetentionShape(Shape):
+class RetentionShape(StrictShape):
     """Which old versions of a row are removed."""
 
     keep_last: Count | None = None
     keep_days: Count | None = None
 
 
-class SnapshotShape(Shape):
+class SnapshotShape(StrictShape):
     """The settings of a history table; all of them may stand beside the others of a model, too."""
 
     strategy: Annotated[str, Words(("timestamp", "check"))] | None = None
@@ -140,7 +140,7 @@ class HeaderShape(ModelConfigShape):
     on_failure: Annotated[Any, WithJsonSchema({"enum": ["flag", "block", "rollback"]})] = None
 
 
-class DocumentedModelShape(Shape):
+class DocumentedModelShape(StrictShape):
     """One entry of `models:`; dbt's shape."""
 
     name: str
@@ -170,14 +170,14 @@ class SnapshotEntryShape(DocumentedModelShape):
     config: SnapshotConfigShape = SnapshotConfigShape()
 
 
-class PeriodShape(Shape):
+class PeriodShape(StrictShape):
     """A duration as dbt writes it."""
 
     count: Annotated[int, Field(ge=0)]
     period: Literal["minute", "hour", "day"]
 
 
-class FreshnessShape(Shape):
+class FreshnessShape(StrictShape):
     """How old the newest row of a source may be."""
 
     column: str | None = None
@@ -185,7 +185,7 @@ class FreshnessShape(Shape):
     error_after: Annotated[PeriodShape | str | None, BeforeValidator(duration)] = None
 
 
-class SourceTableShape(Shape):
+class SourceTableShape(StrictShape):
     """One table of a source."""
 
     name: str
@@ -205,7 +205,7 @@ class SourceTableShape(Shape):
     invariants: Checks = None
 
 
-class SourceShape(Shape):
+class SourceShape(StrictShape):
     """A schema of tables that penstock reads and does not build."""
 
     name: str
@@ -218,7 +218,7 @@ class SourceShape(Shape):
     meta: dict[str, Any] = {}
 
 
-class SeedConfigShape(Shape):
+class SeedConfigShape(StrictShape):
     """How a seed is loaded."""
 
     column_types: dict[str, str] = {}
@@ -227,7 +227,7 @@ class SeedConfigShape(Shape):
     tags: Texts = []
 
 
-class SeedShape(Shape):
+class SeedShape(StrictShape):
     """One entry of `seeds:`."""
 
     name: str
@@ -238,7 +238,7 @@ class SeedShape(Shape):
     data_tests: Tests = []
 
 
-class ModelsFileShape(Shape):
+class ModelsFileShape(StrictShape):
     """A YAML file under models/: descriptions of SQL models, snapshots, sources, seeds."""
 
     version: int | None = None
@@ -248,7 +248,7 @@ class ModelsFileShape(Shape):
     seeds: list[SeedShape] = []
 
 
-class SparkShape(Shape):
+class SparkShape(StrictShape):
     """How the Spark session of a target starts."""
 
     master: str = "local[*]"
@@ -256,7 +256,7 @@ class SparkShape(Shape):
     conf: dict[str, Scalar] = {}
 
 
-class TargetShape(Shape):
+class TargetShape(StrictShape):
     """An environment."""
 
     spark: SparkShape = SparkShape()
@@ -267,20 +267,20 @@ class TargetShape(Shape):
     entities: dict[str, Any] = {}
 
 
-class LeaseShape(Shape):
+class LeaseShape(StrictShape):
     """How long a silent run keeps its targets."""
 
     length: Duration = "60s"
     heartbeat: Duration = "10s"
 
 
-class SyncShape(Shape):
+class SyncShape(StrictShape):
     """Limits of `penstock sync`."""
 
     max_partitions: Annotated[int, Field(ge=1)] = 500
 
 
-class ChecksShape(Shape):
+class ChecksShape(StrictShape):
     """What holds for the checks of every model."""
 
     on_failure: OnFailureWord = "flag"
@@ -289,13 +289,13 @@ class ChecksShape(Shape):
     staging_schema: SchemaName = "penstock_staging"
 
 
-class EntitiesShape(Shape):
+class EntitiesShape(StrictShape):
     """Settings of entities."""
 
     environment: dict[str, Any] = {}
 
 
-class ProjectShape(Shape):
+class ProjectShape(StrictShape):
     """penstock.yml."""
 
     name: Text

@@ -29,7 +29,7 @@ At = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class YamlEntry:
     """One item of a list in a YAML file: its content and where each key stands."""
 
     file: YamlFile
@@ -47,13 +47,13 @@ class Entry:
         return text_of(self.tree.get("name"))
 
 
-def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[Entry]:
+def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[YamlEntry]:
     """Give the items of a top-level list; items without a name were reported already."""
-    found = (Entry(file, (key, i), mapping_of(t)) for i, t in enumerate(list_of(tree.get(key))))
+    found = (YamlEntry(file, (key, i), mapping_of(t)) for i, t in enumerate(list_of(tree.get(key))))
     return [entry for entry in found if entry.name]
 
 
-def sources_of(entry: Entry, root: Path, target: Target) -> list[tuple[At, Source]]:
+def sources_of(entry: YamlEntry, root: Path, target: Target) -> list[tuple[At, Source]]:
     """Give the tables of one source entry, each with its place in the file's tree.
 
     A Delta table without a path lies in the warehouse.
@@ -69,7 +69,7 @@ def sources_of(entry: Entry, root: Path, target: Target) -> list[tuple[At, Sourc
 
 
 def seeds_of(
-    root: Path, paths: Sequence[str], documented: Mapping[str, Entry], settings: Settings
+    root: Path, paths: Sequence[str], documented: Mapping[str, YamlEntry], settings: Settings
 ) -> tuple[list[Seed], list[Finding]]:
     """Give every seed file with what YAML says of it; an entry without a file is a finding."""
     seeds, findings = [], []
@@ -106,7 +106,7 @@ def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:
 
 
 def _source(
-    entry: Entry, index: int, table: Mapping[str, Plain], root: Path, target: Target
+    entry: YamlEntry, index: int, table: Mapping[str, Plain], root: Path, target: Target
 ) -> Source:
     name = TableName(entry.name, text_of(table.get("name")))
     where = entry.file.place(*entry.path, "tables", index)
@@ -148,7 +148,7 @@ def _age(value: Plain) -> dt.timedelta | None:
         return None
 
 
-def _seed(root: Path, path: str, entry: Entry | None, settings: Settings) -> Seed:
+def _seed(root: Path, path: str, entry: YamlEntry | None, settings: Settings) -> Seed:
     tree: Mapping[str, Plain] = entry.tree if entry else {}
     config = mapping_of(tree.get("config"))
     pure = PurePosixPath(path)

@@ -9,9 +9,9 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.discovery import QUERY_KEYS
 from penstock.project.files.documents import Document, read_document
 from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, is_versioned, place_key
-from penstock.project.files.render_context import Surroundings, fill_environment
+from penstock.project.files.render_context import RenderContext, fill_environment
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
-from penstock.project.settings.check_keys import Extracted, extracted, is_kept_mark
+from penstock.project.settings.check_keys import Extracted, extracted, is_kept_spot
 from penstock.project.settings.config import lift
 from penstock.project.settings.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
 from penstock.project.settings.validation import shape_findings
@@ -49,7 +49,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         unset = {at for at, _ in filled.missing}
         found = _check(document, _without_references(filled.tree))
         misfits = [f for f in found if not _concerns(f, document, unset)]
-    surroundings = Surroundings(environ)
+    render_context = RenderContext(environ)
     places, keys = document.places, document.keys
     taken = Extracted(tree)
     if is_described and path != PROJECT_FILE:
@@ -63,7 +63,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         places,
         keys,
         tuple(findings),
-        tuple(surroundings.read("env", name) for name in sorted(filled.names)),
+        tuple(render_context.read("env", name) for name in sorted(filled.names)),
         tuple(misfits),
         taken.texts,
         taken.named,
@@ -71,7 +71,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
 
 
 def _is_near(key: str) -> bool:
-    return key.count("\n") < _KEPT_DEPTH and not is_kept_mark(key)
+    return key.count("\n") < _KEPT_DEPTH and not is_kept_spot(key)
 
 
 def _is_described(tree: Plain) -> bool:

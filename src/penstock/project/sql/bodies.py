@@ -26,21 +26,23 @@ from penstock.core.model import (
 )
 from penstock.core.names import InputName, quoted
 from penstock.core.query import PARAMETERS, Query, parameters
-from penstock.project.files.parsed import Branch, HoleKind, fill
+from penstock.project.files.parsed import Branch, RefKind, fill
 from penstock.project.files.render_context import digest
-from penstock.project.sql.link import Linked, Reader, link
-from penstock.project.sql.names import Book
+from penstock.project.sql.link import Linked, QueryOwner, link
+from penstock.project.sql.names import NameResolver
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Description:
     """What is said of a table and its columns."""
 
     description: str = ""
     columns: tuple[ColumnDoc, ...] = ()
 
 
-def fingerprint(linked: Linked, strategy: Strategy, layout: Layout, said: Said) -> Fingerprint:
+def fingerprint(
+    linked: Linked, strategy: Strategy, layout: Layout, said: Description
+) -> Fingerprint:
     """Give the checksums of a model's code, and of how its table lies.
 
     `linked.shown` is `Project.shown_sql`, followed by the incremental branch where that differs.
@@ -60,7 +62,7 @@ def parser_version() -> str:
     return version("sqlglot")
 
 
-def layout_text(layout: Layout, said: Said) -> str:
+def layout_text(layout: Layout, said: Description) -> str:
     """Write how a table lies and what is said of it as JSON with sorted keys."""
     parts = {
         "partition_by": layout.partition_by,
@@ -183,14 +185,14 @@ class BuiltBody:
     findings: list[Finding] = field(default_factory=list)
 
 
-def body_of(given: GivenBody, reader: Reader, book: Book) -> BuiltBody:
+def body_of(given: GivenBody, reader: QueryOwner, resolver: NameResolver) -> BuiltBody:
     """Link a body. `Body.inputs` stays empty: what a partition reads is said elsewhere.
 
     Its canonical form names tables as its text does, so that it is the one of `canonical_of(text)`.
     """
-    linked = link([given.branch], book, reader)
+    linked = link([given.branch], resolver, reader)
     canonical = canonical_as_written(given.branch, given.text)
-    mark = Fingerprint(
+    checksums = Fingerprint(
         sql=digest(given.text),
         canonical=digest(canonical),
         settings=given.settings,
@@ -204,7 +206,7 @@ def body_of(given: GivenBody, reader: Reader, book: Book) -> BuiltBody:
     )
     body = Body(
         query=replace(linked.query, canonical=canonical),
-        fingerprint=mark,
+        fingerprint=checksums,
         text=given.text,
         source=given.source,
         where=given.where,
@@ -231,16 +233,16 @@ def parameter_findings(
     """Report parameters of partitions in the SQL of a model that has none."""
     if has_partition:
         return []
-    used = [hole for branch in branches for hole in branch.holes if hole.kind is HoleKind.PARAM]
+    used = [ref for branch in branches for ref in branch.refs if ref.kind is RefKind.PARAM]
     found = [
         Finding(
-            Location(path, hole.line),
+            Location(path, ref.line),
             "parameter-without-partition",
-            f"@{hole.names[0]} is that of a partition, and the model has none",
+            f"@{ref.names[0]} is that of a partition, and the model has none",
             "name a partition field, or write @run_date",
         )
-        for hole in used
-        if f"@{hole.names[0]}" in _OF_PARTITIONS
+        for ref in used
+        if f"@{ref.names[0]}" in _OF_PARTITIONS
     ]
     return list(dict.fromkeys(found))
 
@@ -261,8 +263,8 @@ def canonical_as_written(branch: Branch, text: str) -> str:
         return text
 
     def name(number: int) -> str:
-        found = branch.holes[number]
-        if found.kind is HoleKind.PARAM:
+        found = branch.refs[number]
+        if found.kind is RefKind.PARAM:
             return f"@{found.names[0]}"
         return ".".join(quoted(part) for part in found.names)
 

@@ -1,4 +1,4 @@
-"""Which tables and parameters a query mentions, by position: text in, text with holes out.
+"""Which tables and parameters a query mentions, by position: numbered references stay in its text.
 
 The lines stay. Names of CTEs in scope are no tables. What is a model, a source or neither is
 decided later, when all files are known.
@@ -14,7 +14,7 @@ from sqlglot import Token, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from penstock.core.findings import Severity
-from penstock.project.files.parsed import Branch, Hole, HoleKind, Outputs, hole
+from penstock.project.files.parsed import Branch, Outputs, RefKind, TableRef, numbered
 from penstock.project.sql.canonical import (
     dotted_parts,
     has_pipes,
@@ -25,11 +25,11 @@ from penstock.project.sql.canonical import (
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import parameter_problems, parameters_of
 from penstock.project.sql.problems import Problem
-from penstock.project.sql.template import Call
+from penstock.project.sql.template import TableCall
 
-_MARK = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
-_MARKS = re.compile(rf"`{_MARK.pattern}`")
-_PRINTED = re.compile(r"`penstock:hole:(\d+)`")
+_MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
+_MARKERS = re.compile(rf"`{_MARKER.pattern}`")
+_PRINTED = re.compile(r"`penstock:ref:(\d+)`")
 _NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
 _FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
 _NO_ALIAS = re.compile(
@@ -42,18 +42,18 @@ _NO_ALIAS = re.compile(
 @dataclass(slots=True)
 class _Cut:
     text: str
-    calls: Sequence[Call]
-    holes: list[Hole] = field(default_factory=list)
+    calls: Sequence[TableCall]
+    refs: list[TableRef] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
-    def add(self, start: int, end: int, found: Hole) -> int:
-        self.holes.append(found)
-        self.spans.append((start, end, len(self.holes) - 1))
-        return len(self.holes) - 1
+    def add(self, start: int, end: int, found: TableRef) -> int:
+        self.refs.append(found)
+        self.spans.append((start, end, len(self.refs) - 1))
+        return len(self.refs) - 1
 
 
-def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Problem]]:
+def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list[Problem]]:
     """Find the mentions of a rendered query; raises `NotAQueryError`.
 
     A query that the parser cannot read yields a warning, and only its ref and source calls.
@@ -76,11 +76,11 @@ def read_branch(rendered: str, calls: Sequence[Call]) -> tuple[Branch, list[Prob
         outputs = outputs_of(tree)
         _cut_tables(cut, tree)
         printed = None if has_pipes(tokens) else print_canonical(tree)
-        canonical = None if printed is None else _PRINTED.sub(_hole_of, printed)
-    _cut_marks(cut, parsed=tree is not None)
-    text = _with_holes(cut)
+        canonical = None if printed is None else _PRINTED.sub(_ref_of, printed)
+    _cut_markers(cut, parsed=tree is not None)
+    text = _with_refs(cut)
     _add_unprinted(cut)
-    return Branch(text, canonical, tuple(cut.holes), outputs), cut.problems
+    return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
 
 
 def _cut_parameters(cut: _Cut, tokens: Sequence[Token]) -> None:
@@ -103,17 +103,17 @@ def _cut_table(cut: _Cut, table: exp.Table) -> None:
         return
     names = dotted_parts(parts[0]) if len(parts) == 1 else tuple(part.name for part in parts)
     bare = not table.alias and not any(table.args.get(k) for k in ("sample", "version", "when"))
-    mark = _MARK.fullmatch(parts[-1].name)
+    marker = _MARKER.fullmatch(parts[-1].name)
     line = int(parts[0].meta["line"])
-    if mark:
-        found = _called(cut, mark, line, bare=bare)
+    if marker:
+        found = _called(cut, marker, line, bare=bare)
         parts = parts[-1:]
     elif _is_cte(table, parts) or _is_unfollowed(cut, names, line):
         return
     else:
-        found = Hole(HoleKind.PLAIN, names, line, bare=bare)
+        found = TableRef(RefKind.PLAIN, names, line, bare=bare)
     number = cut.add(parts[0].meta["start"], parts[-1].meta["end"] + 1, found)
-    table.set("this", exp.to_identifier(f"penstock:hole:{number}", quoted=True))
+    table.set("this", exp.to_identifier(f"penstock:ref:{number}", quoted=True))
     table.set("db", None)
     table.set("catalog", None)
 
@@ -125,17 +125,17 @@ def _cut_column(cut: _Cut, column: exp.Column) -> None:
     if len(parts) < 2 - isinstance(column.this, exp.Star) or "start" not in parts[0].meta:
         return
     line = int(parts[0].meta["line"])
-    mark = _MARK.fullmatch(parts[0].name)
+    marker = _MARKER.fullmatch(parts[0].name)
     names = dotted_parts(parts[0])
     used = 1
-    if not mark and len(names) == 1 and len(column.parts) > 2:  # noqa: PLR2004  schema.table.column
+    if not marker and len(names) == 1 and len(column.parts) > 2:  # noqa: PLR2004  schema.table.column
         used = 2
         names = (parts[0].name, parts[1].name)
-    if mark:
-        called = _called(cut, mark, line, bare=False)
-        found = Hole(called.kind, called.names, line, qualifies=True)
+    if marker:
+        called = _called(cut, marker, line, bare=False)
+        found = TableRef(called.kind, called.names, line, qualifies=True)
     elif len(names) == 2 and "end" in parts[used - 1].meta:  # noqa: PLR2004  schema and table
-        found = Hole(HoleKind.QUALIFIER, names, line, qualifies=True)
+        found = TableRef(RefKind.QUALIFIER, names, line, qualifies=True)
     else:
         return
     number = cut.add(parts[0].meta["start"], parts[used - 1].meta["end"] + 1, found)
@@ -143,12 +143,12 @@ def _cut_column(cut: _Cut, column: exp.Column) -> None:
 
 
 def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
-    mark = _MARK.fullmatch(name.name)
-    if not mark or not mark[2] or "start" not in name.meta:
+    marker = _MARKER.fullmatch(name.name)
+    if not marker or not marker[2] or "start" not in name.meta:
         return False
-    found = _called(cut, mark, 0, bare=False)
+    found = _called(cut, marker, 0, bare=False)
     number = cut.add(name.meta["start"], name.meta["end"] + 1, found)
-    name.set("this", f"penstock:hole:{number}")
+    name.set("this", f"penstock:ref:{number}")
     return True
 
 
@@ -156,16 +156,16 @@ def _qualify(column: exp.Column, used: int, number: int) -> None:
     keys = [key for key in ("catalog", "db", "table") if column.args.get(key)]
     for key in keys[:used]:
         column.set(key, None)
-    column.set(keys[used - 1], exp.to_identifier(f"penstock:hole:{number}", quoted=True))
+    column.set(keys[used - 1], exp.to_identifier(f"penstock:ref:{number}", quoted=True))
 
 
-def _called(cut: _Cut, mark: re.Match[str], line: int, *, bare: bool) -> Hole:
-    if mark[1] == "this":
-        return Hole(HoleKind.THIS, (), line, bare=bare)
-    call = cut.calls[int(mark[1])]
-    if mark[2]:
-        return Hole(HoleKind(mark[2]), call.names, call.line, qualifies=True)
-    return Hole(call.kind, call.names, call.line, bare=bare)
+def _called(cut: _Cut, marker: re.Match[str], line: int, *, bare: bool) -> TableRef:
+    if marker[1] == "this":
+        return TableRef(RefKind.THIS, (), line, bare=bare)
+    call = cut.calls[int(marker[1])]
+    if marker[2]:
+        return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
+    return TableRef(call.kind, call.names, call.line, bare=bare)
 
 
 def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
@@ -201,9 +201,9 @@ def _ctes_in_scope(table: exp.Table) -> set[str]:
     return names
 
 
-def _cut_marks(cut: _Cut, *, parsed: bool) -> None:
+def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
     taken = {start for start, _, _ in cut.spans}
-    for found in _MARKS.finditer(cut.text):
+    for found in _MARKERS.finditer(cut.text):
         if found.start() not in taken:
             line = cut.text.count("\n", 0, found.start()) + 1
             bare = not parsed and not _has_alias(cut.text, found.end())
@@ -216,7 +216,7 @@ def _has_alias(text: str, end: int) -> bool:
     return text[end : end + 1] == "." or bool(word and not _NO_ALIAS.fullmatch(word))
 
 
-def _with_holes(cut: _Cut) -> str:
+def _with_refs(cut: _Cut) -> str:
     out: list[str] = []
     done = 0
     for start, end, number in sorted(cut.spans):
@@ -226,10 +226,10 @@ def _with_holes(cut: _Cut) -> str:
 
 
 def _add_unprinted(cut: _Cut) -> None:
-    printed = {(found.kind, found.names) for found in cut.holes}
+    printed = {(found.kind, found.names) for found in cut.refs}
     for call in cut.calls:
         if (call.kind, call.names) not in printed:
-            cut.holes.append(Hole(call.kind, call.names, call.line))
+            cut.refs.append(TableRef(call.kind, call.names, call.line))
 
 
 def _trimmed(text: str, tokens: Sequence[Token]) -> str:
@@ -246,7 +246,7 @@ def _without_semicolons(rest: str) -> Iterator[str]:
         yield piece if piece.startswith(("--", "/*")) else piece.replace(";", "")
 
 
-def _hole_of(found: re.Match[str]) -> str:
+def _ref_of(found: re.Match[str]) -> str:
     return numbered(int(found[1]))
 
 

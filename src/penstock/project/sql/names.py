@@ -20,7 +20,7 @@ class Named:
 
 
 @dataclass(slots=True)
-class Book:
+class NameResolver:
     """Models and seeds by name, sources by `schema.table`, and all of them by their tables.
 
     Names compare without case. `built` are the models, `hidden` names that are off and why,
@@ -100,7 +100,7 @@ _TEXT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)")\s*""")
 
 
 def input_named(
-    written: str, book: Book, inputs: Sequence[InputName]
+    written: str, resolver: NameResolver, inputs: Sequence[InputName]
 ) -> tuple[InputName | None, str]:
     """Find what a name means; beside None stands a hint.
 
@@ -109,19 +109,21 @@ def input_named(
     call = _CALL.fullmatch(written)
     if call is None:
         name = written.replace("`", "").strip()
-        found = book.ref(name) or book.table(tuple(name.split(".")))
+        found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
         if found.input.kind is not InputKind.EXTERNAL or found.input in inputs:
             return found.input, ""
         is_table = "." in name
-        hint = book.model_hint(name.rpartition(".")[2])
-        return None, hint or (book.source_hint(name) if is_table else "name a model or a source")
+        hint = resolver.model_hint(name.rpartition(".")[2])
+        return None, hint or (
+            resolver.source_hint(name) if is_table else "name a model or a source"
+        )
     names = _texts(call[2])
     if call[1] == "ref" and len(names) == 1:
-        model = book.ref(names[0])
-        return (model.input, "") if model else (None, book.model_hint(names[0]))
+        model = resolver.ref(names[0])
+        return (model.input, "") if model else (None, resolver.model_hint(names[0]))
     if call[1] == "source" and len(names) == 2:  # noqa: PLR2004  schema and table
-        source = book.source(*names)
-        return (source.input, "") if source else (None, book.source_hint(".".join(names)))
+        source = resolver.source(*names)
+        return (source.input, "") if source else (None, resolver.source_hint(".".join(names)))
     return None, "write ref('model') or source('schema', 'table')"
 
 

@@ -8,7 +8,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from penstock.core.query import RUN_TIMESTAMP
-from penstock.project.files.parsed import Output, Outputs
+from penstock.project.files.parsed import OutputColumn, Outputs
 from penstock.project.sql.canonical import PARSER_BUGS
 
 VOLATILE = (
@@ -69,7 +69,7 @@ def _of_union(tree: exp.SetOperation, known: Known) -> Outputs:
 
 def _of_select(select: exp.Select, known: Known) -> Outputs:
     sources = _sources(select, known)
-    columns: list[Output] = []
+    columns: list[OutputColumn] = []
     whole = True
     for item in select.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and item.is_star):
@@ -112,7 +112,7 @@ def _renamed(node: exp.Expr, inner: Outputs) -> Outputs:
     if not inner.whole or len(names) != len(inner.columns):
         return _OPAQUE
     pairs = zip(names, inner.columns, strict=True)
-    return Outputs(tuple(Output(n.name, c.line, c.volatile) for n, c in pairs), whole=True)
+    return Outputs(tuple(OutputColumn(n.name, c.line, c.volatile) for n, c in pairs), whole=True)
 
 
 def _of_star(item: exp.Expr, select: exp.Select, sources: Known) -> Outputs:
@@ -173,8 +173,8 @@ def _passed_on(column: exp.Column, sources: Known) -> set[str]:
     return {word for s in read for c in s.columns if c.name.lower() == name for word in c.volatile}
 
 
-def _made(name: str, line: int, volatile: set[str]) -> Output:
-    return Output(name, line, tuple(sorted(volatile)))
+def _made(name: str, line: int, volatile: set[str]) -> OutputColumn:
+    return OutputColumn(name, line, tuple(sorted(volatile)))
 
 
 _UNITS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Severity
 from penstock.core.query import PARAMETERS
-from penstock.project.files.parsed import Hole, HoleKind
+from penstock.project.files.parsed import RefKind, TableRef
 from penstock.project.files.values import did_you_mean
 from penstock.project.sql.canonical import tokens_of
 from penstock.project.sql.problems import Problem
@@ -24,8 +24,8 @@ _WORD = re.compile("[A-Za-z_0-9]+")
 _SPELT = re.compile(rf"@(?:{'|'.join(PARAMETERS)})\b")
 _KNOWN = tuple(f"@{name}" for name in PARAMETERS)
 
-Cut = tuple[int, int, Hole]
-"""From where to where a hole reaches, the end not included."""
+Cut = tuple[int, int, TableRef]
+"""From where to where a reference reaches, the end not included."""
 
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
@@ -38,7 +38,7 @@ def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
     """
     for start, end in _spots(text, tokens):
         name, line = text[start + 1 : end], text.count("\n", 0, start) + 1
-        yield start, end, Hole(HoleKind.PARAM, (name,), line, qualifies=True)
+        yield start, end, TableRef(RefKind.PARAM, (name,), line, qualifies=True)
 
 
 def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from penstock.core.findings import Finding, Location
 from penstock.project.files.parsed import Branch, SqlFile, path_of
-from penstock.project.files.render_context import Surroundings
+from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Path, Plain
 from penstock.project.settings.shapes import HeaderShape
 from penstock.project.settings.validation import shape_findings
@@ -19,7 +19,7 @@ from penstock.project.sql.template_lines import line_of
 
 
 def parse_sql_files(
-    texts: Mapping[str, str], macros: Mapping[str, str], surroundings: Surroundings
+    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
 ) -> dict[str, SqlFile]:
     """Render and read model files; `texts` and `macros` map paths to what the files hold.
 
@@ -27,7 +27,7 @@ def parse_sql_files(
     them.
     Findings of macro files stand with the first model file.
     """
-    renderer = Renderer(macros, surroundings)
+    renderer = Renderer(macros, render_context)
     result = {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
     if renderer.findings:
         first = next(iter(result))
@@ -56,9 +56,9 @@ def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
 def _moved(branch: Branch, lines: int) -> Branch:
     if not lines:
         return branch
-    holes = tuple(replace(hole, line=hole.line + lines) for hole in branch.holes)
+    refs = tuple(replace(ref, line=ref.line + lines) for ref in branch.refs)
     columns = tuple(replace(one, line=one.line + lines) for one in branch.outputs.columns)
-    return replace(branch, holes=holes, outputs=replace(branch.outputs, columns=columns))
+    return replace(branch, refs=refs, outputs=replace(branch.outputs, columns=columns))
 
 
 def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:

@@ -20,8 +20,8 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from penstock.core.findings import Finding, Location
 from penstock.core.query import RUN_TIMESTAMP
-from penstock.project.files.parsed import HoleKind, Read
-from penstock.project.files.render_context import Surroundings
+from penstock.project.files.parsed import Dependency, RefKind
+from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Plain, did_you_mean
 from penstock.project.sql.template_lines import (
     HeaderKeys,
@@ -35,47 +35,47 @@ _TABLE = re.compile(r"`penstock:(\d+)`")
 _PLACEHOLDER = re.compile(r"@[A-Za-z_][A-Za-z0-9_]*")
 
 
-class BadMomentError(Exception):
+class BadTimeError(Exception):
     """The second argument says no point in time."""
 
 
-def table_mark(text: str) -> int | None:
+def table_marker(text: str) -> int | None:
     """Give the number of the call that rendered to a mark, None for any other text."""
     found = _TABLE.fullmatch(text)
     return int(found[1]) if found else None
 
 
-def moment_sql(moment: object) -> str:
+def time_sql(moment: object) -> str:
     """Write a point in time as SQL; a date is midnight UTC, no offset means UTC.
 
-    Raises `BadMomentError` for anything but ISO-8601, `run_timestamp` and a placeholder.
+    Raises `BadTimeError` for anything but ISO-8601, `run_timestamp` and a placeholder.
 
-    >>> moment_sql("2024-03-01"), moment_sql("@partition_date")
+    >>> time_sql("2024-03-01"), time_sql("@partition_date")
     ("TIMESTAMP '2024-03-01T00:00:00.000000Z'", 'CAST(@partition_date AS TIMESTAMP)')
     """
     if moment == RUN_TIMESTAMP:
         return RUN_TIMESTAMP
     if moment is None:
-        raise BadMomentError("as_of needs a point in time as its second argument")
+        raise BadTimeError("as_of needs a point in time as its second argument")
     if not isinstance(moment, str):
-        raise BadMomentError(f"as_of: {str(moment)[:80]} is no point in time")
+        raise BadTimeError(f"as_of: {str(moment)[:80]} is no point in time")
     if _PLACEHOLDER.fullmatch(moment):
         return f"CAST({moment} AS TIMESTAMP)"
     try:
         given = dt.datetime.fromisoformat(moment)
         utc = given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given.astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
-        raise BadMomentError(f"as_of: {moment[:80]!r} is no point in time") from error
+        raise BadTimeError(f"as_of: {moment[:80]!r} is no point in time") from error
     stamp = utc.replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"TIMESTAMP '{stamp}Z'"
 
 
-def point_in_time(mark: int, moment: str, *, deleted: bool) -> str:
+def point_in_time(marker: int, moment: str, *, deleted: bool) -> str:
     """Write the subquery over the history table of a mark; `deleted` leaves tombstones in."""
-    start, end, live = (f"`penstock:{mark}:{w}`" for w in ("valid_from", "valid_to", "present"))
+    start, end, live = (f"`penstock:{marker}:{w}`" for w in ("valid_from", "valid_to", "present"))
     held = f"{start} <= {moment} and ({end} is null or {end} > {moment})"
     rest = "" if deleted else f" and {live}"
-    return f"(select * from `penstock:{mark}` where {held}{rest})"
+    return f"(select * from `penstock:{marker}` where {held}{rest})"
 
 
 _SHOWN = 300
@@ -83,10 +83,10 @@ _PRINTABLE = "penstock.project.sql.template.Token object"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TableCall:
     """A call of ref or source: its arguments and its line."""
 
-    kind: HoleKind
+    kind: RefKind
     names: tuple[str, ...]
     line: int
 
@@ -107,11 +107,11 @@ class Rendering:
     path: str
     text: str = ""
     incremental: bool = False
-    calls: list[Call] = field(default_factory=list)
+    calls: list[TableCall] = field(default_factory=list)
     configs: list[ConfigCall] = field(default_factory=list)
     headers: list[HeaderKeys] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    reads: set[Read] = field(default_factory=set)
+    reads: set[Dependency] = field(default_factory=set)
 
     def report(self, code: str, sentence: str, hint: str = "", line: int = 0) -> None:
         """Note a finding at a line, or at the line that is being rendered."""
@@ -157,8 +157,8 @@ class _Macros(BaseLoader):
 class Renderer:
     """Renders the files of one load. Macros are compiled on first use; not for two threads."""
 
-    def __init__(self, macros: Mapping[str, str], surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, macros: Mapping[str, str], render_context: RenderContext) -> None:
+        self._render_context = render_context
         self._env = SandboxedEnvironment(
             loader=_Macros(macros), undefined=StrictUndefined, keep_trailing_newline=True
         )
@@ -178,7 +178,7 @@ class Renderer:
         """Render one file; whatever is wrong with it becomes findings."""
         self._now = now = Rendering(path, incremental=incremental)
         if self._reads_target or "target" in source:
-            now.reads.add(self._surroundings.read("target"))
+            now.reads.add(self._render_context.read("target"))
         try:
             blank = blank_comments(source)
             if "config" in blank:
@@ -220,7 +220,7 @@ class Renderer:
             "as_of": self._as_of,
             "run_timestamp": Token(RUN_TIMESTAMP),
             "this": Token("`penstock:this`"),
-            "target": self._surroundings.target,
+            "target": self._render_context.target,
             "null": None,
         }
 
@@ -228,19 +228,19 @@ class Renderer:
     def _ref(self, *names: Any, version: Any = None, v: Any = None) -> Token:  # noqa: ANN401
         asked = version if version is not None else v
         given = (*names, asked) if asked is not None else names
-        return self._mention(HoleKind.REF, given, range(1, 3), "ref('model') or ref('model', 2)")
+        return self._mention(RefKind.REF, given, range(1, 3), "ref('model') or ref('model', 2)")
 
     def _source(self, *names: Any) -> Token:  # noqa: ANN401  as above
-        return self._mention(HoleKind.SOURCE, names, range(2, 3), "source('schema', 'table')")
+        return self._mention(RefKind.SOURCE, names, range(2, 3), "source('schema', 'table')")
 
     def _mention(
-        self, kind: HoleKind, names: tuple[object, ...], counts: range, example: str
+        self, kind: RefKind, names: tuple[object, ...], counts: range, example: str
     ) -> Token:
         texts = tuple(str(n) for n in names if isinstance(n, str | int))
         if len(texts) != len(names) or len(names) not in counts or not all(texts):
             self._now.report("bad-value", f"{kind} needs names", f"write {example}")
             return Token("`penstock:bad`")
-        self._now.calls.append(Call(kind, texts, _line_in(self._now.path)))
+        self._now.calls.append(TableCall(kind, texts, _line_in(self._now.path)))
         return Token(f"`penstock:{len(self._now.calls) - 1}`")
 
     def _config(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401  as above
@@ -256,19 +256,19 @@ class Renderer:
         return ""
 
     def _var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
-        self._now.reads.add(self._surroundings.read("var", name))
-        if name in self._surroundings.vars:
-            return self._surroundings.vars[name]
+        self._now.reads.add(self._render_context.read("var", name))
+        if name in self._render_context.vars:
+            return self._render_context.vars[name]
         if default:
             return default[0]
-        hint = did_you_mean(name, self._surroundings.vars) or f"set it under vars: {name}: …"
+        hint = did_you_mean(name, self._render_context.vars) or f"set it under vars: {name}: …"
         self._now.report("missing-var", f"no var is called {name!r}", hint)
         return ""
 
     def _env_var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
-        self._now.reads.add(self._surroundings.read("env", name))
-        if name in self._surroundings.environ:
-            return self._surroundings.environ[name]
+        self._now.reads.add(self._render_context.read("env", name))
+        if name in self._render_context.environ:
+            return self._render_context.environ[name]
         if default:
             return default[0]
         hint = f"set it, or write env_var('{name}', 'default')"
@@ -281,18 +281,18 @@ class Renderer:
         moment: Any = None,  # noqa: ANN401  as above
         include_deleted: Any = False,  # noqa: ANN401, FBT002  as above
     ) -> Token:
-        mark = table_mark(str(table)) if isinstance(table, Token) else None
-        if mark is None or self._now.calls[mark].kind is not HoleKind.REF:
+        marker = table_marker(str(table)) if isinstance(table, Token) else None
+        if marker is None or self._now.calls[marker].kind is not RefKind.REF:
             sentence = "as_of reads history tables, and its first argument is no ref"
             self._now.report("not-a-history-model", sentence, "as_of(ref('model'), '2024-03-01')")
             return Token("(select 1)")
         try:
-            at = moment_sql(str(moment) if isinstance(moment, Token) else moment)
-        except BadMomentError as error:
+            at = time_sql(str(moment) if isinstance(moment, Token) else moment)
+        except BadTimeError as error:
             hint = "write '2024-03-01', '2024-03-01T12:00:00Z' or run_timestamp"
             self._now.report("as-of-argument", str(error), hint)
             return Token("(select 1)")
-        return Token(point_in_time(mark, at, deleted=bool(include_deleted)))
+        return Token(point_in_time(marker, at, deleted=bool(include_deleted)))
 
 
 def _line_in(path: str) -> int:

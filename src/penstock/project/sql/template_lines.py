@@ -121,7 +121,7 @@ def _is_key(bracket: str, kind: str, following: Lexed) -> bool:
     return (bracket, kind, sign) in (("(", "name", "="), ("{", "string", ":"))
 
 
-_MARK = re.compile("\0(\\d+)\0")
+_MARKER = re.compile("\0(\\d+)\0")
 _BEGINS = ("variable_begin", "block_begin", "comment_begin")
 _ENDS = ("variable_end", "block_end", "comment_end")
 _BODIES = ("for", "macro", "call", "filter", "set")
@@ -132,7 +132,7 @@ def keep_lines(environment: Environment, source: str) -> str:
 
     Whitespace that `-` strips is stripped here, and its newlines move into the tag.
     """
-    marked = _Marked()
+    marked = _MarkedLines()
     for line, kind, value in environment.lex(source):
         marked.add(line, kind, value)
     return "".join(marked.out)
@@ -146,7 +146,7 @@ def settle_lines(rendered: str) -> str:
     """
     out: list[str] = []
     line = 1
-    for index, piece in enumerate(_MARK.split(rendered)):
+    for index, piece in enumerate(_MARKER.split(rendered)):
         text = "\n" * (int(piece) - line) if index % 2 else piece
         line += text.count("\n")
         out.append(text)
@@ -154,7 +154,7 @@ def settle_lines(rendered: str) -> str:
 
 
 @dataclass(slots=True)
-class _Marked:
+class _MarkedLines:
     out: list[str] = field(default_factory=list)
     line: int = 1
     tag: list[str] = field(default_factory=list)
@@ -173,9 +173,9 @@ class _Marked:
         elif kind in ("name", "operator"):
             self.tag.append(value)
         self.line += value.count("\n")
-        self.out.append(self._mark(line, value) if kind == "data" else value)
+        self.out.append(self._marker(line, value) if kind == "data" else value)
 
-    def _mark(self, line: int, value: str) -> str:
+    def _marker(self, line: int, value: str) -> str:
         if self.bodies:
             return value
         first, newline, rest = value.partition("\n")

@@ -24,7 +24,7 @@ from penstock.core.unit_tests import (
 )
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.naming import input_named, inputs_of, shown
-from penstock.project.unit_tests.nodes import Node, Notes
+from penstock.project.unit_tests.nodes import CellNode, FileNotes
 from penstock.project.unit_tests.tables import (
     FORMS,
     csv_table,
@@ -53,7 +53,7 @@ STATUSES = ("success", "failed", "skipped", "unchanged")
 CHECK_STATUSES = ("passed", "failed", "skipped")
 
 
-def expectation_of(node: Node, notes: Notes) -> Expectation:
+def expectation_of(node: CellNode, notes: FileNotes) -> Expectation:
     """Read `expect`; a list is its `rows`."""
     if node.items is not None:
         return Expectation(node.where, rows_table(node, {}, notes))
@@ -78,7 +78,7 @@ def expectation_of(node: Node, notes: Notes) -> Expectation:
         row_count=notes.number(found.get("row_count"), "row_count"),
         commits=notes.number(found.get("commits"), "commits"),
         metrics=_metrics(found.get("metrics"), notes),
-        watermarks=marks_of(found.get("watermark"), notes),
+        watermarks=watermarks_of(found.get("watermark"), notes),
         quarantine=table_of(quarantine, notes, "quarantine") if quarantine else None,
         checks=_checks(found.get("checks"), notes),
         status=_one_of(found.get("status"), "status", STATUSES, notes),
@@ -86,7 +86,7 @@ def expectation_of(node: Node, notes: Notes) -> Expectation:
     )
 
 
-def error_of(node: Node, notes: Notes) -> ExpectedError:
+def error_of(node: CellNode, notes: FileNotes) -> ExpectedError:
     """Read `expect_error`; a text alone is its code."""
     if node.cell is not None:
         return ExpectedError(node.where, node.text)
@@ -97,7 +97,7 @@ def error_of(node: Node, notes: Notes) -> ExpectedError:
     return ExpectedError(node.where, code, notes.text(found.get("contains"), "contains"))
 
 
-def marks_of(node: Node | None, notes: Notes) -> tuple[Mark, ...]:
+def watermarks_of(node: CellNode | None, notes: FileNotes) -> tuple[Mark, ...]:
     """Read a watermark: a value, or values by `input.column`."""
     if node is None or node.is_null:
         return ()
@@ -107,7 +107,7 @@ def marks_of(node: Node | None, notes: Notes) -> tuple[Mark, ...]:
     return tuple(Mark(name, notes.text(inner, name), inner.where) for name, inner in pairs)
 
 
-def _metrics(node: Node | None, notes: Notes) -> Mapping[str, int]:
+def _metrics(node: CellNode | None, notes: FileNotes) -> Mapping[str, int]:
     if node is None or node.members is None:
         if node is not None:
             notes.bad(node, "metrics", "a mapping of names to numbers")
@@ -116,7 +116,7 @@ def _metrics(node: Node | None, notes: Notes) -> Mapping[str, int]:
     return {name: number for name, number in found.items() if number is not None}
 
 
-def _checks(node: Node | None, notes: Notes) -> Mapping[str, str]:
+def _checks(node: CellNode | None, notes: FileNotes) -> Mapping[str, str]:
     if node is None or node.members is None:
         if node is not None:
             notes.bad(node, "checks", "a mapping of names to passed, failed or skipped")
@@ -126,7 +126,7 @@ def _checks(node: Node | None, notes: Notes) -> Mapping[str, str]:
     }
 
 
-def _one_of(node: Node | None, what: str, allowed: tuple[str, ...], notes: Notes) -> str:
+def _one_of(node: CellNode | None, what: str, allowed: tuple[str, ...], notes: FileNotes) -> str:
     text = notes.text(node, what)
     if node is not None and text not in allowed:
         hint = did_you_mean(text, allowed) or f"allowed: {', '.join(allowed)}"
@@ -135,7 +135,7 @@ def _one_of(node: Node | None, what: str, allowed: tuple[str, ...], notes: Notes
     return text
 
 
-def _tolerance(node: Node | None, notes: Notes) -> float:
+def _tolerance(node: CellNode | None, notes: FileNotes) -> float:
     if node is None:
         return 0.0
     try:
@@ -160,10 +160,10 @@ class GivenReader:
 
     project: Project
     model: Model
-    notes: Notes
+    notes: FileNotes
     without_target: bool = False
 
-    def read(self, node: Node | None) -> Given:
+    def read(self, node: CellNode | None) -> Given:
         """Read our shape, a mapping, or dbt's, a list."""
         if node is None or node.is_null:
             return Given()
@@ -178,11 +178,11 @@ class GivenReader:
         return Given(
             inputs,
             self._target(table, target),
-            marks_of(kept.get("watermark"), self.notes),
+            watermarks_of(kept.get("watermark"), self.notes),
             self._history(kept.get("history")),
         )
 
-    def _inputs(self, node: Node | None) -> Mapping[InputName, GivenTable]:
+    def _inputs(self, node: CellNode | None) -> Mapping[InputName, GivenTable]:
         if node is None:
             return {}
         if node.members is None:
@@ -220,7 +220,7 @@ class GivenReader:
     def _known(self, name: InputName) -> Mapping[str, ColumnType]:
         return known_types(self.project, name)
 
-    def _target(self, table: GivenTable | None, node: Node | None) -> GivenTable | None:
+    def _target(self, table: GivenTable | None, node: CellNode | None) -> GivenTable | None:
         if table is None or node is None:
             return None
         if self.model.is_view:
@@ -230,19 +230,19 @@ class GivenReader:
         own = InputName(InputKind.MODEL, self.model.name)
         return None if self.without_target else replace(table, known=self._known(own))
 
-    def _history(self, node: Node | None) -> tuple[Earlier, ...]:
+    def _history(self, node: CellNode | None) -> tuple[Earlier, ...]:
         found = []
         for item in self.notes.items(node, "history"):
             told = self.notes.members(item, "history", ("partition", "rows", "executed_at"))
             rows = self.notes.number(told.get("rows"), "rows")
-            at: dt.datetime | None = self.notes.moment(told.get("executed_at"), "executed_at")
+            at: dt.datetime | None = self.notes.timestamp(told.get("executed_at"), "executed_at")
             if rows is None:
                 self.notes.say(item.where, "missing-key", "a success in history needs rows")
                 continue
             found.append(Earlier(self._partition(told.get("partition"), item), rows, at))
         return tuple(found)
 
-    def _partition(self, node: Node | None, item: Node) -> str:
+    def _partition(self, node: CellNode | None, item: CellNode) -> str:
         """Give the key of a success in history; it needs one exactly where the model has some."""
         grid = self.model.grid
         if grid.grain is Grain.WHOLE:
@@ -259,7 +259,7 @@ class GivenReader:
             self.notes.say(node.where, error.code, error.sentence, error.hint)
             return ""
 
-    def _listed(self, node: Node) -> Given:
+    def _listed(self, node: CellNode) -> Given:
         """Read dbt's shape: a list of inputs, of which `this` is the target."""
         inputs: dict[InputName, GivenTable] = {}
         target: GivenTable | None = None
@@ -289,7 +289,7 @@ def _unread(where: Location) -> GivenTable:
 
 
 def listed_table(
-    found: Mapping[str, Node], item: Node, notes: Notes, what: str
+    found: Mapping[str, CellNode], item: CellNode, notes: FileNotes, what: str
 ) -> GivenTable | None:
     """Read a table of dbt's shape, where `rows` is in the `format`: dict, csv or sql."""
     form = notes.text(found.get("format"), "format") or "dict"
@@ -310,5 +310,5 @@ def listed_table(
     return form_of({**_without(found, "rows"), "sql": rows}, item.where, notes, what)
 
 
-def _without(found: Mapping[str, Node], key: str) -> dict[str, Node]:
+def _without(found: Mapping[str, CellNode], key: str) -> dict[str, CellNode]:
     return {name: node for name, node in found.items() if name != key}

@@ -25,7 +25,7 @@ from penstock.project.unit_tests.naming import (
     known_models,
     model_named,
 )
-from penstock.project.unit_tests.nodes import Node, Notes, read_nodes
+from penstock.project.unit_tests.nodes import CellNode, FileNotes, read_nodes
 from penstock.project.unit_tests.types import judge_values_of
 
 OF_RUN = (
@@ -59,13 +59,13 @@ Variant = Callable[[Mapping[str, str]], Project]
 """The project with these variables beside its own; raises `ProjectError` with its findings."""
 
 
-def read_entry(node: Node, variant: Variant, notes: Notes) -> UnitTest | None:
+def read_entry(node: CellNode, variant: Variant, notes: FileNotes) -> UnitTest | None:
     """Read one entry; None for one that is not enabled, and with findings for one without a model.
 
     The test's own variables decide what its model reads.
     """
     found = notes.members(node, "a unit test", OF_TEST)
-    nothing = Node(node.where, members={})
+    nothing = CellNode(node.where, members={})
     config = notes.members(found.get("config", nothing), "config", ("tags", "meta", "enabled"))
     if "enabled" in config and not notes.flag(config["enabled"], "enabled"):
         return None
@@ -81,7 +81,7 @@ def read_entry(node: Node, variant: Variant, notes: Notes) -> UnitTest | None:
     return EntryReader(project, notes).read(node, told)
 
 
-def _vars(node: Node | None, notes: Notes) -> dict[str, str]:
+def _vars(node: CellNode | None, notes: FileNotes) -> dict[str, str]:
     if node is None:
         return {}
     if node.members is None:
@@ -94,10 +94,10 @@ def _vars(node: Node | None, notes: Notes) -> dict[str, str]:
 class _Told:
     """The keys of an entry, and what stands deeper in it; `incremental` is dbt's override."""
 
-    found: Mapping[str, Node]
-    tags: Node | None
+    found: Mapping[str, CellNode]
+    tags: CellNode | None
     vars: Mapping[str, str]
-    incremental: Node | None
+    incremental: CellNode | None
 
 
 @dataclass(slots=True)
@@ -105,9 +105,9 @@ class EntryReader:
     """Reads the tests of a project."""
 
     project: Project
-    notes: Notes
+    notes: FileNotes
 
-    def read(self, node: Node, told: _Told) -> UnitTest | None:
+    def read(self, node: CellNode, told: _Told) -> UnitTest | None:
         """Read one entry; None, with findings, where its model is not known."""
         found = told.found
         for key in ("name", "model"):
@@ -135,7 +135,7 @@ class EntryReader:
             key=self.notes.texts(found.get("key"), "key"),
         )
 
-    def _runs(self, entry: _Told, model: Model, node: Node) -> tuple[UnitRun, ...]:
+    def _runs(self, entry: _Told, model: Model, node: CellNode) -> tuple[UnitRun, ...]:
         found, asked = entry.found, entry.incremental
         is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
         without_target = asked is not None and not is_incremental
@@ -161,15 +161,15 @@ class EntryReader:
             self.notes.say(node.where, "test-without-expectation", sentence, hint)
         return tuple(runs)
 
-    def _run(self, found: Mapping[str, Node], model: Model, node: Node) -> UnitRun:
+    def _run(self, found: Mapping[str, CellNode], model: Model, node: CellNode) -> UnitRun:
         if "expect" in found and "expect_error" in found:
             sentence = "expect and expect_error exclude each other"
             self.notes.say(found["expect_error"].where, "option-conflict", sentence)
         expect, error = found.get("expect"), found.get("expect_error")
         first, last = self._partitions(found, model, node)
-        as_of = self.notes.moment(found.get("as_of"), "as_of")
+        as_of = self.notes.timestamp(found.get("as_of"), "as_of")
         return UnitRun(
-            as_of=as_of or _moment(model, last),
+            as_of=as_of or _run_timestamp(model, last),
             first=first,
             last=last,
             full_refresh=self.notes.flag(found.get("full_refresh"), "full_refresh"),
@@ -178,13 +178,15 @@ class EntryReader:
             error=error_of(error, self.notes) if error else None,
         )
 
-    def _expectation(self, node: Node) -> Expectation:
+    def _expectation(self, node: CellNode) -> Expectation:
         if {"format", "fixture"}.isdisjoint(node.members or {}):
             return expectation_of(node, self.notes)
         found = self.notes.members(node, "expect", ("rows", "format", "fixture"))
         return Expectation(node.where, listed_table(found, node, self.notes, "expect"))
 
-    def _partitions(self, found: Mapping[str, Node], model: Model, node: Node) -> tuple[str, str]:
+    def _partitions(
+        self, found: Mapping[str, CellNode], model: Model, node: CellNode
+    ) -> tuple[str, str]:
         """Give the first and the last partition as keys; they are needed, or refused."""
         one, low, high = (found.get(key) for key in _RANGE)
         grid = model.grid
@@ -212,14 +214,14 @@ class EntryReader:
             return "", ""
         return keys[0], keys[1]
 
-    def _key(self, node: Node, grid: Grid) -> str:
+    def _key(self, node: CellNode, grid: Grid) -> str:
         try:
             return grid.key(grid.parse(self.notes.text(node, "partition")))
         except UsageError as error:
             self.notes.say(node.where, error.code, error.sentence, error.hint)
             return ""
 
-    def _mode(self, node: Node | None) -> OnFailure | None:
+    def _mode(self, node: CellNode | None) -> OnFailure | None:
         if node is None:
             return None
         with suppress(ValueError):
@@ -227,7 +229,7 @@ class EntryReader:
         self.notes.bad(node, "on_failure", "flag, block or rollback")
         return None
 
-    def _version(self, node: Node | None, model: Model) -> int | None:
+    def _version(self, node: CellNode | None, model: Model) -> int | None:
         number = self.notes.number(node, "version")
         if node is None or number is None:
             return None
@@ -244,7 +246,9 @@ _RANGE = ("partition", "from", "to")
 _EXPECTED = ("expect", "expect_error")
 
 
-def _with(base: Mapping[str, Node], own: Mapping[str, Node], *, last: bool) -> dict[str, Node]:
+def _with(
+    base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, last: bool
+) -> dict[str, CellNode]:
     """Give a run what it leaves out from its test; what the test expects is for its last run."""
     told = {key: node for key, node in base.items() if last or key not in _EXPECTED}
     if not own.keys().isdisjoint(_RANGE):
@@ -253,7 +257,7 @@ def _with(base: Mapping[str, Node], own: Mapping[str, Node], *, last: bool) -> d
 
 
 def _given(
-    reader: GivenReader, base: Mapping[str, Node], own: Mapping[str, Node], *, first: bool
+    reader: GivenReader, base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, first: bool
 ) -> Given:
     """Put what the test gives under what its first run gives."""
     given = reader.read(own.get("given"))
@@ -268,7 +272,7 @@ def _given(
     )
 
 
-def _moment(model: Model, last: str) -> dt.datetime:
+def _run_timestamp(model: Model, last: str) -> dt.datetime:
     """Give the run timestamp of a run that says none.
 
     No partition lies ahead of it, and every version and revision has begun.
@@ -307,7 +311,7 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
     `test-type-unknown`, `test-without-expectation`.
     """
     root = Path(project.root)
-    notes = Notes(root)
+    notes = FileNotes(root)
     tests: list[UnitTest] = []
     for path in files_with_tests(project):
         for node in _entries(root, path, notes):
@@ -319,7 +323,7 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
     return LoadedTests(tuple(tests), tuple(sorted(dict.fromkeys(notes.findings))))
 
 
-def _entries(root: Path, path: str, notes: Notes) -> tuple[Node, ...]:
+def _entries(root: Path, path: str, notes: FileNotes) -> tuple[CellNode, ...]:
     content = read_content(root, path)
     if isinstance(content, Finding):
         notes.findings.append(content)

@@ -29,7 +29,7 @@ _TIMESTAMP = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CellNode:
     """A node and where it begins: a cell, a list of nodes, or nodes by their keys.
 
     `keys` tells where the keys stand. `lines` is the line on which the text of a block begins.
@@ -37,8 +37,8 @@ class Node:
 
     where: Location
     cell: Cell | None = None
-    items: tuple[Node, ...] | None = None
-    members: Mapping[str, Node] | None = None
+    items: tuple[CellNode, ...] | None = None
+    members: Mapping[str, CellNode] | None = None
     keys: Mapping[str, Location] = field(default_factory=dict)
 
     @property
@@ -62,9 +62,9 @@ class Node:
         return self.cell or Cell("", CellKind.NULL, self.where)
 
 
-def read_nodes(path: str, text: str) -> tuple[Node | None, tuple[Finding, ...]]:
+def read_nodes(path: str, text: str) -> tuple[CellNode | None, tuple[Finding, ...]]:
     """Read one YAML document; None with a finding for a text that is none, or is empty."""
-    reader = _Reader(path)
+    reader = _NodeReader(path)
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         found = reader.read(node, ()) if node is not None else None
@@ -81,14 +81,14 @@ class _TooMuchError(Exception):
     pass
 
 
-class _Reader:
+class _NodeReader:
     def __init__(self, path: str) -> None:
         self.findings: list[Finding] = []
         self._path = path
         self._count = 0
         self._merger = yaml.SafeLoader("")
 
-    def read(self, node: yaml.Node, above: tuple[int, ...]) -> Node:
+    def read(self, node: yaml.Node, above: tuple[int, ...]) -> CellNode:
         self._count += 1
         if self._count > _NODES or id(node) in above:
             raise _TooMuchError
@@ -97,15 +97,15 @@ class _Reader:
             return self._mapping(node, where, (*above, id(node)))
         if isinstance(node, yaml.SequenceNode):
             inside = (*above, id(node))
-            return Node(where, items=tuple(self.read(each, inside) for each in node.value))
+            return CellNode(where, items=tuple(self.read(each, inside) for each in node.value))
         kind = _kind(node) if isinstance(node, yaml.ScalarNode) else CellKind.TEXT
-        return Node(where, cell=Cell(str(node.value), kind, where))
+        return CellNode(where, cell=Cell(str(node.value), kind, where))
 
-    def _mapping(self, node: yaml.MappingNode, where: Location, above: tuple[int, ...]) -> Node:
+    def _mapping(self, node: yaml.MappingNode, where: Location, above: tuple[int, ...]) -> CellNode:
         own = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         twice = {name for name in own if own.count(name) > 1 and name != "<<"}
         self._merger.flatten_mapping(node)
-        members: dict[str, Node] = {}
+        members: dict[str, CellNode] = {}
         keys: dict[str, Location] = {}
         for key, value in node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
@@ -116,7 +116,7 @@ class _Reader:
                 continue
             members[name] = self.read(value, above)
             keys[name] = place
-        return Node(where, members=members, keys=keys)
+        return CellNode(where, members=members, keys=keys)
 
     def _place(self, node: yaml.Node) -> Location:
         mark = node.start_mark
@@ -159,7 +159,7 @@ def _syntax(path: str, error: yaml.YAMLError) -> Finding:
 
 
 @dataclass(slots=True)
-class Notes:
+class FileNotes:
     """The findings of one test file, and where the project lies."""
 
     root: Path
@@ -169,12 +169,12 @@ class Notes:
         """Note one finding."""
         self.findings.append(Finding(where, code, sentence, hint))
 
-    def bad(self, node: Node, what: str, must: str) -> None:
+    def bad(self, node: CellNode, what: str, must: str) -> None:
         """Note a value that is not what it must be."""
         shown = _shown(node)
         self.say(node.where, "bad-value", f"{what} is {shown}; it must be {must}")
 
-    def members(self, node: Node, what: str, known: Iterable[str]) -> dict[str, Node]:
+    def members(self, node: CellNode, what: str, known: Iterable[str]) -> dict[str, CellNode]:
         """Give what stands under the known keys of a mapping; others are findings."""
         if node.is_null:
             return {}
@@ -189,7 +189,7 @@ class Notes:
         found = ((key, node.members[key]) for key in node.members if key in allowed)
         return {key: inner for key, inner in found if not inner.is_null}
 
-    def items(self, node: Node | None, what: str) -> tuple[Node, ...]:
+    def items(self, node: CellNode | None, what: str) -> tuple[CellNode, ...]:
         """Give the items of a list; anything else is a finding."""
         if node is None or node.is_null:
             return ()
@@ -198,7 +198,7 @@ class Notes:
             return ()
         return node.items
 
-    def text(self, node: Node | None, what: str) -> str:
+    def text(self, node: CellNode | None, what: str) -> str:
         """Give a scalar as text, "" where there is none."""
         if node is None:
             return ""
@@ -206,7 +206,7 @@ class Notes:
             self.bad(node, what, "a text")
         return node.text
 
-    def texts(self, node: Node | None, what: str) -> tuple[str, ...]:
+    def texts(self, node: CellNode | None, what: str) -> tuple[str, ...]:
         """Give one text or a list of them."""
         if node is None or node.is_null:
             return ()
@@ -214,7 +214,7 @@ class Notes:
             return (self.text(node, what),)
         return tuple(self.text(item, what) for item in node.items)
 
-    def flag(self, node: Node | None, what: str) -> bool:
+    def flag(self, node: CellNode | None, what: str) -> bool:
         """Give a switch, off where it is not written."""
         if node is None:
             return False
@@ -223,7 +223,7 @@ class Notes:
             return False
         return node.text.lower() in ("true", "yes", "on")
 
-    def number(self, node: Node | None, what: str) -> int | None:
+    def number(self, node: CellNode | None, what: str) -> int | None:
         """Give a whole number that is not negative."""
         if node is None:
             return None
@@ -232,7 +232,7 @@ class Notes:
             return None
         return int(node.text)
 
-    def moment(self, node: Node | None, what: str) -> dt.datetime | None:
+    def timestamp(self, node: CellNode | None, what: str) -> dt.datetime | None:
         """Give a time, UTC where it has no offset."""
         if node is None:
             return None
@@ -245,7 +245,7 @@ class Notes:
             return None
         return found.replace(tzinfo=dt.UTC)
 
-    def types(self, node: Node | None, what: str) -> dict[str, ColumnType]:
+    def types(self, node: CellNode | None, what: str) -> dict[str, ColumnType]:
         """Give `columns: {name: TYPE}`."""
         if node is None:
             return {}
@@ -259,7 +259,7 @@ class Notes:
                 found[name] = kind
         return found
 
-    def _type(self, name: str, node: Node) -> ColumnType | None:
+    def _type(self, name: str, node: CellNode) -> ColumnType | None:
         text = self.text(node, name)
         try:
             return read_type(text)
@@ -271,7 +271,7 @@ class Notes:
         return None
 
 
-def _shown(node: Node) -> str:
+def _shown(node: CellNode) -> str:
     if node.items is not None:
         return "a list"
     if node.members is not None:

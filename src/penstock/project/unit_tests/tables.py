@@ -15,7 +15,7 @@ from penstock.core.names import quoted
 from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.unit_tests.naming import FOLDER
-from penstock.project.unit_tests.nodes import Node, Notes, plain_kind
+from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind
 
 
 class CsvError(ValueError):
@@ -140,7 +140,7 @@ Json = object  # what json gives; it does not leave this file
 _FILES = (".csv", ".json", ".parquet", ".sql")
 
 
-def table_of(node: Node, notes: Notes, what: str) -> GivenTable | None:
+def table_of(node: CellNode, notes: FileNotes, what: str) -> GivenTable | None:
     """Read a table that stands under a key of its own."""
     if node.items is not None:
         return rows_table(node, {}, notes)
@@ -148,7 +148,7 @@ def table_of(node: Node, notes: Notes, what: str) -> GivenTable | None:
 
 
 def form_of(
-    found: Mapping[str, Node], where: Location, notes: Notes, what: str
+    found: Mapping[str, CellNode], where: Location, notes: FileNotes, what: str
 ) -> GivenTable | None:
     """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
     types = notes.types(found.get("columns"), "columns")
@@ -169,7 +169,7 @@ def form_of(
     return file_table(notes.text(node, "file"), node.where, types, notes)
 
 
-def rows_table(node: Node, types: Mapping[str, ColumnType], notes: Notes) -> GivenTable:
+def rows_table(node: CellNode, types: Mapping[str, ColumnType], notes: FileNotes) -> GivenTable:
     """Read a list of mappings."""
     rows = []
     for item in notes.items(node, "rows"):
@@ -187,7 +187,7 @@ def rows_table(node: Node, types: Mapping[str, ColumnType], notes: Notes) -> Giv
 
 
 def csv_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     """Read CSV whose first line stands at a place; a column without values needs a type."""
     try:
@@ -200,7 +200,7 @@ def csv_table(
 
 
 def _sql_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     problem = select_problem(text)
     if problem is not None:
@@ -211,7 +211,7 @@ def _sql_table(
 
 
 def file_table(
-    name: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    name: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     """Read a file under tests/, relative to that folder or to the project."""
     path = PurePosixPath(name)
@@ -243,7 +243,7 @@ def file_table(
 
 
 def _json_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     """Read a JSON list of objects, or an object per line."""
     try:

@@ -18,7 +18,7 @@ from penstock.project.files.field_types import (
     shown_type,
 )
 from penstock.project.unit_tests.casting import CellError, typed
-from penstock.project.unit_tests.nodes import Notes
+from penstock.project.unit_tests.nodes import FileNotes
 
 
 def known_types(project: Project, name: InputName) -> Mapping[str, ColumnType]:
@@ -113,7 +113,7 @@ def _struct(given: list[Cell]) -> ColumnType | None:
     return StructType(tuple(fields))
 
 
-def judge_values_of(model: Model, test: UnitTest, notes: Notes) -> None:
+def judge_values_of(model: Model, test: UnitTest, notes: FileNotes) -> None:
     """Find values that no column can hold, in everything that a test gives and expects."""
     known = model_types(model)
     for run in test.runs:
@@ -127,7 +127,7 @@ def judge_values_of(model: Model, test: UnitTest, notes: Notes) -> None:
                     judge_values(expected, known, notes)
 
 
-def judge_input(table: GivenTable, notes: Notes) -> None:
+def judge_input(table: GivenTable, notes: FileNotes) -> None:
     """Find columns of an input without a type, and values that do not fit."""
     if table.query:
         return
@@ -146,7 +146,7 @@ def judge_input(table: GivenTable, notes: Notes) -> None:
             _judge_cells(name, cells, kind, notes)
 
 
-def judge_values(table: GivenTable, known: Mapping[str, ColumnType], notes: Notes) -> None:
+def judge_values(table: GivenTable, known: Mapping[str, ColumnType], notes: FileNotes) -> None:
     """Find values that do not fit the types that are known before anything runs."""
     folded = {name.lower(): kind for name, kind in known.items()}
     for name in table.names if not table.query else ():
@@ -161,7 +161,7 @@ def column_of(table: GivenTable, name: str) -> tuple[Cell, ...]:
     return tuple(cell for row in table.rows for key, cell in row.items() if key.lower() == folded)
 
 
-def _judge_cells(name: str, cells: Iterable[Cell], kind: ColumnType, notes: Notes) -> None:
+def _judge_cells(name: str, cells: Iterable[Cell], kind: ColumnType, notes: FileNotes) -> None:
     for cell in cells:
         try:
             typed(cell, kind)

@@ -11,7 +11,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grid
 from penstock.project.checks.phases import NONE, Phases
-from penstock.project.files.nodes import Node
+from penstock.project.files.nodes import YamlNode
 from penstock.project.files.references import SqlText
 from penstock.project.files.values import Plain
 from penstock.project.versioned.fields import SchemaField, find_field
@@ -86,7 +86,7 @@ class VersionedDraft:
     description: str = ""
     tags: tuple[str, ...] = ()
     settings: dict[str, Plain] = made(default_factory=dict)
-    depends_on: tuple[Node, ...] = ()
+    depends_on: tuple[YamlNode, ...] = ()
     yaml: str = ""
     findings: list[Finding] = made(default_factory=list)
 

@@ -18,7 +18,7 @@ from penstock.project.checks.phases import (
     read_phases,
     word_in,
 )
-from penstock.project.files.nodes import Keys, Node, Sheet, VersionReference, open_sheet
+from penstock.project.files.nodes import Keys, Section, VersionReference, YamlNode, open_section
 from penstock.project.files.references import Files, SqlText, file_text, is_path
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
@@ -28,14 +28,14 @@ from penstock.project.versioned.schema import Chains, Schemas
 _CHANGES = ("remove", "modify", "add")
 _DELTA = Keys(("base", *_CHANGES, "on_failure"), ("base",))
 _LISTS = Keys(PHASES)
-_Checks = tuple[Node, ...]
+_Checks = tuple[YamlNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """Checks as a version says them: under which of the two words."""
 
-    node: Node
+    node: YamlNode
     above: str
 
 
@@ -67,7 +67,7 @@ class Invariants:
             self.read[number] = found
         return self.read[number]
 
-    def _read(self, node: Node, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
+    def _read(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
         value = node.value
         if isinstance(value, VersionReference):
             word = value.field if value.field in WITH_CHECKS else whose.above
@@ -81,11 +81,11 @@ class Invariants:
             return self._changed(node, whose, chain)
         return read_phases(node, whose.above, self.findings)
 
-    def _changed(self, node: Node, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
-        sheet = open_sheet(node, _DELTA, whose.above, self.findings)
-        base = sheet.find("base")
+    def _changed(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
+        section = open_section(node, _DELTA, whose.above, self.findings)
+        base = section.find("base")
         found = self._read(base, whose, chain) if base is not None else None
-        parts = {key: self._part(sheet, key) for key in _CHANGES}
+        parts = {key: self._part(section, key) for key in _CHANGES}
         if found is None:
             return None
         lists: list[_Checks] = []
@@ -93,13 +93,13 @@ class Invariants:
             kept = self._removed(nodes, _named(parts["remove"], phase), whose)
             kept = self._modified(kept, _named(parts["modify"], phase), whose)
             lists.append(self._added(kept, _named(parts["add"], phase), whose))
-        return Phases(lists[0], lists[1], sheet.find("on_failure") or found.on_failure)
+        return Phases(lists[0], lists[1], section.find("on_failure") or found.on_failure)
 
-    def _part(self, sheet: Sheet, key: str) -> Phases:
-        part = sheet.find(key)
+    def _part(self, section: Section, key: str) -> Phases:
+        part = section.find(key)
         if part is None:
             return NONE
-        inner = open_sheet(part, _LISTS, f"{sheet.above}.{key}", self.findings)
+        inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
         return _names_in(inner) if key == "remove" else phases_in(inner)
 
     def _removed(self, nodes: _Checks, names: _Checks, whose: _Whose) -> _Checks:
@@ -131,7 +131,7 @@ class Invariants:
             self.findings.append(Finding(item.where, "duplicate-check", sentence, hint))
         return nodes
 
-    def _unknown(self, word: str, item: Node, nodes: _Checks, whose: _Whose) -> None:
+    def _unknown(self, word: str, item: YamlNode, nodes: _Checks, whose: _Whose) -> None:
         name = _removal(item)
         if not name:
             sentence = f"{whose.above}.{word} needs the name of a check"
@@ -147,20 +147,20 @@ def _named(part: Phases, phase: str) -> _Checks:
     return part.before if phase == "before" else part.after
 
 
-def _names_in(sheet: Sheet) -> Phases:
+def _names_in(section: Section) -> Phases:
     for phase in PHASES:
-        part = sheet.find(phase)
+        part = section.find(phase)
         if part is not None and not isinstance(part.value, tuple):
-            sheet.bad(phase, "a list of names")
-    return Phases(_items(sheet, "before"), _items(sheet, "after"))
+            section.bad(phase, "a list of names")
+    return Phases(_items(section, "before"), _items(section, "after"))
 
 
-def _items(sheet: Sheet, phase: str) -> _Checks:
-    part = sheet.find(phase)
+def _items(section: Section, phase: str) -> _Checks:
+    part = section.find(phase)
     return part.items if part is not None else ()
 
 
-def _removal(item: Node) -> str:
+def _removal(item: YamlNode) -> str:
     return item.value if isinstance(item.value, str) else name_of(item)
 
 
@@ -182,61 +182,67 @@ class Versions:
     files: Files
     grid: Grid
     findings: list[Finding]
-    sheets: dict[int, Sheet] = field(default_factory=dict)
+    sections: dict[int, Section] = field(default_factory=dict)
     broken: set[int] = field(default_factory=set)
 
-    def read(self, nodes: Sequence[Node]) -> tuple[GivenVersion, ...]:
+    def read(self, nodes: Sequence[YamlNode]) -> tuple[GivenVersion, ...]:
         """Give every version that has what it needs, in the order of the file."""
         for node in nodes:
             self._open(node)
-        numbers = tuple(self.sheets)
-        written = {n: found for n, s in self.sheets.items() if (found := s.find("schema"))}
+        numbers = tuple(self.sections)
+        written = {n: found for n, s in self.sections.items() if (found := s.find("schema"))}
         schemas = Schemas({n: written.get(n, _NO_SCHEMA) for n in numbers}, self.findings)
         checks = {
             n: Said(found, word_in(s.node))
-            for n, s in self.sheets.items()
+            for n, s in self.sections.items()
             if (found := s.find("invariants"))
         }
         invariants = Invariants(checks, numbers, self.findings)
-        read = [self._version(number, sheet, schemas) for number, sheet in self.sheets.items()]
+        read = [
+            self._version(number, section, schemas) for number, section in self.sections.items()
+        ]
         said = {number: invariants.of(number) or NONE for number in numbers}
         return tuple(replace(each, checks=said[each.number]) for each in read if each is not None)
 
-    def _open(self, node: Node) -> None:
-        sheet = open_sheet(node, VERSION, "versions", self.findings)
-        number = sheet.number("version", 1)
+    def _open(self, node: YamlNode) -> None:
+        section = open_section(node, VERSION, "versions", self.findings)
+        number = section.number("version", 1)
         if number is None:
-            _ = sheet.date("effective_from"), self._sql(sheet, ()), sheet.date("backfill_since")
-        elif number in self.sheets:
-            first = self.sheets[number].place("version").line
+            _ = (
+                section.date("effective_from"),
+                self._sql(section, ()),
+                section.date("backfill_since"),
+            )
+        elif number in self.sections:
+            first = self.sections[number].place("version").line
             sentence = f"version {number} is there twice; the first is on line {first}"
-            sheet.report("version", "duplicate-version", sentence, "give one another number")
+            section.report("version", "duplicate-version", sentence, "give one another number")
         else:
-            self.sheets[number] = sheet
+            self.sections[number] = section
 
-    def _version(self, number: int, sheet: Sheet, schemas: Schemas) -> GivenVersion | None:
-        own = self._dated(sheet, 0, (number,))
-        since = self._since(sheet)
-        revisions = self._revisions(number, sheet, since)
-        fields = schemas.of(number) if sheet.find("schema") else ()
-        if sheet.find("schema") and fields == ():
+    def _version(self, number: int, section: Section, schemas: Schemas) -> GivenVersion | None:
+        own = self._dated(section, 0, (number,))
+        since = self._since(section)
+        revisions = self._revisions(number, section, since)
+        fields = schemas.of(number) if section.find("schema") else ()
+        if section.find("schema") and fields == ():
             sentence = f"v{number}: the schema is empty, so that no column is checked"
-            sheet.warn("schema", "empty-schema", sentence, "list the columns with their types")
+            section.warn("schema", "empty-schema", sentence, "list the columns with their types")
         if own is None:
             return None
-        return GivenVersion(number, own, fields, sheet.place("schema"), revisions)
+        return GivenVersion(number, own, fields, section.place("schema"), revisions)
 
     def _revisions(
-        self, number: int, sheet: Sheet, since: dt.date | None
+        self, number: int, section: Section, since: dt.date | None
     ) -> tuple[GivenRevision, ...]:
-        listed = sheet.find("sql_revisions")
+        listed = section.find("sql_revisions")
         if listed is None:
             return ()
         if not isinstance(listed.value, tuple):
-            sheet.bad("sql_revisions", "a list of revisions")
+            section.bad("sql_revisions", "a list of revisions")
         found: dict[int, GivenRevision] = {}
         for node in listed.items:
-            inner = open_sheet(node, REVISION, "versions.sql_revisions", self.findings)
+            inner = open_section(node, REVISION, "versions.sql_revisions", self.findings)
             revision = inner.number("revision", 1)
             given = self._dated(inner, revision or 0, (), since)
             if revision in found:
@@ -247,38 +253,38 @@ class Versions:
         return tuple(found.values())
 
     def _dated(
-        self, sheet: Sheet, number: int, chain: tuple[int, ...], since: dt.date | None = None
+        self, section: Section, number: int, chain: tuple[int, ...], since: dt.date | None = None
     ) -> GivenRevision | None:
-        date, sql = sheet.date("effective_from"), self._sql(sheet, chain)
-        own = self._since(sheet) if number else None
+        date, sql = section.date("effective_from"), self._sql(section, chain)
+        own = self._since(section) if number else None
         if date is None or sql is None:
             return None
         return GivenRevision(
             number,
-            sheet.node.where,
+            section.node.where,
             date,
-            sheet.place("effective_from"),
+            section.place("effective_from"),
             sql,
             own or since,
-            sheet.text("description").strip(),
-            sheet.text("reason").strip(),
+            section.text("description").strip(),
+            section.text("reason").strip(),
         )
 
-    def _since(self, sheet: Sheet) -> dt.date | None:
-        found = sheet.date("backfill_since")
+    def _since(self, section: Section) -> dt.date | None:
+        found = section.date("backfill_since")
         if found and self.grid.grain not in _DATED:
             what = "partitions of type RANGE" if self.grid.grain is Grain.RANGE else "partitions"
             has = "have no date" if self.grid.grain is Grain.RANGE else "are what this model lacks"
-            sheet.bad("backfill_since", f"left out: {what} {has}")
+            section.bad("backfill_since", f"left out: {what} {has}")
             return None
         return found
 
-    def _sql(self, sheet: Sheet, chain: tuple[int, ...]) -> SqlText | None:
-        node = sheet.find("sql")
+    def _sql(self, section: Section, chain: tuple[int, ...]) -> SqlText | None:
+        node = section.find("sql")
         if node is None:
             return None
         if isinstance(node.value, VersionReference):
-            chains = Chains("sql", tuple(self.sheets), self.findings)
+            chains = Chains("sql", tuple(self.sections), self.findings)
             number = (
                 None
                 if self.broken.intersection(chain[:1])
@@ -287,16 +293,16 @@ class Versions:
             if number is None:
                 self.broken.update(chain)
                 return None
-            return self._sql(self.sheets[number], (*chain, number))
+            return self._sql(self.sections[number], (*chain, number))
         if not isinstance(node.value, str):
-            sheet.bad("sql", "SQL, or a path that ends in .sql")
+            section.bad("sql", "SQL, or a path that ends in .sql")
             return None
         if not node.value.strip():
-            sheet.report("sql", "empty-file", "the SQL is empty", "write a query")
+            section.report("sql", "empty-file", "the SQL is empty", "write a query")
             return None
         if not node.file and is_path(node.value):
             return file_text(node.value, node.where, self.files, self.findings)
         return SqlText(node.value, node.where.path, node.where.line, node.file)
 
 
-_NO_SCHEMA = Node((), Location("", 1, 1))
+_NO_SCHEMA = YamlNode((), Location("", 1, 1))

@@ -11,9 +11,9 @@ from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.checks.scene import ConditionKind
 from penstock.project.checks.texts import condition_of, query_of
-from penstock.project.files.cache import Entry, ParseCache
-from penstock.project.sql.link import Reader
-from penstock.project.sql.names import Book
+from penstock.project.files.cache import CacheEntry, ParseCache
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import NameResolver
 
 ALL = frozenset(PARAMETERS)
 SQL = "select *\nfrom {destination} where '@run_date' = a and date = @partition_date"
@@ -21,10 +21,10 @@ CONDITION = "max({column}) > 1 and\n'@run_date' < @run_date"
 
 
 def ask(cache: ParseCache, allowed: frozenset[str] = ALL) -> Sequence[object]:
-    book = Book()
-    book.add_model("user_stats", TableName("analytics", "user_stats"))
-    reader = Reader("models/user_stats.yml", book.model("user_stats"))
-    query = query_of(SQL, reader, book, allowed, cache)
+    resolver = NameResolver()
+    resolver.add_model("user_stats", TableName("analytics", "user_stats"))
+    reader = QueryOwner("models/user_stats.yml", resolver.model("user_stats"))
+    query = query_of(SQL, reader, resolver, allowed, cache)
     check = condition_of(CONDITION, ConditionKind.CHECK, column="a", allowed=allowed, cache=cache)
     return [query, check]
 
@@ -32,7 +32,9 @@ def ask(cache: ParseCache, allowed: frozenset[str] = ALL) -> Sequence[object]:
 def reread(cache: ParseCache) -> ParseCache:
     """Give the cache as the next load finds it."""
     entries = {name: json.loads(json.dumps(e.result)) for name, e in cache.current.items()}
-    return ParseCache(None, "", {name: Entry("", (), result) for name, result in entries.items()})
+    return ParseCache(
+        None, "", {name: CacheEntry("", (), result) for name, result in entries.items()}
+    )
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ def test_what_has_a_value_is_decided_on_every_load(warm, no_parser):
 @pytest.mark.parametrize("result", [[], [1, 2], ["x", [], True, [["a"]], []], None, {"a": 1}])
 def test_damage_is_read_again(warm, result):
     cold, first = warm
-    damaged = ParseCache(None, "", dict.fromkeys(cold.current, Entry("", (), result)))
+    damaged = ParseCache(None, "", dict.fromkeys(cold.current, CacheEntry("", (), result)))
 
     assert ask(damaged) == first
 
@@ -82,7 +84,7 @@ def test_damage_is_read_again(warm, result):
 def test_what_is_wrong_is_not_kept():
     cache = ParseCache(None, "")
     condition_of("rand() > 1", ConditionKind.CHECK, allowed=ALL, cache=cache)
-    query_of("delete from t", Reader("a"), Book(), ALL, cache)
+    query_of("delete from t", QueryOwner("a"), NameResolver(), ALL, cache)
 
     assert cache.current == {}
 

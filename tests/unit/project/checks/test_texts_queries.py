@@ -8,8 +8,8 @@ from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.checks.texts import query_of
-from penstock.project.sql.link import Reader
-from penstock.project.sql.names import Book
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import NameResolver
 from penstock.project.sql.problems import Problem, ReadText
 
 ALL = frozenset(PARAMETERS)
@@ -22,14 +22,14 @@ BARE = "`penstock:this:user_stats:bare:user_stats`"
 
 @pytest.fixture
 def ask():
-    book = Book()
-    book.add_model("user_stats", TableName("analytics", "user_stats"))
-    book.add_model("customers", TableName("staging", "customers"))
-    book.add_source(TableName("raw", "events"))
-    reader = Reader("models/user_stats.yml", book.model("user_stats"))
+    resolver = NameResolver()
+    resolver.add_model("user_stats", TableName("analytics", "user_stats"))
+    resolver.add_model("customers", TableName("staging", "customers"))
+    resolver.add_source(TableName("raw", "events"))
+    reader = QueryOwner("models/user_stats.yml", resolver.model("user_stats"))
 
     def asked(text, allowed=ALL):
-        return query_of(text, reader, book, allowed)
+        return query_of(text, reader, resolver, allowed)
 
     return asked
 

@@ -38,9 +38,9 @@ def parsed(monkeypatch):
     seen = []
     original = first_pass.parse_sql_files
 
-    def spy(texts, macros, surroundings):
+    def spy(texts, macros, render_context):
         seen.extend(texts)
-        return original(texts, macros, surroundings)
+        return original(texts, macros, render_context)
 
     monkeypatch.setattr(first_pass, "parse_sql_files", spy)
     return seen

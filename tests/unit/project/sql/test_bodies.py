@@ -13,8 +13,8 @@ from penstock.core.query import with_parameters
 from penstock.project.files.parsed import read_sql, write_sql
 from penstock.project.sql.bodies import GivenBody, body_of
 from penstock.project.sql.canonical import canonical_of
-from penstock.project.sql.link import Reader
-from penstock.project.sql.names import Book, Named
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.sql_file import parse_plain_sql
 
 WHERE = Location("q.yaml", 5)
@@ -36,8 +36,8 @@ def sha(text: str) -> str:
 
 
 @pytest.fixture
-def book():
-    found = Book(catalog="main")
+def resolver():
+    found = NameResolver(catalog="main")
     found.add_model("daily", TableName("dev_analytics", "daily"))
     found.add_table(TableName("analytics", "daily"), "daily")
     found.add_source(TableName("raw", "events"))
@@ -45,13 +45,13 @@ def book():
 
 
 @pytest.fixture
-def built(book):
+def built(resolver):
     def body(text, *, model="weekly", **said):
         file = parse_plain_sql("q.sql", text)
         (branch,) = file.branches
         given = GivenBody("q.sql", WHERE, text, "q.sql", branch, **{"has_partition": True, **said})
         name = Named(InputName(InputKind.MODEL, model), TableName("dev_analytics", model))
-        return body_of(given, Reader("q.sql", name), book)
+        return body_of(given, QueryOwner("q.sql", name), resolver)
 
     return body
 
@@ -173,7 +173,7 @@ def test_findings_of_inline_sql_stand_in_its_file():
     file = parse_plain_sql("q.yaml", "select\n  @dat as d,\n  1 as one\nfrom t", 7)
 
     assert [str(f.where) for f in file.findings] == ["q.yaml:8"]
-    assert [(h.line, h.names) for h in file.branches[0].holes] == [(8, ("dat",)), (10, ("t",))]
+    assert [(h.line, h.names) for h in file.branches[0].refs] == [(8, ("dat",)), (10, ("t",))]
     assert [(o.name, o.line) for o in file.branches[0].outputs.columns] == [("d", 8), ("one", 9)]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.query import with_parameters
-from penstock.project.files.parsed import HoleKind
+from penstock.project.files.parsed import RefKind
 from penstock.project.sql.canonical import canonical_sql
 from penstock.project.sql.mentions import read_branch
 
@@ -24,7 +24,7 @@ def spelt(text: str) -> str:
     branch, _ = read_branch(text, ())
     parts = branch.text.split("\0")
     return "".join(
-        f"<{branch.holes[int(part)].names[0]}>" if number % 2 else part
+        f"<{branch.refs[int(part)].names[0]}>" if number % 2 else part
         for number, part in enumerate(parts)
     )
 
@@ -53,7 +53,7 @@ def test_parameters_are_tokens_and_nothing_else(text, result):
 def test_a_parameter_is_a_hole_with_its_line():
     branch, problems = read_branch("select\n  @end_date", ())
 
-    assert [(h.kind, h.names, h.line) for h in branch.holes] == [(HoleKind.PARAM, ("end_date",), 2)]
+    assert [(h.kind, h.names, h.line) for h in branch.refs] == [(RefKind.PARAM, ("end_date",), 2)]
     assert (branch.canonical, problems) == ("SELECT @end_date", [])
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.project.files.render_context import Surroundings, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
-HERE = Surroundings({"SCHEMA": "s"}, {"start": "2024-01-01", "n": 3}, TargetView("dev", "", "d_"))
+HERE = RenderContext({"SCHEMA": "s"}, {"start": "2024-01-01", "n": 3}, TargetView("dev", "", "d_"))
 
 
 def parse(text, macros=None):
