@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -32,12 +31,11 @@ from penstock.project.files.parsed import (
     write_yaml,
 )
 from penstock.project.files.render_context import RenderContext, fill_environment, walk
-from penstock.project.files.values import Plain, mapping_of
+from penstock.project.files.values import Plain, digest, mapping_of
 from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
 
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 _TRUNCATES = re.compile("trunc", re.IGNORECASE)
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 @dataclass(slots=True)
@@ -88,7 +86,7 @@ class FirstPass:
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
         """Read SQL that is no template and begins on a line of a file."""
-        fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        fingerprint = digest(text)
         key = place_key((path, "sql", line))
         file = self._cached_sql(key, fingerprint, RenderContext(self.environ))
         if file is None:
@@ -106,15 +104,13 @@ class FirstPass:
         Those that cannot be read are left out, and findings.
         """
         macro_texts = {path: text for path in macros if (text := self.text(path)) is not None}
-        macro_digest = hashlib.sha256(repr(sorted(macro_texts.items())).encode()).hexdigest()
+        macro_digest = digest(repr(sorted(macro_texts.items())))
         known: dict[str, SqlFile] = {}
         fingerprints: dict[str, str] = {}
         texts: dict[str, str] = {}
         for content in contents:
             path = content.path
-            fingerprints[path] = hashlib.sha256(
-                f"{content.digest} {macro_digest}".encode()
-            ).hexdigest()
+            fingerprints[path] = digest(f"{content.digest} {macro_digest}")
             cached = self._cached_sql(path, fingerprints[path], render_context)
             if cached is not None:
                 known[path] = cached
@@ -145,45 +141,39 @@ class FirstPass:
         """Give the output columns of SQL that are truncated to a unit of the calendar."""
         if not _TRUNCATES.search(text):
             return {}
-        fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        fingerprint = digest(text)
         key = place_key((path, "truncations", line))
-        entry = self.cache.find(key, fingerprint)
-        try:
-            known = None if entry is None else {str(name): str(u) for name, u in entry.result}
-        except _DAMAGE:
-            known = None
-        found = truncations(text) if known is None else known
-        self.cache.keep(key, CacheEntry(fingerprint, (), [[*pair] for pair in found.items()]))
+        found = self.cache.recall(key, fingerprint, lambda e: {str(n): str(u) for n, u in e.result})
+        if found is None:
+            found = dict(truncations(text))
+            self.cache.keep(key, CacheEntry(fingerprint, (), [[*pair] for pair in found.items()]))
         return found
 
     def _cached_sql(
         self, path: str, fingerprint: str, render_context: RenderContext
     ) -> SqlFile | None:
-        entry = self.cache.find(path, fingerprint)
-        if entry is None or not render_context.agrees(entry.reads):
-            return None
-        try:
-            file = read_sql(path_of(path), entry.reads, entry.result)
-        except _DAMAGE:
-            return None
-        self.cache.keep(path, entry)
-        return file
+        def read(entry: CacheEntry) -> SqlFile | None:
+            if not render_context.agrees(entry.reads):
+                return None
+            return read_sql(path_of(path), entry.reads, entry.result)
+
+        return self.cache.recall(path, fingerprint, read)
 
     def _read_yaml(self, path: str) -> YamlFile:
         content = self._content(path)
         if content is None:
             return YamlFile(path)
-        render_context = RenderContext(self.environ)
-        entry = self.cache.find(path, content.digest)
-        if entry is not None and render_context.agrees(entry.reads):
-            try:
-                file = read_yaml(path, entry.reads, entry.result)
-                _ = [sound(text) for text in file.checks.values()]
-            except _DAMAGE:
-                pass
-            else:
-                self.cache.keep(path, entry)
-                return file
+
+        def read(entry: CacheEntry) -> YamlFile | None:
+            if not RenderContext(self.environ).agrees(entry.reads):
+                return None
+            file = read_yaml(path, entry.reads, entry.result)
+            _ = [sound(text) for text in file.checks.values()]
+            return file
+
+        kept = self.cache.recall(path, content.digest, read)
+        if kept is not None:
+            return kept
         text = self._decoded(content)
         if text is None:
             return YamlFile(path)

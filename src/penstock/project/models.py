@@ -31,8 +31,7 @@ from penstock.core.names import (
 )
 from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
-from penstock.project.files.render_context import digest
-from penstock.project.files.values import Path, Plain, is_true, mapping_of, texts_of
+from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import (
     Config,

@@ -86,7 +86,7 @@ class DriftDetection:
     def meaning(self, mark: Fingerprint) -> str:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
         if mark.sql not in self._meanings:
-            from penstock.project.files.render_context import digest
+            from penstock.project.files.values import digest
             from penstock.project.late import canonical_of
 
             text = self.services.reading.records.text(mark.sql)

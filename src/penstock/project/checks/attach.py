@@ -20,7 +20,7 @@ from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Member, YamlNode, shown
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import Files
-from penstock.project.files.values import Plain
+from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver
 
 _MODES = tuple(each.value for each in OnFailure)
@@ -48,7 +48,7 @@ class Attacher:
             return None
         name = place_key(("", "checks", checked.model.input.kind, checked.model.input.name))
         context = self._context(checked)
-        known = recall(self.cache, name, context, checked.model.input.name, self._now)
+        known = recall(self.cache, name, context, checked.model.input.name, self.now)
         if known is not None:
             return known
         reading = _CheckReading(self, checked)
@@ -62,16 +62,17 @@ class Attacher:
 
     def _context(self, checked: CheckedModel) -> str:
         model = checked.model
-        parts = [self._now("names"), str(self.sample), model.input.name, str(model.table)]
+        parts = [self.now("names"), str(self.sample), model.input.name, str(model.table)]
         parts.append(repr(checked.strategy))
         for stand, shared in map(self._with_sources, checked.stands):
             columns, inputs = stand.columns, stand.inputs
             parts += (str(stand.number), repr(columns.names), repr(columns.types))
             parts += ("?",) if inputs is None else (f"{i.kind} {i.name}" for i in inputs)
             parts += (each.fingerprint for each in (*stand.written, *shared.values()))
-        return _digest("\0".join(parts))
+        return digest("\0".join(parts))
 
-    def _now(self, need: str) -> str:
+    def now(self, need: str) -> str:
+        """Give the digest of something that reading needs."""
         if need not in self.digests:
             kind, _, name = need.partition("\n")
             if kind == "names":
@@ -83,10 +84,6 @@ class Attacher:
                 found = repr(self.tables.columns_of(InputName(InputKind(of), name))).encode()
             self.digests[need] = hashlib.sha256(found).hexdigest()
         return self.digests[need]
-
-    def digest(self, need: str) -> str:
-        """Give the digest of something that reading needs."""
-        return self._now(need)
 
 
 @dataclass(slots=True)
@@ -131,7 +128,7 @@ class _CheckReading:
     def columns_of(self, name: InputName) -> KnownColumns:
         """Give the columns of a table, and note that they were asked for."""
         need = f"columns\n{name.kind}\n{name.name}"
-        self.result.needs[need] = self.of.digest(need)
+        self.result.needs[need] = self.of.now(need)
         return self.of.tables.columns_of(name)
 
     def yaml_file(self, path: str) -> YamlFile:
@@ -152,7 +149,7 @@ class _CheckReading:
 
     def text(self, path: str) -> str | None:
         """Give a file as text, and note that it was asked for."""
-        self.result.needs[f"file\n{path}"] = self.of.digest(f"file\n{path}")
+        self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
     def _scene(self, stand: Stand) -> Scene:
@@ -253,7 +250,3 @@ def _names_in(resolver: NameResolver) -> str:
     )
     parts = [*means, *sorted(resolver.schemas), *sorted(resolver.built), resolver.catalog]
     return "\n".join((*parts, repr(resolver.hidden), repr(resolver.history)))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

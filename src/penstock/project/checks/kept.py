@@ -6,7 +6,6 @@ A warm load of thousands of checks opens none of them: each model's stay text un
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -29,6 +28,8 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.files.cache import CacheEntry, ParseCache, packed, sound, unpacked
+from penstock.project.files.parsed import read_findings, write_findings
+from penstock.project.files.values import digest
 
 _RULES = {word: rule for rule, word in TYPES.items()}
 _MICRO = dt.timedelta(microseconds=1)
@@ -51,7 +52,7 @@ def definition_of(check: Check) -> str:
         "empty": check.empty,
     }
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest(text)
 
 
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
@@ -165,9 +166,6 @@ def _read_query(
     return Query(text, incremental, canonical, names, parsed=parsed, deleted_flags=pairs)
 
 
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
     """A model that a check of another reads: it is built first where that is possible."""
@@ -267,10 +265,8 @@ def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
     versions = [
         [number, checks.on_failure, written(checks)] for number, checks in result.checks.items()
     ]
-    edges = [[e.reads, e.check, _write_place(e.where)] for e in result.edges]
-    findings = [
-        [_write_place(f.where), f.code, f.sentence, f.hint, f.severity] for f in result.findings
-    ]
+    edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
+    findings = write_findings(result.findings)
     kept = [versions, edges, findings, result.needs, result.texts]
     cache.keep(name, CacheEntry(context, (), kept))
 
@@ -282,34 +278,20 @@ def recall(
 
     `now` gives the digest of something that it needed.
     """
-    entry = cache.find(name, context)
-    if entry is None:
-        return None
-    try:
+
+    def read(entry: CacheEntry) -> Result | None:
         versions, edges, findings, needs, texts = entry.result
         if any(now(need) != digest for need, digest in needs.items()):
             return None
-        if not all(text in cache.known or text in cache.current for text in texts):
-            return None
+        entries = {text: cache.current.get(text) or cache.known.get(text) for text in texts}
         result = Result(
             {n: KeptChecks.of(sound(text), OnFailure(w) if w else None) for n, w, text in versions},
-            [Edge(model, reads, check, _read_place(where)) for reads, check, where in edges],
-            [
-                Finding(_read_place(where), code, sentence, hint, Severity(severity))
-                for where, code, sentence, hint, severity in findings
-            ],
+            [Edge(model, reads, check, Location(*where)) for reads, check, *where in edges],
+            list(read_findings(findings)),
         )
-    except _DAMAGE:
-        return None
-    for text in texts:
-        cache.keep(text, cache.current.get(text) or cache.known[text])
-    cache.keep(name, entry)
-    return result
+        if None in entries.values():
+            return None
+        cache.current.update({text: each for text, each in entries.items() if each})
+        return result
 
-
-def _write_place(where: Location) -> list[Any]:
-    return [where.path, where.line, where.column]
-
-
-def _read_place(where: Sequence[Any]) -> Location:
-    return Location(*where)
+    return cache.recall(name, context, read)

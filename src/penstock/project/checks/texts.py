@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.core.checks import Condition
-from penstock.core.findings import Finding, Severity
+from penstock.core.findings import Finding
 from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
 from penstock.project.files.cache import CacheEntry, ParseCache
@@ -21,7 +21,9 @@ from penstock.project.files.parsed import (
     SqlFile,
     TableRef,
     place_key,
+    read_findings,
     read_sql,
+    write_findings,
     write_sql,
 )
 from penstock.project.sql.bodies import parameter_findings
@@ -30,47 +32,22 @@ from penstock.project.sql.names import NameResolver
 from penstock.project.sql.problems import Problem, ReadText, has_error, located, problems_of
 
 T = TypeVar("T")
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 # Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
 def remembered(
-    cache: ParseCache | None,
-    key: Sequence[str],
-    read: Callable[[Sequence[Any]], T],
+    cache: ParseCache | None, key: Sequence[str], read: Callable[[Sequence[Any]], T]
 ) -> T | None:
     """Give what an earlier load, or this one, kept of a text; None if nothing fits."""
     if cache is None:
         return None
-    name = _name(key)
-    entry = cache.current.get(name) or cache.find(name, "")
-    if entry is None:
-        return None
-    try:
-        value = read(entry.result)
-    except _DAMAGE:
-        return None
-    cache.keep(name, entry)
-    return value
+    return cache.recall(_name(key), "", lambda entry: read(entry.result))
 
 
 def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]) -> None:
     """Keep what was understood of a text; the text is a part of the key."""
     if cache is not None:
         cache.keep(_name(key), CacheEntry("", (), result))
-
-
-def write_problems(problems: Sequence[Problem]) -> list[list[str | int]]:
-    """Give a JSON form that `read_problems` reads back equal."""
-    return [[p.code, p.sentence, p.hint, str(p.severity), p.line_offset] for p in problems]
-
-
-def read_problems(entries: Sequence[Sequence[Any]]) -> tuple[Problem, ...]:
-    """Read what `write_problems` gave; raises `ValueError` or `TypeError` on damage."""
-    return tuple(
-        Problem(code, sentence, hint, Severity(severity), line)
-        for code, sentence, hint, severity, line in entries
-    )
 
 
 def _name(key: Sequence[str]) -> str:
@@ -185,7 +162,7 @@ def _write(found: Understood) -> list[Any]:
     condition = found.condition
     used = [[ref.names[0], ref.line] for ref in found.parameters]
     texts = [condition.text, list(condition.aggregates), condition.observable]
-    return [*texts, used, write_problems(found.problems), found.columns]
+    return [*texts, used, write_findings(located(found.problems, "")), found.columns]
 
 
 def _read(entry: Sequence[Any]) -> Understood:
@@ -193,4 +170,4 @@ def _read(entry: Sequence[Any]) -> Understood:
     condition = Condition(text, tuple(aggregates), observable)
     refs = tuple(TableRef(RefKind.PARAM, (name,), line, qualifies=True) for name, line in used)
     columns = tuple((name, line) for name, line in named)
-    return Understood(condition, refs, read_problems(problems), columns)
+    return Understood(condition, refs, tuple(problems_of(read_findings(problems))), columns)

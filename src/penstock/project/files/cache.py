@@ -11,17 +11,19 @@ import os
 import tempfile
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.project.files.parsed import Dependency
 
-FORMAT = 5
+FORMAT = 6
 _SUM = 8
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,24 @@ class ParseCache:
 
     def find(self, file: str, content: str) -> CacheEntry | None:
         """Give the entry of a file whose content is unchanged."""
-        entry = self.known.get(file)
+        entry = self.current.get(file) or self.known.get(file)
         return entry if entry is not None and entry.content == content else None
+
+    def recall(self, file: str, content: str, read: Callable[[CacheEntry], T | None]) -> T | None:
+        """Give what an earlier load found in a file whose content is unchanged, and keep it.
+
+        None where there is nothing, where `read` gives none, and where what was kept is damaged.
+        """
+        entry = self.find(file, content)
+        if entry is None:
+            return None
+        try:
+            value = read(entry)
+        except _DAMAGE:
+            return None
+        if value is not None:
+            self.keep(file, entry)
+        return value
 
     def keep(self, file: str, entry: CacheEntry) -> None:
         """Remember a result for the next load."""

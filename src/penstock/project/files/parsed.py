@@ -7,7 +7,7 @@ are known (`link.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -198,7 +198,7 @@ def write_sql(file: SqlFile) -> list[Any]:
         for b in file.branches
     ]
     header = [file.config, file.config_line, dict(file.key_lines)]
-    return [*header, branches, _write_findings(file.findings)]
+    return [*header, branches, write_findings(file.findings)]
 
 
 def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> SqlFile:
@@ -210,14 +210,14 @@ def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> Sq
         int(line),
         {key: int(number) for key, number in key_lines.items()},
         tuple(_read_branch(*branch) for branch in branches),
-        _read_findings(path, findings),
+        read_findings(findings),
         tuple(reads),
     )
 
 
 def write_yaml(file: YamlFile) -> list[Any]:
     """Give a JSON form that `read_yaml` reads back equal."""
-    found = [_write_findings(file.findings), _write_findings(file.misfits)]
+    found = [write_findings(file.findings), write_findings(file.misfits)]
     places = [_write_places(file.places), _write_places(file.keys)]
     return [file.tree, *places, *found, dict(file.checks), file.named]
 
@@ -230,9 +230,9 @@ def read_yaml(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> Y
         tree,
         _read_places(places),
         _read_places(keys),
-        _read_findings(path, findings),
+        read_findings(findings),
         tuple(reads),
-        _read_findings(path, misfits),
+        read_findings(misfits),
         dict(checks),
         tuple(named),
     )
@@ -268,15 +268,17 @@ def _read_branch(
     return Branch(text, canonical, known, Outputs(outputs, whole))
 
 
-def _write_findings(findings: Sequence[Finding]) -> list[list[str | int]]:
+def write_findings(findings: Iterable[Finding]) -> list[list[str | int]]:
+    """Give a JSON form that `read_findings` reads back equal."""
     return [
-        [f.where.line, f.where.column, f.code, f.sentence, f.hint, str(f.severity)]
+        [f.where.path, f.where.line, f.where.column, f.code, f.sentence, f.hint, str(f.severity)]
         for f in findings
     ]
 
 
-def _read_findings(path: str, entries: Sequence[Sequence[Any]]) -> tuple[Finding, ...]:
+def read_findings(entries: Sequence[Sequence[Any]]) -> tuple[Finding, ...]:
+    """Read what `write_findings` gave; raises `ValueError` or `TypeError` on damage."""
     return tuple(
         Finding(Location(path, line, column), code, sentence, hint, Severity(severity))
-        for line, column, code, sentence, hint, severity in entries
+        for path, line, column, code, sentence, hint, severity in entries
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.project.files.parsed import Dependency
-from penstock.project.files.values import Path, Plain
+from penstock.project.files.values import Path, Plain, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,6 @@ class RenderContext:
     def agrees(self, reads: Sequence[Dependency]) -> bool:
         """Whether everything that was read is still the same."""
         return all(self.read(note.kind, note.name) == note for note in reads)
-
-
-def digest(text: str) -> str:
-    """Give the sha256 of a text in UTF-8, lower-case hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _CALL = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -51,6 +52,11 @@ def list_of(value: Plain) -> Sequence[Plain]:
 def pairs_of(value: Plain) -> dict[str, str]:
     """Give a mapping of texts, such as table properties or Spark settings."""
     return {key: text_of(item) for key, item in mapping_of(value).items()}
+
+
+def digest(text: str) -> str:
+    """Give the sha256 of a text in UTF-8, lower-case hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_true(value: Plain) -> bool:

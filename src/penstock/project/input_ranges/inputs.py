@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +9,7 @@ from enum import StrEnum
 from penstock.core.mapping import RangeMapping
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
+from penstock.project.files.values import digest
 
 RULES = 2
 """Rises when the same SQL gives other mappings, so that what was kept is found anew."""
@@ -62,7 +62,9 @@ def as_input(name: InputName) -> InputName:
     return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name
 
 
-def digest(texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]) -> str:
+def inference_key(
+    texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
+) -> str:
     """Give the key under which the result of an inference may be kept."""
     everything = (RULES, texts, grid, sorted(inputs.items()))
-    return hashlib.sha256(repr(everything).encode("utf-8", "surrogatepass")).hexdigest()
+    return digest(repr(everything))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.core.findings import Finding, Location, Severity
+from penstock.core.findings import Finding, Location
 from penstock.core.mapping import (
     ByGrain,
     Everything,
@@ -20,7 +19,15 @@ from penstock.core.model import Body, InputMapping, Model, Partition, Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
 from penstock.project.files.cache import CacheEntry, ParseCache
-from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, as_input, digest
+from penstock.project.files.parsed import read_findings, write_findings
+from penstock.project.files.values import digest
+from penstock.project.input_ranges.inputs import (
+    Found,
+    Inferred,
+    InputShape,
+    as_input,
+    inference_key,
+)
 from penstock.project.input_ranges.mapping_checks import (
     first_partition,
     is_mismatch,
@@ -31,8 +38,6 @@ from penstock.project.input_ranges.mapping_checks import (
     read_whole,
     self_reading,
 )
-
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +121,11 @@ class _Bodies:
         texts = tuple(dict.fromkeys((body.query.text, body.query.incremental)))
         key = self._key(body, texts, shapes)
         file = f"mapping\n{self.model.name}\n{body.fingerprint.label}"
-        entry = self.cache.find(file, key)
-        if entry is not None:
-            try:
-                inputs, found = _read(entry.result)
-            except _DAMAGE:
-                entry = None
-        if entry is None:
-            inputs, found = self._map(body, texts, shapes)
-            entry = CacheEntry(key, (), _write(inputs, found))
-        self.cache.keep(file, entry)
+        kept = self.cache.recall(file, key, lambda entry: _read(entry.result))
+        if kept is None:
+            kept = self._map(body, texts, shapes)
+            self.cache.keep(file, CacheEntry(key, (), _write(*kept)))
+        inputs, found = kept
         findings += found
         return replace(body, inputs=inputs)
 
@@ -134,13 +134,13 @@ class _Bodies:
     ) -> str:
         grid = self.model.grid
         parts = (
-            digest(texts, grid, shapes),
+            inference_key(texts, grid, shapes),
             self.declared,
             body.where,
             first_partition(self.model),
         )
         rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
-        return hashlib.sha256(repr((parts, rest)).encode("utf-8", "surrogatepass")).hexdigest()
+        return digest(repr((parts, rest)))
 
     def _shapes(self, body: Body) -> dict[InputName, InputShape]:
         """Give the inputs of a body, those of views among them."""
@@ -155,7 +155,7 @@ class _Bodies:
 
     def _map(
         self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
-    ) -> tuple[tuple[InputMapping, ...], list[Finding]]:
+    ) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
         declared = self._declared(body)
         asked = {
             name: replace(shape, field=declared[name].column)
@@ -250,21 +250,13 @@ def _write(inputs: Iterable[InputMapping], findings: Iterable[Finding]) -> list[
         [each.input.kind.value, each.input.name, write_mapping(each.mapping), each.declared]
         for each in inputs
     ]
-    said = [
-        [f.where.path, f.where.line, f.where.column, f.code, f.sentence, f.hint, f.severity.value]
-        for f in findings
-    ]
-    return [written, said]
+    return [written, write_findings(findings)]
 
 
-def _read(result: Sequence[Any]) -> tuple[tuple[InputMapping, ...], list[Finding]]:
-    written, said = result
+def _read(result: Sequence[Any]) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
+    written, findings = result
     inputs = tuple(
         InputMapping(InputName(InputKind(kind), name), read_mapping(mapping), bool(declared))
         for kind, name, mapping, declared in written
     )
-    findings = [
-        Finding(Location(path, line, column), code, sentence, hint, Severity(severity))
-        for path, line, column, code, sentence, hint, severity in said
-    ]
-    return inputs, findings
+    return inputs, read_findings(findings)

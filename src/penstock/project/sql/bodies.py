@@ -27,7 +27,7 @@ from penstock.core.model import (
 from penstock.core.names import InputName, quoted
 from penstock.core.query import PARAMETERS, Query, parameters
 from penstock.project.files.parsed import Branch, RefKind, fill
-from penstock.project.files.render_context import digest
+from penstock.project.files.values import digest
 from penstock.project.sql.link import Linked, QueryOwner, link
 from penstock.project.sql.names import NameResolver
 

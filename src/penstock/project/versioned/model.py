@@ -12,8 +12,7 @@ from penstock.core.model import Body, ColumnDoc, Model, Strategy, Table, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
-from penstock.project.files.render_context import digest
-from penstock.project.files.values import did_you_mean
+from penstock.project.files.values import did_you_mean, digest
 from penstock.project.input_ranges.mappings import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config

@@ -11,7 +11,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.partition import FIRST, LAST, Grain, Grid
 from penstock.core.query import mention
 from penstock.project.input_ranges.infer import infer
-from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, digest
+from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, inference_key
 
 DAYS, HOURS, MONTHS = Grid(Grain.DAY), Grid(Grain.HOUR), Grid(Grain.MONTH)
 BUCKETS = Grid(Grain.RANGE, 0, 300, 100)
@@ -499,6 +499,8 @@ def test_the_digest_follows_all_that_counts() -> None:
     text = linked("SELECT 1 FROM {daily}")
     shapes = {DAILY: SHAPES[DAILY]}
 
-    assert digest((text,), DAYS, shapes) == digest((text,), DAYS, dict(shapes))
-    assert digest((text,), DAYS, shapes) != digest((text,), HOURS, shapes)
-    assert digest((text,), DAYS, shapes) != digest((text,), DAYS, {DAILY: InputShape()})
+    assert inference_key((text,), DAYS, shapes) == inference_key((text,), DAYS, dict(shapes))
+    assert inference_key((text,), DAYS, shapes) != inference_key((text,), HOURS, shapes)
+    assert inference_key((text,), DAYS, shapes) != inference_key(
+        (text,), DAYS, {DAILY: InputShape()}
+    )

@@ -8,7 +8,7 @@ from penstock.core.findings import Location
 from penstock.core.model import Body, Layout, Partition, Version
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
-from penstock.project.files.render_context import digest
+from penstock.project.files.values import digest
 from penstock.project.sql.canonical import canonical_of
 
 DAY = "materialized='partition', partition_by='d', start='2024-01-01'"
