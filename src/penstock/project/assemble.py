@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Model, Seed, Source
+from penstock.core.model import Model, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.project.checking import Checking, Texts
-from penstock.project.checks.subjects import WrittenChecks, written_of_source
+from penstock.project.checking import Checking, Parts, Texts
+from penstock.project.checks.subjects import written_of_source
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.discovery import entry_key
 from penstock.project.files.parsed import SqlFile, YamlFile
@@ -19,8 +19,6 @@ from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import (
     SNAPSHOTS,
-    Built,
-    Draft,
     cycle_findings,
     draft,
     entry_draft,
@@ -32,7 +30,7 @@ from penstock.project.settings.snapshot import system_columns_of
 from penstock.project.settings.sources import YamlEntry, entries, seeds_of, sources_of
 from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import Gathered
-from penstock.project.versioned.model import VersionedModel, build, versioned_models
+from penstock.project.versioned.model import build, versioned_models
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
 
@@ -53,20 +51,9 @@ class ProjectFiles:
     texts: Texts
 
 
-@dataclass(slots=True)
-class _Parts:
-    drafts: list[Draft] = field(default_factory=list)
-    versioned: list[VersionedModel] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
-    source_checks: dict[str, WrittenChecks] = field(default_factory=dict)
-    seeds: list[Seed] = field(default_factory=list)
-    built: dict[str, Built] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-
-
 def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Project, list[Finding]]:
     """Link all files; the project is only meant to be used if no finding is an error."""
-    parts = _Parts()
+    parts = Parts()
     _read_drafts(parts, files.yaml, files.sql, settings)
     _read_sources(parts, files, root, settings)
     prefix = settings.target.schema_prefix
@@ -101,7 +88,7 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
 
 
 def _models(
-    parts: _Parts, versioned: Gathered, resolver: NameResolver, settings: Settings
+    parts: Parts, versioned: Gathered, resolver: NameResolver, settings: Settings
 ) -> dict[str, Model]:
     """Give the models by name, in the order of their names."""
     built = parts.built
@@ -125,23 +112,14 @@ def _models(
 
 
 def _checked(
-    parts: _Parts,
+    parts: Parts,
     models: dict[str, Model],
     resolver: NameResolver,
     files: ProjectFiles,
     settings: Settings,
 ) -> dict[str, Model]:
     """Give every model with its checks."""
-    checking = Checking(
-        drafts=parts.drafts,
-        versioned=parts.versioned,
-        built=parts.built,
-        sources={str(source.table): source for source in parts.sources},
-        seeds={seed.name: seed for seed in parts.seeds},
-        source_checks=parts.source_checks,
-        gathered=files.versioned,
-        texts=files.texts,
-    )
+    checking = Checking(parts, files.versioned, files.texts)
     sample = settings.checks.sample
     checked, findings = checking.attached(models, resolver, files.cache, sample=sample)
     parts.findings += findings
@@ -149,7 +127,7 @@ def _checked(
 
 
 def _read_drafts(
-    parts: _Parts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
+    parts: Parts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
 ) -> None:
     documented = _documented(parts, yaml_files, "models")
     drafts = []
@@ -169,7 +147,7 @@ def _read_drafts(
     _check_documented(parts, documented)
 
 
-def _check_documented(parts: _Parts, documented: Mapping[str, YamlEntry]) -> None:
+def _check_documented(parts: Parts, documented: Mapping[str, YamlEntry]) -> None:
     known = {item.name: item for item in parts.drafts}
     for name, entry in documented.items():
         if name in known:
@@ -186,7 +164,7 @@ def _check_documented(parts: _Parts, documented: Mapping[str, YamlEntry]) -> Non
             parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
 
 
-def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, YamlEntry]:
+def _documented(parts: Parts, yaml_files: YamlFiles, key: str) -> dict[str, YamlEntry]:
     result: dict[str, YamlEntry] = {}
     for file, tree in yaml_files:
         for entry in entries(file, tree, key):
@@ -197,7 +175,7 @@ def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, Yam
     return result
 
 
-def _read_sources(parts: _Parts, files: ProjectFiles, root: Path, settings: Settings) -> None:
+def _read_sources(parts: Parts, files: ProjectFiles, root: Path, settings: Settings) -> None:
     seen: dict[str, Source] = {}
     for file, tree in files.yaml:
         for entry in entries(file, tree, "sources"):
@@ -212,7 +190,7 @@ def _read_sources(parts: _Parts, files: ProjectFiles, root: Path, settings: Sett
     parts.sources = list(seen.values())
 
 
-def _check_names(parts: _Parts) -> None:
+def _check_names(parts: Parts) -> None:
     _check_versioned(parts)
     names = {item.name.lower(): item.where for item in parts.drafts}
     names |= {item.name.lower(): item.draft.where for item in parts.versioned}
@@ -234,7 +212,7 @@ def _check_names(parts: _Parts) -> None:
             parts.findings.append(Finding(where, "duplicate-destination", sentence, hint))
 
 
-def _check_reserved(parts: _Parts, settings: Settings) -> None:
+def _check_reserved(parts: Parts, settings: Settings) -> None:
     """Report tables in the schema of staging files, which is cleared by itself."""
     owners = [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
     owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
@@ -247,7 +225,7 @@ def _check_reserved(parts: _Parts, settings: Settings) -> None:
             parts.findings.append(Finding(where, "reserved-name", sentence, hint))
 
 
-def _check_versioned(parts: _Parts) -> None:
+def _check_versioned(parts: Parts) -> None:
     """Leave out versioned models whose name is taken; the finding names both places."""
     seen = {item.name.lower(): item.place for item in parts.drafts}
     kept = []
@@ -262,7 +240,7 @@ def _check_versioned(parts: _Parts) -> None:
     parts.versioned = kept
 
 
-def _resolver(parts: _Parts, settings: Settings) -> NameResolver:
+def _resolver(parts: Parts, settings: Settings) -> NameResolver:
     resolver = NameResolver(catalog=settings.target.catalog)
     enabled = [item for item in parts.drafts if item.enabled]
     for item in enabled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError
 from typing import Protocol
 
@@ -95,16 +95,27 @@ class Texts(Files, Protocol):
         """Fill the environment's values into a tree."""
 
 
+@dataclass(slots=True)
+class Parts:
+    """Everything that the files of a project say, as far as it is put together.
+
+    `built` holds what became of each draft, by name.
+    """
+
+    drafts: list[Draft] = field(default_factory=list)
+    versioned: list[VersionedModel] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    source_checks: dict[str, WrittenChecks] = field(default_factory=dict)
+    seeds: list[Seed] = field(default_factory=list)
+    built: dict[str, Built] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """Everything that checks may speak of. `built` holds what became of each draft, by name."""
+    """Gives the models of a project their checks."""
 
-    drafts: Sequence[Draft]
-    versioned: Sequence[VersionedModel]
-    built: Mapping[str, Built]
-    sources: Mapping[str, Source]
-    seeds: Mapping[str, Seed]
-    source_checks: Mapping[str, WrittenChecks]
+    parts: Parts
     gathered: Gathered
     texts: Texts
 
@@ -117,10 +128,13 @@ class Checking:
         sample: bool,
     ) -> tuple[dict[str, Model], list[Finding]]:
         """Give every model with its checks and its order edges, and all that is wrong."""
-        by_name = {draft.name: draft for draft in self.drafts}
-        tables = Tables(lambda name: self._columns(name, by_name), self.sources, self.seeds)
+        by_name = {draft.name: draft for draft in self.parts.drafts}
+        sources = {str(source.table): source for source in self.parts.sources}
+        seeds = {seed.name: seed for seed in self.parts.seeds}
+        tables = Tables(lambda name: self._columns(name, by_name), sources, seeds)
         shared = {
-            InputName(InputKind.SOURCE, name): each for name, each in self.source_checks.items()
+            InputName(InputKind.SOURCE, name): each
+            for name, each in self.parts.source_checks.items()
         }
         attacher = Attacher(resolver, self.texts, cache, tables, shared, sample)
         found: dict[str, Result] = {}
@@ -136,16 +150,17 @@ class Checking:
         return {**models, **changed}, [*findings, *dropped]
 
     def _checked_models(self, shared: Mapping[InputName, WrittenChecks]) -> Iterable[CheckedModel]:
-        for draft in self.drafts:
+        for draft in self.parts.drafts:
             if draft.enabled:
                 yield self._of_draft(draft)
-        for item in self.versioned:
+        for item in self.parts.versioned:
             yield CheckedModel(item.named, item.strategy, [*self._stands(item)])
-        read = {name for each in self.built.values() for name in _inputs(each)}
-        yield from (_unread(self.sources[each.name]) for each in shared if each not in read)
+        read = {name for each in self.parts.built.values() for name in _inputs(each)}
+        sources = (each for each in self.parts.sources if each.input_name in shared)
+        yield from (_unread(each) for each in sources if each.input_name not in read)
 
     def _of_draft(self, draft: Draft) -> CheckedModel:
-        built = self.built[draft.name]
+        built = self.parts.built[draft.name]
         written = [written_in_header(draft.file)]
         if draft.entry:
             entry = draft.entry
@@ -156,7 +171,7 @@ class Checking:
         return CheckedModel(draft.named, built.strategy, [Stand(1, said, columns, inputs)])
 
     def _stands(self, item: VersionedModel) -> Iterable[Stand]:
-        model = self.built[item.name].model
+        model = self.parts.built[item.name].model
         versions = {each.number: each for each in model.versions} if model else {}
         for given in item.draft.versions:
             written = written_nodes(given.checks)
@@ -168,15 +183,15 @@ class Checking:
     def _columns(self, name: str, drafts: Mapping[str, Draft]) -> KnownColumns:
         if name in drafts:
             return self._of_model(drafts[name])
-        built = self.built.get(name)
-        item = next((each for each in self.versioned if each.name == name), None)
+        built = self.parts.built.get(name)
+        item = next((each for each in self.parts.versioned if each.name == name), None)
         given = item.draft.newest if item else None
         versions = built.model.versions if built and built.model else ()
         version = next((v for v in versions if given and v.number == given.number), None)
         return self._of_version(version, given) if version and given else UNKNOWN
 
     def _of_model(self, draft: Draft) -> KnownColumns:
-        built = self.built.get(draft.name)
+        built = self.parts.built.get(draft.name)
         model = built.model if built else None
         if built and model and isinstance(built.strategy, Partition):
             declared = model.versions[0].schema.columns

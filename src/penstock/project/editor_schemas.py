@@ -9,6 +9,7 @@ from penstock.core.checks import OnFailure
 from penstock.project.files.nodes import Keys
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import checks_schema
+from penstock.project.settings.partitions import LAYOUTS
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
 from penstock.project.unit_tests.given import (
     CHECK_STATUSES,
@@ -21,7 +22,7 @@ from penstock.project.unit_tests.given import (
 from penstock.project.unit_tests.load import OF_RUN, OF_TEST
 from penstock.project.unit_tests.tables import FORMS
 from penstock.project.versioned.fields import FIELD
-from penstock.project.versioned.shape import DESTINATION, LAYOUTS, MODEL, PARTITION, STRATEGIES
+from penstock.project.versioned.shape import DESTINATION, MODEL, PARTITION, STRATEGIES
 from penstock.project.versioned.versions import REVISION, VERSION
 
 _TEXT: Plain = {"type": "string"}

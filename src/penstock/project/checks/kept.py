@@ -32,6 +32,7 @@ from penstock.project.files.parsed import read_findings, write_findings
 from penstock.project.files.values import digest
 
 _RULES = {word: rule for rule, word in TYPES.items()}
+_WORDS = {"phase": Phase, "severity": Severity, "scope": CheckScope, "empty": Empty}
 _MICRO = dt.timedelta(microseconds=1)
 
 
@@ -58,51 +59,18 @@ def definition_of(check: Check) -> str:
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
 def write_check(check: Check) -> list[Any]:
     """Give a JSON form that `read_check_json` reads back equal."""
-    rule = [_write(getattr(check.rule, each.name)) for each in fields(check.rule)]
-    where = check.where
-    return [
-        check.name,
-        check.phase,
-        [check.type, *rule],
-        [where.path, where.line, where.column],
-        check.definition,
-        check.severity,
-        check.description,
-        list(check.tags),
-        dict(check.meta),
-        _write(check.condition),
-        _write(check.input),
-        _write(check.query),
-        check.scope,
-        check.empty,
-        check.sample,
-        [_write(each) for each in check.reads],
-    ]
+    rule = [check.type, *(_write(getattr(check.rule, each.name)) for each in fields(check.rule))]
+    values = {each.name: getattr(check, each.name) for each in fields(check)}
+    return [rule if name == "rule" else _write(value) for name, value in values.items()]
 
 
 def read_check_json(entry: Sequence[Any]) -> Check:
     """Read what `write_check` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    name, phase, rule, where, definition, severity, description, *rest = entry
-    tags, meta, condition, input_name, query, scope, empty, sample, reads = rest
-    kind, *values = rule
-    return Check(
-        name=name,
-        phase=Phase(phase),
-        rule=_RULES[kind](*map(_read, values)),
-        where=Location(*where),
-        definition=definition,
-        severity=Severity(severity),
-        description=description,
-        tags=tuple(tags),
-        meta=dict(meta),
-        condition=_read(condition),
-        input=_read(input_name),
-        query=_read(query),
-        scope=CheckScope(scope),
-        empty=Empty(empty) if empty else None,
-        sample=sample,
-        reads=tuple(map(_read, reads)),
-    )
+    names = (each.name for each in fields(Check))
+    values = dict(zip(names, map(_read, entry), strict=True))
+    kind, *rule = values["rule"]
+    words = {name: word(values[name]) for name, word in _WORDS.items() if values[name] is not None}
+    return Check(**{**values, **words, "rule": _RULES[kind](*rule)})
 
 
 def _deciding(rule: Rule) -> list[str]:
@@ -122,6 +90,10 @@ def _write(value: object) -> Any:  # noqa: ANN401  JSON
             return {"c": [value.text, list(value.aggregates), value.observable]}
         case Query():
             return {"q": _write_query(value)}
+        case Location():
+            return {"l": [value.path, value.line, value.column]}
+        case Mapping():
+            return {"m": dict(value)}
         case tuple():
             return [_write(each) for each in value]
     return value
@@ -144,6 +116,10 @@ def _read(value: Any) -> Any:  # noqa: ANN401  JSON
             return Condition(inner[0], tuple(inner[1]), inner[2])
         case "q":
             return _read_query(*inner)
+        case "l":
+            return Location(*inner)
+        case "m":
+            return dict(inner)
     raise ValueError(kind)
 
 

@@ -13,6 +13,7 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.parsed import YamlFile, path_of, place_key
 from penstock.project.files.values import Plain, list_of, mapping_of
 
+PROJECT_FILE = "penstock.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")

@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from penstock.core.findings import some
@@ -105,6 +106,14 @@ def parse_duration(text: str) -> dt.timedelta:
             raise ValueError(f"{text!r} is not a duration")
         amounts[unit] = amount
     return _total(amounts)
+
+
+def duration_of(value: Plain) -> dt.timedelta | None:
+    """Give a duration; None for what is none, for it was reported already."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return parse_duration(value)
+    return None
 
 
 def _unit(word: str) -> str:

@@ -12,7 +12,7 @@ from penstock.core.errors import UsageError
 from penstock.core.model import ColumnDoc, Layout, Partition
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
-from penstock.project.files.values import Plain, pairs_of, parse_duration
+from penstock.project.files.values import duration_of, pairs_of
 from penstock.project.settings.config import Config
 
 CLUSTERED = 4
@@ -53,7 +53,7 @@ def partition_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Partition
         type=_type(config, grid.grain, columns),
         grid=grid,
         start=_start(config, grid),
-        ready_after=_duration(config.settings.get("ready_after")),
+        ready_after=duration_of(config.settings.get("ready_after")),
         batch_size=_number(config, "batch_size"),
     )
 
@@ -191,13 +191,6 @@ def _start(config: Config, grid: Grid) -> dt.date | None:
         return grid.date(grid.parse(text))
     except UsageError as error:
         config.report("start", "bad-value", f"start: {error}", "a date, or a key of the grain")
-    return None
-
-
-def _duration(value: Plain) -> dt.timedelta | None:
-    if isinstance(value, str):
-        with suppress(ValueError):
-            return parse_duration(value)
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,11 @@ from penstock.core.project import LeaseSettings, SparkSettings, Target
 from penstock.project.files.values import (
     Plain,
     did_you_mean,
+    duration_of,
     is_true,
     list_of,
     mapping_of,
     pairs_of,
-    parse_duration,
     text_of,
 )
 
@@ -130,9 +129,10 @@ def _state(url: str, root: Path, target: str) -> str:
 
 def _lease(tree: Mapping[str, Plain]) -> LeaseSettings:
     default = LeaseSettings()
+    length, heartbeat = duration_of(tree.get("length")), duration_of(tree.get("heartbeat"))
     return LeaseSettings(
-        _duration(tree.get("length"), default.length),
-        _duration(tree.get("heartbeat"), default.heartbeat),
+        default.length if length is None else length,
+        default.heartbeat if heartbeat is None else heartbeat,
     )
 
 
@@ -150,13 +150,6 @@ def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
         quarantine_days=days,
         staging_schema=text_of(tree.get("staging_schema")) or default.staging_schema,
     )
-
-
-def _duration(value: Plain, default: dt.timedelta) -> dt.timedelta:
-    if isinstance(value, str):
-        with suppress(ValueError):
-            return parse_duration(value)
-    return default
 
 
 def _number(value: Plain, default: int) -> int:

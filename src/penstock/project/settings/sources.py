@@ -16,10 +16,10 @@ from penstock.project.files.discovery import SEED_FORMATS, check_name
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.values import (
     Plain,
+    duration_of,
     list_of,
     mapping_of,
     pairs_of,
-    parse_duration,
     text_of,
 )
 from penstock.project.settings.project import Settings, absolute
@@ -142,10 +142,7 @@ def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> Fresh
 def _age(value: Plain) -> dt.timedelta | None:
     if isinstance(value, Mapping):
         value = f"{text_of(value.get('count'))} {text_of(value.get('period'))}"
-    try:
-        return parse_duration(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    return duration_of(value)
 
 
 def _seed(root: Path, path: str, entry: YamlEntry | None, settings: Settings) -> Seed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +17,7 @@ from penstock.core.model import (
     WindowSettings,
     strategy_name,
 )
-from penstock.project.files.values import Plain, is_true, mapping_of, parse_duration, text_of
+from penstock.project.files.values import duration_of, is_true, mapping_of, text_of
 from penstock.project.settings.config import Config
 from penstock.project.settings.partitions import partition_of
 from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
@@ -171,15 +170,7 @@ def _window(config: Config) -> WindowSettings | None:
     nulls = NullWatermark.ERROR
     with suppress(ValueError):
         nulls = NullWatermark(config.text("null_watermark") or "error")
-    lookback = _lookback(config.settings.get("lookback"))
+    written = config.settings.get("lookback")
+    lookback = written if isinstance(written, int) else duration_of(written)
     strings = is_true(config.settings.get("string_watermark"))
     return WindowSettings(column, lookback, on, nulls, strings)
-
-
-def _lookback(value: Plain) -> dt.timedelta | int | None:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, str):
-        with suppress(ValueError):
-            return parse_duration(value)
-    return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.discovery import QUERY_KEYS
+from penstock.project.files.discovery import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.documents import Document, read_document
 from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, is_versioned, place_key
 from penstock.project.files.render_context import RenderContext, fill_environment
@@ -19,7 +19,6 @@ from penstock.project.settings.validation import shape_findings
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-PROJECT_FILE = "penstock.yml"
 _KEPT_DEPTH = 5
 _LATER = {
     "entities": "entities",

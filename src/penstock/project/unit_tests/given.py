@@ -233,13 +233,13 @@ class GivenReader:
     def _history(self, node: CellNode | None) -> tuple[Earlier, ...]:
         found = []
         for item in self.notes.items(node, "history"):
-            told = self.notes.members(item, "history", ("partition", "rows", "executed_at"))
-            rows = self.notes.number(told.get("rows"), "rows")
-            at: dt.datetime | None = self.notes.timestamp(told.get("executed_at"), "executed_at")
+            success = self.notes.members(item, "history", ("partition", "rows", "executed_at"))
+            rows = self.notes.number(success.get("rows"), "rows")
+            at: dt.datetime | None = self.notes.timestamp(success.get("executed_at"), "executed_at")
             if rows is None:
                 self.notes.say(item.where, "missing-key", "a success in history needs rows")
                 continue
-            found.append(Earlier(self._partition(told.get("partition"), item), rows, at))
+            found.append(Earlier(self._partition(success.get("partition"), item), rows, at))
         return tuple(found)
 
     def _partition(self, node: CellNode | None, item: CellNode) -> str:

@@ -77,8 +77,10 @@ def read_entry(node: CellNode, variant: Variant, notes: FileNotes) -> UnitTest |
         notes.findings += error.findings
         return None
     macros = notes.members(overrides.get("macros", nothing), "macros", ("is_incremental",))
-    told = _Told(found, config.get("tags"), variables, macros.get("is_incremental"))
-    return EntryReader(project, notes).read(node, told)
+    incremental = macros.get("is_incremental")
+    return _EntryReader(project, notes, found, incremental).read(
+        node, variables, found.get("tags") or config.get("tags")
+    )
 
 
 def _vars(node: CellNode | None, notes: FileNotes) -> dict[str, str]:
@@ -90,26 +92,20 @@ def _vars(node: CellNode | None, notes: FileNotes) -> dict[str, str]:
     return {name: notes.text(inner, name) for name, inner in node.members.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """The keys of an entry, and what stands deeper in it; `incremental` is dbt's override."""
-
-    found: Mapping[str, CellNode]
-    tags: CellNode | None
-    vars: Mapping[str, str]
-    incremental: CellNode | None
-
-
 @dataclass(slots=True)
-class EntryReader:
-    """Reads the tests of a project."""
+class _EntryReader:
+    """Reads one entry of a project by its keys; `incremental` is dbt's override."""
 
     project: Project
     notes: FileNotes
+    found: Mapping[str, CellNode]
+    incremental: CellNode | None
 
-    def read(self, node: CellNode, told: _Told) -> UnitTest | None:
-        """Read one entry; None, with findings, where its model is not known."""
-        found = told.found
+    def read(
+        self, node: CellNode, variables: Mapping[str, str], tags: CellNode | None
+    ) -> UnitTest | None:
+        """Read the entry; None, with findings, where its model is not known."""
+        found = self.found
         for key in ("name", "model"):
             if not self.notes.text(found.get(key), key):
                 self.notes.say(node.where, "missing-key", f"a unit test needs {key}")
@@ -126,17 +122,17 @@ class EntryReader:
             name=self.notes.text(found.get("name"), "name"),
             model=model.name,
             where=node.where,
-            runs=self._runs(told, model, node),
+            runs=self._runs(model, node),
             written=str(model.table),
             description=self.notes.text(found.get("description"), "description"),
-            tags=self.notes.texts(found.get("tags") or told.tags, "tags"),
+            tags=self.notes.texts(tags, "tags"),
             version=self._version(found.get("version"), model),
-            vars=told.vars,
+            vars=variables,
             key=self.notes.texts(found.get("key"), "key"),
         )
 
-    def _runs(self, entry: _Told, model: Model, node: CellNode) -> tuple[UnitRun, ...]:
-        found, asked = entry.found, entry.incremental
+    def _runs(self, model: Model, node: CellNode) -> tuple[UnitRun, ...]:
+        found, asked = self.found, self.incremental
         is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
         without_target = asked is not None and not is_incremental
         base = {key: inner for key, inner in found.items() if key in OF_RUN}
@@ -144,9 +140,9 @@ class EntryReader:
         runs = []
         for number, item in enumerate(listed or (node,), 1):
             own = self.notes.members(item, "a run", OF_RUN) if listed else {}
-            told = _with(base, own, last=number == max(1, len(listed)))
+            keys = _with(base, own, last=number == max(1, len(listed)))
             given = GivenReader(self.project, model, self.notes, without_target)
-            run = self._run(told, model, item)
+            run = self._run(keys, model, item)
             runs.append(replace(run, given=_given(given, base, own, first=number == 1)))
             if number > 1 and runs[-1].given.target is not None:
                 sentence = "target stands in a later run, which starts from what the last one left"
@@ -250,10 +246,10 @@ def _with(
     base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, last: bool
 ) -> dict[str, CellNode]:
     """Give a run what it leaves out from its test; what the test expects is for its last run."""
-    told = {key: node for key, node in base.items() if last or key not in _EXPECTED}
+    keys = {key: node for key, node in base.items() if last or key not in _EXPECTED}
     if not own.keys().isdisjoint(_RANGE):
-        told = {key: node for key, node in told.items() if key not in _RANGE}
-    return {**told, **own}
+        keys = {key: node for key, node in keys.items() if key not in _RANGE}
+    return {**keys, **own}
 
 
 def _given(

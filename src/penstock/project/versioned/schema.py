@@ -28,37 +28,32 @@ from penstock.project.versioned.fields import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Chains:
-    """Follows the references that may stand under one key."""
-
-    field: str
-    numbers: Sequence[int]
-    findings: list[Finding]
-
-    def follow(
-        self, reference: VersionReference, where: Location, chain: tuple[int, ...]
-    ) -> int | None:
-        """Give the version that a reference means; None beside a finding."""
-        number = int(reference.version) if reference.version.isdecimal() else -1
-        if reference.field != self.field:
-            sentence = f"{reference} stands under {self.field}"
-            hint = f"write ${{{{ versions.{reference.version}.{self.field} }}}}"
-            self._note(where, "reference-wrong-field", sentence, hint)
-        elif number not in self.numbers:
-            known = ", ".join(map(str, sorted(self.numbers)))
-            sentence = f"{reference}: there is no version {reference.version}"
-            self._note(where, "unknown-version-reference", sentence, f"there are: {known}")
-        elif number in chain:
-            loop = " → ".join(map(str, (*chain[chain.index(number) :], number)))
-            hint = "one of these versions must say it itself"
-            self._note(where, "reference-cycle", f"versions {loop}", hint)
-        else:
-            return number
-        return None
-
-    def _note(self, where: Location, code: str, sentence: str, hint: str) -> None:
-        self.findings.append(Finding(where, code, sentence, hint))
+def follow_version(
+    reference: VersionReference,
+    where: Location,
+    chain: tuple[int, ...],
+    *,
+    field: str,
+    numbers: Sequence[int],
+    findings: list[Finding],
+) -> int | None:
+    """Give the version that a reference under the key `field` means; None beside a finding."""
+    number = int(reference.version) if reference.version.isdecimal() else -1
+    if reference.field != field:
+        code, sentence = "reference-wrong-field", f"{reference} stands under {field}"
+        hint = f"write ${{{{ versions.{reference.version}.{field} }}}}"
+    elif number not in numbers:
+        code = "unknown-version-reference"
+        sentence = f"{reference}: there is no version {reference.version}"
+        hint = f"there are: {', '.join(map(str, sorted(numbers)))}"
+    elif number in chain:
+        loop = " → ".join(map(str, (*chain[chain.index(number) :], number)))
+        code, sentence = "reference-cycle", f"versions {loop}"
+        hint = "one of these versions must say it itself"
+    else:
+        return number
+    findings.append(Finding(where, code, sentence, hint))
+    return None
 
 
 _DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
@@ -83,8 +78,10 @@ class Schemas:
     def _read(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
         value = node.value
         if isinstance(value, VersionReference):
-            chains = Chains("schema", tuple(self.written), self.findings)
-            number = chains.follow(value, node.where, chain)
+            known = tuple(self.written)
+            number = follow_version(
+                value, node.where, chain, field="schema", numbers=known, findings=self.findings
+            )
             return None if number is None else self.of(number, chain)
         if isinstance(value, tuple):
             before = len(self.findings)

@@ -22,6 +22,7 @@ from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import Keys, Section, YamlNode, as_date, open_section, walk
 from penstock.project.files.references import Files, Resolved, is_outside, is_path, path_from
 from penstock.project.files.values import Plain
+from penstock.project.settings.partitions import CLUSTERED, LAYOUTS
 from penstock.project.versioned.given import Destination, VersionedDraft
 from penstock.project.versioned.rules import check_rules
 from penstock.project.versioned.versions import Versions
@@ -33,8 +34,6 @@ DESTINATION = Keys(
 _BOUNDS = ("start", "end", "interval")
 PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
-_MOST = 4
-LAYOUTS = ("auto", "partitioned", "clustered")
 
 
 def read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
@@ -46,8 +45,8 @@ def read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
         findings += [bad] if bad else []
     places = {key: section.place(key) for key in ("cluster",)}
     cluster = tuple(str(item.value) for item in section.texts("cluster"))
-    if len(cluster) > _MOST:
-        sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {_MOST}"
+    if len(cluster) > CLUSTERED:
+        sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {CLUSTERED}"
         section.report("cluster", "cluster-too-many", sentence, "keep those that queries filter by")
     layout = section.word("layout", LAYOUTS) or "auto"
     written = section.find("partition")

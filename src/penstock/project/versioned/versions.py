@@ -23,20 +23,12 @@ from penstock.project.files.references import Files, SqlText, file_text, is_path
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion
-from penstock.project.versioned.schema import Chains, Schemas
+from penstock.project.versioned.schema import Schemas, follow_version
 
 _CHANGES = ("remove", "modify", "add")
 _DELTA = Keys(("base", *_CHANGES, "on_failure"), ("base",))
 _LISTS = Keys(PHASES)
 _Checks = tuple[YamlNode, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Checks as a version says them: under which of the two words."""
-
-    node: YamlNode
-    above: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +41,12 @@ class _Whose:
 
 @dataclass(slots=True)
 class Invariants:
-    """The checks of one file's versions, each read once. None stands for what is broken."""
+    """The checks of one file's versions, each read once. None stands for what is broken.
 
-    written: Mapping[int, Said]
+    `written` holds what each version says, and under which of the two words.
+    """
+
+    written: Mapping[int, tuple[YamlNode, str]]
     numbers: Sequence[int]
     findings: list[Finding]
     read: dict[int, Phases | None] = field(default_factory=dict)
@@ -59,11 +54,10 @@ class Invariants:
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Phases | None:
         """Give the checks of a version as they are written; a version that says none has none."""
         if number not in self.read:
-            said = self.written.get(number)
             found: Phases | None = NONE
-            if said is not None:
-                whose = _Whose(f"v{number}", said.above)
-                found = self._read(said.node, whose, (*chain, number))
+            if number in self.written:
+                node, word = self.written[number]
+                found = self._read(node, _Whose(f"v{number}", word), (*chain, number))
             self.read[number] = found
         return self.read[number]
 
@@ -71,8 +65,9 @@ class Invariants:
         value = node.value
         if isinstance(value, VersionReference):
             word = value.field if value.field in WITH_CHECKS else whose.above
-            chains = Chains(word, self.numbers, self.findings)
-            number = chains.follow(value, node.where, chain)
+            number = follow_version(
+                value, node.where, chain, field=word, numbers=self.numbers, findings=self.findings
+            )
             return None if number is None else self.of(number, chain)
         has_changes = isinstance(value, Mapping) and not value.keys().isdisjoint(
             ("base", *_CHANGES)
@@ -193,7 +188,7 @@ class Versions:
         written = {n: found for n, s in self.sections.items() if (found := s.find("schema"))}
         schemas = Schemas({n: written.get(n, _NO_SCHEMA) for n in numbers}, self.findings)
         checks = {
-            n: Said(found, word_in(s.node))
+            n: (found, word_in(s.node))
             for n, s in self.sections.items()
             if (found := s.find("invariants"))
         }
@@ -284,12 +279,17 @@ class Versions:
         if node is None:
             return None
         if isinstance(node.value, VersionReference):
-            chains = Chains("sql", tuple(self.sections), self.findings)
-            number = (
-                None
-                if self.broken.intersection(chain[:1])
-                else chains.follow(node.value, node.where, chain)
-            )
+            number = None
+            if not self.broken.intersection(chain[:1]):
+                known = tuple(self.sections)
+                number = follow_version(
+                    node.value,
+                    node.where,
+                    chain,
+                    field="sql",
+                    numbers=known,
+                    findings=self.findings,
+                )
             if number is None:
                 self.broken.update(chain)
                 return None
