@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
-import re
 from dataclasses import replace
 
 import pytest
 
-from fakes.check_projects import PATH, user_stats
+from fakes.check_projects import user_stats
 from penstock.core.checks import Checks, CheckSettings, OnFailure
 from penstock.core.names import InputKind, InputName
-from penstock.project import load_project
-
-ORDERS = {
-    "models/orders.sql": "select 1 as customer",
-    "models/orders.yml": (
-        "models:\n  - name: orders\n"
-        "    checks: [{type: relationships, column: customer, to: customers, field: id}]\n"
-    ),
-}
 
 
 def test_settings_have_defaults_and_are_read(load):
@@ -108,46 +97,6 @@ def test_checks_of_a_source_that_nobody_reads_are_looked_at(findings):
     ]
 
 
-def test_C9_what_a_check_reads_is_built_first(load):
-    models = load({**ORDERS, "models/customers.sql": "select 1 as id"}).models
-
-    assert {name: each.order_after for name, each in models.items()} == {
-        "customers": (),
-        "orders": ("customers",),
-    }
-    assert models["orders"].depends_on == ()
-
-
-def test_C9_an_order_that_closes_a_cycle_is_dropped_and_told(load):
-    project = load({**ORDERS, "models/customers.sql": "select customer as id from shop.orders"})
-
-    assert [each.order_after for each in project.models.values()] == [(), ()]
-    assert [str(each) for each in project.findings] == [
-        (
-            'models/orders.yml:3:14: info: check-order-dropped: check "relationships_customer" '
-            "reads customers, which is built after orders: it reads what is there"
-        )
-    ]
-
-
-def test_C9_a_cycle_of_orders_alone_loses_its_last_edge(load):
-    yaml = "models:\n"
-    for one, other in (("a", "b"), ("b", "a")):
-        yaml += f"  - name: {one}\n    checks: [{{name: c, sql: 'select 1 from shop.{other}'}}]\n"
-    files = {"models/a.sql": "select 1 as x", "models/b.sql": "select 1 as x"}
-
-    models = load({**files, "models/any.yml": yaml}).models
-
-    assert {name: each.order_after for name, each in models.items()} == {"a": ("b",), "b": ()}
-
-
-def test_a_table_that_the_model_reads_anyway_is_no_order_edge(load):
-    yaml = "models:\n  - name: n\n    checks: {before: [{type: row_count, min: 1, input: m}]}\n"
-    files = {"models/m.sql": "select 1 as a", "models/n.sql": "select a from shop.m"}
-
-    assert load({**files, "models/n.yml": yaml}).models["n"].order_after == ()
-
-
 def test_C8_checks_are_in_no_fingerprint(apart):
     plain = "models:\n  - name: m\n    columns: [{name: a}]\n"
     checked = plain.replace("{name: a}", "{name: a, data_tests: [unique]}")
@@ -171,98 +120,3 @@ def test_C8_checks_of_a_version_change_nothing_but_the_recorded_checksum_of_its_
     )
 
     assert replace(full, yaml="") == replace(bare, yaml="")
-
-
-CHECKS = (
-    "{type: row_count, min: 1}",
-    "{name: s, sql: checks/s.sql}",
-    "{type: unique, column: date}",
-)
-
-
-def write(root, files):
-    for name, text in {"penstock.yml": "name: shop\n", **files}.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-
-
-def test_a_warm_load_gives_the_checks_of_a_cold_one(tmp_path):
-    beside = {**ORDERS, "models/customers.sql": "select 1 as id"}
-    files = user_stats(*CHECKS, **{"models/checks/s.sql": "select 1 from {destination}"}) | beside
-    write(tmp_path, files)
-
-    cold, warm, again = (load_project(tmp_path, environ={}) for _ in range(3))
-
-    assert cold == warm == again
-    assert warm.models["orders"].order_after == ("customers",)
-    checks = warm.models["user_stats"].checks
-    assert pickle.loads(pickle.dumps(checks)) == checks  # noqa: S301  our own value
-    assert replace(checks, on_failure=None) == replace(cold.models["user_stats"].checks)
-    assert len(warm.findings) == 1  # check-not-partitioned
-
-
-@pytest.mark.parametrize(
-    ("path", "old", "new", "says"),
-    [
-        ("models/checks/s.sql", "select 1", "delete 1", "not-a-query"),
-        ("models/user_stats.v1.sql", "region, ", "", None),
-        (PATH, "{name: date, type: DATE}", "{name: date, type: STRING}", "partition-type-mismatch"),
-        (PATH, "column: date}", "column: dat}", "unknown-column"),
-    ],
-)
-def test_a_warm_load_sees_what_changed(tmp_path, path, old, new, says):
-    files = user_stats(*CHECKS, **{"models/checks/s.sql": "select 1 from {destination}"})
-    write(tmp_path, files)
-    load_project(tmp_path, environ={})
-    write(tmp_path, {path: files[path].replace(old, new)})
-
-    assert says is None or says in said_by(tmp_path)
-    assert said_by(tmp_path) == said_by(tmp_path, use_cache=False)
-
-
-def said_by(root, **how):
-    try:
-        found = load_project(root, environ={}, **how).findings
-    except Exception as error:  # noqa: BLE001  a ProjectError, shown
-        found = error.findings
-    return " ".join(map(str, found))
-
-
-def test_a_check_sees_when_a_table_that_it_names_changed(tmp_path):
-    write(tmp_path, {**ORDERS, "models/customers.sql": "select 1 as id"})
-    load_project(tmp_path, environ={})
-    write(tmp_path, {"models/customers.sql": "select 1 as di"})
-
-    assert "no column is called 'id'" in said_by(tmp_path)
-
-
-def test_values_of_the_environment_are_in_no_file(tmp_path):
-    yaml = (
-        "models:\n  - name: m\n    checks:\n"
-        "      - {name: low, type: column_check, column: a, check: \"a > {{ env_var('LOW') }}\"}\n"
-    )
-    write(tmp_path, {"models/m.sql": "select 1 as a", "models/m.yml": yaml})
-
-    texts = [
-        load_project(tmp_path, environ={"LOW": low}).models["m"].checks.after[0].rule.condition.text
-        for low in ("31415", "31415", "27182")
-    ]
-
-    cache = (tmp_path / ".penstock/cache/parse.json").read_text()
-    assert texts == ["a > 31415", "a > 31415", "a > 27182"]
-    assert "31415" not in cache
-    assert len(cache) > 100
-
-
-def test_damage_in_kept_checks_is_thrown_away(tmp_path):
-    write(tmp_path, {**ORDERS, "models/customers.sql": "select 1 as id"})
-    cold = load_project(tmp_path, environ={})
-    path = tmp_path / ".penstock/cache/parse.json"
-    whole = path.read_text()
-    packed = sorted(set(re.findall(r'"([0-9a-f]{8}eJ[A-Za-z0-9+/]{40,}=*)"', whole)))
-
-    for text in packed:
-        path.write_text(whole.replace(text, f"{text[:20]}xyz{text[23:]}"))
-        assert load_project(tmp_path, environ={}) == cold
-
-    assert len(packed) == 2

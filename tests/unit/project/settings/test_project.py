@@ -3,12 +3,9 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from penstock.core.errors import UsageError
 from penstock.core.project import LeaseSettings, SparkSettings, Target
-from penstock.project.files.values import parse_duration
 
 SHOP = """\
 name: shop
@@ -108,71 +105,6 @@ def test_a_project_file_without_targets_has_the_embedded_one(load, tmp_path):
     assert load({}).target.warehouse == f"{tmp_path}/warehouse"
 
 
-@pytest.mark.parametrize(
-    ("text", "finding"),
-    [
-        (
-            "name: a\nthreads: 0\n",
-            "2:10: error: bad-value: threads is 0; it must be an integer >= 1",
-        ),
-        ("name: a\nthreads: x\n", "2:10: error: bad-value: threads is 'x'; it must be an integer"),
-        ("name: my shop\n", "1:7: error: bad-name: 'my shop' cannot name a project"),
-        ("threads: 1\n", "1:1: error: missing-key: 'name' is missing"),
-        (
-            "name: a\nname: b\n",
-            "2:1: error: duplicate-key: key 'name' is written twice; the first is on line 1",
-        ),
-        (
-            "name: [\n",
-            "2:1: error: yaml-syntax: expected the node content, but found '<stream end>'",
-        ),
-        ("- 1\n", "1:1: error: bad-value: the document must be a mapping"),
-        (
-            "name: a\nmodels: [../b]\n",
-            "2:10: error: path-outside-project: models: '../b' lies outside of the project",
-        ),
-        ("name: a\nmodels: [nope]\n", "2:10: error: bad-value: models: there is no folder 'nope'"),
-        (
-            "name: a\ntargets:\n  dev:\n    warehose: x\n",
-            "4:5: error: unknown-key: unknown key 'warehose'",
-        ),
-        ("name: a\ndefaults:\n  tag: x\n", "3:3: error: unknown-key: unknown key 'tag'"),
-        (
-            "name: a\ndefaults:\n  'x/':\n    overwrite: no\n",
-            "4:16: error: bad-value: overwrite is false; it must be one of all or partitions",
-        ),
-        (
-            "name: a\nlease: {length: 60}\n",
-            (
-                "2:17: error: bad-value: lease.length is 60; "
-                "it must be a duration such as 90m, 36h or 2 days"
-            ),
-        ),
-        (
-            "name: a\ntargets:\n  dev: {state: \"{{ env_var('URL') }}\"}\n",
-            "3:16: error: missing-env-var: the environment variable URL is not set",
-        ),
-        (
-            "name: a\ntargets:\n  dev: {spark: {conf: {db.password: [1]}}}\n",
-            (
-                "3:37: error: bad-value: targets.dev.spark.conf.db.password is a list; "
-                "it must be a text"
-            ),
-        ),
-        (
-            "name: a\ntargets:\n  dev: {catalog: {password: hunter2}}\n",
-            "3:18: error: bad-value: targets.dev.catalog is a mapping; it must be a text",
-        ),
-        (
-            "name: a\ntargets:\n  dev: {spark: 'x://a:hunter2@b'}\n",
-            "3:16: error: bad-value: targets.dev.spark is 'x://a:***@b'; it must be a mapping",
-        ),
-    ],
-)
-def test_mistakes_of_the_project_file(findings, text, finding):
-    assert findings({"penstock.yml": text}) == [f"penstock.yml:{finding}"]
-
-
 def test_an_environment_variable_fills_in_anywhere(load):
     text = (
         "name: a\nthreads: \"{{ env_var('N', 3) }}\"\n"
@@ -182,39 +114,3 @@ def test_an_environment_variable_fills_in_anywhere(load):
     project = load({"penstock.yml": text}, environ={"Y": "y"})
 
     assert (project.threads, project.vars) == (3, {"x": "d/y"})
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("90m", 5400),
-        ("36h", 129600),
-        ("2 days", 172800),
-        ("1 day", 86400),
-        ("1h 30m", 5400),
-        ("1.5h", 5400),
-        ("500ms", 0.5),
-        ("2 weeks", 1209600),
-        ("45 seconds", 45),
-        ("PT36H", 129600),
-        ("P1DT12H", 129600),
-        ("P2W", 1209600),
-        ("PT0.5S", 0.5),
-    ],
-)
-def test_durations(text, seconds):
-    assert parse_duration(text) == dt.timedelta(seconds=seconds)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "90", "m", "2 months", "1h 2h", "P", "PT", "P1M", "-1h", "1y", "h1", "9" * 20 + "d"],
-)
-def test_what_is_no_duration(text):
-    with pytest.raises(ValueError, match="duration"):
-        parse_duration(text)
-
-
-@given(st.integers(0, 10_000), st.sampled_from(["m", "h", "d", "w", " minutes", " hours", " days"]))
-def test_a_duration_is_its_number_of_units(count, unit):
-    assert parse_duration(f"{count}{unit}") == count * parse_duration(f"1{unit}")

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
 from penstock.core.names import InputKind, InputName
@@ -181,59 +179,8 @@ def test_a_table_in_unparsed_sql_gets_an_alias_only_where_it_has_none(query):
     )
 
 
-def test_names_with_other_characters_are_shown_quoted(load):
-    project = load(
-        {
-            "models/s/my-users.sql": "select 1",
-            "models/s/m.sql": "select * from {{ ref('my-users') }}",
-        }
-    )
-
-    assert project.shown_sql(project.models["m"]) == "select * from s.`my-users`"
-
-
-def test_the_schema_prefix_is_no_part_of_what_users_write(load):
-    files = {
-        **BASE,
-        "penstock.yml": "name: shop\ntargets: {dev: {schema_prefix: dev_}}\n",
-        "models/mart/m.sql": "select staging.users.id from staging.users join raw.events",
-    }
-
-    project = load(files)
-
-    assert project.models["m"].query.inputs == (USERS, EVENTS)
-    assert project.shown_sql(project.models["m"]) == (
-        "select `users`.id from dev_staging.users join raw.events"
-    )
-
-
-def test_tables_of_one_name_in_two_schemas_stay_apart(query):
-    text = "select staging.users.id, other.users.id from staging.users join other.users"
-
-    one = query(text)
-    two = query(text.replace("other.users.id", "staging.users.id"))
-
-    assert one.text == (
-        "select `staging__users`.id, `other__users`.id "
-        "from `penstock:model:users:bare:staging__users` "
-        "join `penstock:external:other.users:bare:other__users`"
-    )
-    assert one.canonical != two.canonical
-
-
 def test_a_query_that_the_parser_stumbles_over_still_loads(load):
     project = load({"models/m.sql": f"select {'(' * 3000}1{')' * 3000} as x"})
 
     assert [f.code for f in project.findings] == ["unparsed-sql"]
     assert project.models["m"].query.parsed is False
-
-
-def test_the_checksum_is_that_of_the_shown_text(load):
-    project = load({**BASE, "models/m.sql": "select * from {{ ref('users') }} join raw.events e"})
-    model = project.models["m"]
-
-    shown = project.shown_sql(model)
-
-    assert shown == "select * from staging.users join raw.events e"
-    assert model.fingerprint.sql == hashlib.sha256(shown.encode()).hexdigest()
-    assert model.fingerprint.canonical == hashlib.sha256(model.query.canonical.encode()).hexdigest()

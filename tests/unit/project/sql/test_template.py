@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
@@ -22,19 +20,6 @@ def said(text, macros=None):
     return [f.render().partition("\n")[0] for f in parse(text, macros).findings]
 
 
-def test_a_header_keeps_its_lines():
-    text = "{{ config(\n  materialized='table',\n\n  tags=['a'],\n) }}\nselect 1"
-
-    assert rendered(text) == ["\n\n\n\n\nselect 1"]
-
-
-def test_comments_stand_in_a_header():
-    header = "{{ config(\n  materialized='table', -- or 'view'\n  alias='a -- b#c', # it's\n) }}"
-    text = f"{header}\nselect 1"
-
-    assert parse(text).config == {"materialized": "table", "alias": "a -- b#c"}
-
-
 def test_true_false_and_null_are_literals():
     assert parse(
         "{{ config(enabled=true, string_watermark=false, alias=null) }} select 1"
@@ -45,56 +30,10 @@ def test_true_false_and_null_are_literals():
     }
 
 
-def test_any_number_of_headers_stand_anywhere():
-    file = parse("select 1\n{{ config(alias='a') }}\n-- x\n{{ config(tags='t') }}")
-
-    assert (file.config, file.config_line) == ({"alias": "a", "tags": "t"}, 2)
-
-
 def test_a_setting_in_two_headers_is_a_finding():
     assert said("{{ config(alias='a') }}\nselect 1\n{{ config(alias='b') }}") == [
         "models/m.sql:3: error: duplicate-key: 'alias' is set in two config headers"
     ]
-
-
-def test_a_branch_that_vanishes_leaves_its_lines():
-    text = "select 1\n{% if is_incremental() %}\nwhere a\n  > 1\n{% endif %}\n-- line 6\nlimit 1"
-
-    assert rendered(text) == [
-        "select 1\n\n\n\n\n-- line 6\nlimit 1",
-        "select 1\n\nwhere a\n  > 1\n\n-- line 6\nlimit 1",
-    ]
-
-
-def test_stripped_space_moves_no_line():
-    text = "select 1 as a_\n\n{{- 'b' -}}\n\n_c\n, 2"
-
-    assert rendered(text) == ["select 1 as a_b_c\n\n\n\n\n, 2"]
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "{# one\ntwo #}",
-                "{{ config(\n) }}",
-                "{% set x = [\n1,\n2] %}",
-                "{%- if is_incremental() -%}\n\n, 8\n{% endif %}",
-                "{{- 'x' -}} \n\n",
-                "{% set y %}\n\nz{% endset %}",
-                "\n",
-                "{% raw %}\n{% endraw %}",
-            ]
-        ),
-        max_size=6,
-    )
-)
-def test_the_last_line_stays_where_it_was(pieces):
-    text = "select 1 as a\n" + "\n-- x\n".join(pieces) + "\n-- y\n, 2 as last"
-    expected = text.count("\n", 0, text.index("2 as last"))
-
-    for shown in rendered(text):
-        assert shown.count("\n", 0, shown.index("2 as last")) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,17 +71,6 @@ def test_the_words_of_templates():
     )
 
     assert rendered(text) == ["select '2024-01-01', 4, 5, 'sd', 'devd_', penstock__run_timestamp"]
-
-
-def test_what_a_file_reads_is_noted_without_its_value():
-    notes = parse("select '{{ env_var(\"SCHEMA\") }}', {{ var('n') }}, '{{ target.name }}'").reads
-
-    assert [(note.kind, note.name) for note in notes] == [
-        ("env", "SCHEMA"),
-        ("target", ""),
-        ("var", "n"),
-    ]
-    assert all(len(note.digest) == 64 for note in notes)
 
 
 def test_macros_are_available_everywhere_and_call_each_other():

@@ -2,16 +2,8 @@
 
 import datetime as dt
 
-import pytest
-
-from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
-from penstock.core.types import ScalarType
-from penstock.core.unit_tests import CellKind, Earlier
-from penstock.project.unit_tests.nodes import read_nodes
-from penstock.project.unit_tests.tables import CsvError, read_csv
-
-HERE = Location("t.yml")
+from penstock.core.unit_tests import Earlier
 
 
 def test_our_shape_and_that_of_dbt_say_the_same(load) -> None:
@@ -101,76 +93,6 @@ def test_a_partition_lies_behind_the_run_that_names_no_time(load) -> None:
     )
 
     assert loaded.tests[0].runs[0].as_of == dt.datetime(2024, 2, 2, tzinfo=dt.UTC)
-
-
-def test_scalars_keep_the_signs_they_are_written_with() -> None:
-    node, findings = read_nodes("t.yml", "[1.50, '1', ~, 0o7, yes, 2024-01-01, 10:30, 1_0, .nan]")
-
-    assert findings == ()
-    assert [(item.cell.text, item.cell.kind) for item in node.items] == [
-        ("1.50", CellKind.NUMBER),
-        ("1", CellKind.TEXT),
-        ("~", CellKind.NULL),
-        ("0o7", CellKind.TEXT),
-        ("yes", CellKind.BOOLEAN),
-        ("2024-01-01", CellKind.DATE),
-        ("10:30", CellKind.TEXT),
-        ("1_0", CellKind.TEXT),
-        (".nan", CellKind.NUMBER),
-    ]
-
-
-def test_anchors_and_merges_are_followed_but_not_without_end() -> None:
-    node, _ = read_nodes("t.yml", "a: &a {x: 1}\nb: {<<: *a, y: 2}\n")
-    lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
-    bomb = "\n".join(["a0: &a0 [x]", *lines])
-
-    assert {name: inner.text for name, inner in node.members["b"].members.items()} == {
-        "x": "1",
-        "y": "2",
-    }
-    assert [finding.code for finding in read_nodes("t.yml", bomb)[1]] == ["yaml-syntax"]
-
-
-def test_csv_keeps_quotes_and_lines_apart() -> None:
-    names, rows = read_csv('a, b\n"x ""y""\nz",1\n\n ,"" \nNULL,true', HERE)
-
-    assert names == ("a", "b")
-    assert [[(c.text, str(c.kind), c.where.line) for c in row.values()] for row in rows] == [
-        [('x "y"\nz', "text", 2), ("1", "integer", 2)],
-        [("", "null", 5), ("", "text", 5)],
-        [("NULL", "text", 6), ("true", "boolean", 6)],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "it has no header"),
-        ("a,A\n1,2", "a name is missing in its header, or stands there twice"),
-        ('a\n"x', "a quote is not closed"),
-        ('a\n"x"y', "text follows a closing quote"),
-    ],
-)
-def test_csv_that_is_none_is_refused(text, said) -> None:
-    with pytest.raises(CsvError, match=said):
-        read_csv(text, HERE)
-
-
-def test_declared_types_of_sources_and_models_are_known(load) -> None:
-    loaded = load(
-        """\
-        unit_tests:
-          - name: a
-            model: users
-            given: {inputs: {RAW.Users: {rows: [{ID: 1}]}}}
-            expect: {rows: [{id: 1}]}
-        """
-    )
-
-    table = loaded.tests[0].runs[0].given.inputs[InputName(InputKind.SOURCE, "raw.users")]
-    assert table.names == ("ID",)
-    assert table.type_of("Id") == ScalarType("tinyint")
 
 
 def test_tests_stand_beside_the_descriptions_of_models_too(load) -> None:

@@ -1,7 +1,5 @@
 """What is wrong with test files, all at once and without a JVM: case C66 and beside it."""
 
-OK = "expect: {rows: []}"
-
 
 def test_C66_missing_unknown_too_large_and_untyped_are_told_with_their_places(told) -> None:
     assert told(
@@ -138,40 +136,6 @@ def test_partitions_are_needed_where_a_model_has_some_and_refused_elsewhere(told
         ),
         "tests/t.yml:4:40: error: option-conflict: shown has no partitions; hint: leave it out",
     ]
-
-
-def test_tables_have_one_form_and_files_lie_under_tests(told) -> None:
-    def input_(table: str) -> str:
-        return f"- {{name: n, model: users, given: {{inputs: {{raw.users: {table}}}}}, {OK}}}"
-
-    def told_of(table: str, **more: str) -> list[str]:
-        found = told(f"unit_tests: [{input_(table)[2:]}]", **more)
-        return [line.partition(": error: ")[2] for line in found]
-
-    assert told_of("{rows: [], csv: x}") == [
-        (
-            "bad-value: input 'raw.users' has both rows and csv; "
-            "hint: give exactly one of rows, csv, sql, file"
-        ),
-    ]
-    assert told_of("{sql: select * from raw.users}")[0] == (
-        "bad-value: sql: it reads the table raw.users; a test reads none; "
-        "hint: write a SELECT of constants"
-    )
-    assert told_of("{sql: drop table x}")[0].startswith("not-a-query: sql: it is no query")
-    assert told_of("{file: ../x.csv}")[0] == (
-        "path-outside-project: file: '../x.csv' lies outside of tests/"
-    )
-    assert told_of("{file: x.csv}")[0] == "bad-value: file: there is no tests/x.csv"
-    assert told_of("{file: x.txt}")[0] == (
-        "bad-value: file: 'x.txt' is no file of rows; hint: one of .csv, .json, .parquet, .sql"
-    )
-    more = {"tests/x.csv": "id,email\n1,a\n2\n"}
-    assert told_of("{file: x.csv}", **more)[0] == "bad-value: csv: 1 cells under 2 names"
-    more = {"tests/x.json": '{"id": 1}\n[2]\n'}
-    assert told_of("{file: x.json}", **more)[0].startswith(
-        "bad-value: no JSON rows: a row is no object"
-    )
 
 
 def test_a_target_stands_in_the_first_run_and_a_view_has_none(told) -> None:

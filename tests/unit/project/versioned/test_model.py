@@ -1,26 +1,13 @@
 from __future__ import annotations
 
-import datetime as dt
-import hashlib
-import json
-
 import pytest
 
-from fakes.fixture_f import DAILY, FIXTURE_F, WEEKLY
-from fakes.versioned_cases import ONLY, SQL, daily, meaning, version
-from penstock.core.model import Layout, Partition, Table, View
-from penstock.core.partition import Grain, Grid
+from fakes.fixture_f import FIXTURE_F
+from fakes.versioned_cases import ONLY, daily, version
 from penstock.core.schema import Column
-from penstock.project import json_schemas, load_project
+from penstock.project import load_project
 
 DATE, USERS = Column("date", "date"), Column("unique_users", "bigint")
-ALIASES = {
-    "dataset:": "schema:",
-    "table:": "name:",
-    "sql:": "source:",
-    "INT64": "bigint",
-    "sql_revisions:": "revisions:",
-}
 
 
 def test_DV1_the_fixture_loads(load):
@@ -36,118 +23,6 @@ def test_DV1_the_fixture_loads(load):
         "monthly_report": ("weekly_summary",),
         "weekly_summary": ("daily_user_stats",),
     }
-
-
-def test_DV1_alias_keys_give_an_equal_project(load):
-    aliased = dict(FIXTURE_F)
-    for path in (DAILY, WEEKLY):
-        for word, alias in ALIASES.items():
-            aliased[path] = (
-                aliased[path]
-                .replace(f"  {word}", f"  {alias}")
-                .replace(f" {word}\n", f" {alias}\n")
-            )
-        aliased[path] = aliased[path].replace("${{ versions.1.source", "${{ versions.1.schema")
-
-    assert aliased[DAILY] != FIXTURE_F[DAILY]
-    assert meaning(load(aliased)) == meaning(load(FIXTURE_F))
-
-
-def test_DV1_a_key_beside_its_alias_is_a_conflict(findings):
-    files = daily("    sql: daily.sql\n", "    sql: daily.sql\n    source: daily.sql\n")
-
-    assert findings(files) == [
-        (
-            "models/daily.yaml:10:5: error: alias-conflict: "
-            "sql and source are one key; the other is on line 9"
-        )
-    ]
-
-
-def test_DV2_misspelt_keys_of_two_files_come_together(findings):
-    a = "name: a\ndestination: {dataset: m, table: a}\nversions:\n  - version: 1\n"
-    a += "    effective_from: 2024-01-01\n    sql: select 1 as one\n    schema:\n"
-    a += "      - {name: one, type: INT}\ndepend_on: [b]\n"
-    b = "name: b\ndestination: {dataset: m, table: b}\n" + "# \n" * 6 + "versions:\n"
-    b += "  - version: 1\n    schema: [{name: one, type: INT}]\n    effective_form: 2024-01-01\n"
-    b += "    sql: select 1 as one\n"
-
-    assert findings({"models/a.yaml": a, "models/b.yaml": b}, hints=True) == [
-        (
-            "models/a.yaml:9:1: error: unknown-key: unknown key 'depend_on'\n"
-            "  hint: did you mean 'depends_on'?"
-        ),
-        "models/b.yaml:10:5: error: missing-key: 'effective_from' is missing",
-        (
-            "models/b.yaml:12:5: error: unknown-key: unknown key 'effective_form'\n"
-            "  hint: did you mean 'effective_from'?"
-        ),
-    ]
-
-
-def test_every_key_of_a_model_arrives(load):
-    more = (
-        "description: Users by day.\nowner: ann\ntags: [core]\nmeta: {team: web}\n"
-        "start: 2024-02-01\nready_after: 90m\nbatch_size: 7\nimmutable: true\n"
-    )
-
-    model = load(daily(more=more)).models["daily"]
-
-    assert model.strategy == Partition(
-        "date",
-        "date",
-        Grid(Grain.DAY),
-        dt.date(2024, 2, 1),
-        dt.timedelta(minutes=90),
-        7,
-    )
-    assert (model.description, model.tags, model.immutable) == ("Users by day.", ("core",), True)
-    assert model.config == {
-        "materialized": "partition",
-        "description": "Users by day.",
-        "owner": "ann",
-        "tags": "core",
-        "meta.team": "web",
-    }
-    assert [(c.name, c.type) for c in model.columns] == [("date", "date"), ("users", "bigint")]
-
-
-@pytest.mark.parametrize(
-    ("partition", "lies"),
-    [
-        ("{field: date, type: day}", Layout(partition_by=("date",))),
-        ("{field: date, type: MONTH}", Layout(cluster_by=("date", "users"))),
-        (
-            "{field: users, type: RANGE, start: 0, end: 9, interval: 3}",
-            Layout(cluster_by=("users",)),
-        ),
-    ],
-)
-def test_a_table_lies_by_its_partition(load, partition, lies):
-    written = f"{partition}\n  cluster: [users]"
-
-    model = load(daily("{field: date, type: DAY}", written)).models["daily"]
-
-    assert model.layout == lies
-
-
-def test_a_written_layout_wins(load):
-    partition = "{field: date}\n  cluster: [users]\n  layout: clustered"
-
-    model = load(daily("{field: date, type: DAY}", partition)).models["daily"]
-
-    assert model.layout == Layout(cluster_by=("date", "users"))
-
-
-def test_a_model_without_a_partition_is_a_table_or_a_view(load):
-    sql = {"models/daily.sql": SQL.partition(" WHERE")[0]}
-    table = load({**daily("  partition: {field: date, type: DAY}\n"), **sql}).models["daily"]
-    view = load(
-        {**daily("  partition: {field: date, type: DAY}\n", more="strategy: view\n"), **sql}
-    ).models["daily"]
-
-    assert (table.strategy, table.grid.grain, len(table.versions)) == (Table(), Grain.WHOLE, 1)
-    assert (view.strategy, len(view.versions)) == (View(), 1)
 
 
 def test_the_model_is_what_its_newest_version_is(load):
@@ -205,18 +80,6 @@ def test_inline_sql_begins_on_its_line(load):
     assert body.source == body.text
 
 
-def test_the_checksum_of_the_yaml_is_that_of_all_its_files(load):
-    files = daily(
-        "schema:\n      - {name: date, type: DATE}", "schema:\n      - ${{ file: d.yml }}"
-    )
-    files["models/d.yml"] = "name: date\ntype: DATE\n"
-
-    mark = load(files).models["daily"].fingerprint
-
-    both = files["models/daily.yaml"] + files["models/d.yml"]
-    assert mark.yaml == hashlib.sha256(both.encode()).hexdigest()
-
-
 def test_the_project_says_how_much_a_sync_makes_and_what_never_changes(load):
     files = {
         **daily(more="immutable: false\n"),
@@ -252,18 +115,3 @@ def test_a_changed_include_is_seen_by_a_warm_load(load, tmp_path):
 
     kinds = [p.models["daily"].strategy.type for p in (before, after)]
     assert kinds == ["date", "timestamp"]
-
-
-def test_editors_know_every_key_of_a_versioned_model():
-    schema = json.loads(json_schemas()["versioned.schema.json"])
-
-    assert {"name", "destination", "versions", "start", "checks"} <= set(schema["properties"])
-    assert sorted(schema["$defs"]["destination"]["properties"]) == [
-        "cluster",
-        "dataset",
-        "layout",
-        "name",
-        "partition",
-        "schema",
-        "table",
-    ]

@@ -114,12 +114,6 @@ def sentences(found: list[str]) -> list[str]:
     return [f.split(": ", 3)[3] for f in found]
 
 
-def test_DV5_versions_of_one_day(findings):
-    assert sentences(findings(two(since="2024-01-01"))) == [
-        "versions 1 and 2 are both effective from 2024-01-01"
-    ]
-
-
 def test_DV5_an_earlier_version_with_a_higher_number_warns(load):
     files = daily(more=version(2, "2024-03-01") + version(3, "2024-02-01"))
 
@@ -222,33 +216,6 @@ def test_a_changed_struct_breaks_only_where_a_field_does(findings):
     assert findings(files) == []
 
 
-def test_revisions_may_share_a_day_and_go_back(load):
-    revisions = "".join(
-        f"      - {{revision: {n}, effective_from: 2024-03-01, sql: daily.sql, reason: r}}\n"
-        for n in (2, 1)
-    )
-    more = f"    backfill_since: 2024-02-01\n    sql_revisions:\n{revisions}"
-
-    (one,) = load(daily(more=more)).models["daily"].versions
-
-    assert [(r.fingerprint.label, str(r.backfill_since), r.reason) for r in one.revisions] == [
-        ("v1.r2", "2024-02-01", "r"),
-        ("v1.r1", "2024-02-01", "r"),
-    ]
-
-
-def test_backfill_since_needs_partitions_with_dates(findings):
-    files = partition("field: users, type: RANGE, start: 0, end: 9, interval: 3")
-    files[P] += "    backfill_since: 2024-02-01\n"
-
-    assert sentences(findings(files)) == [
-        (
-            "versions.backfill_since is '2024-02-01'; "
-            "it must be left out: partitions of type RANGE have no date"
-        )
-    ]
-
-
 def test_near_names_are_hinted(findings):
     assert findings(daily(more="depends_on: [mart.dialy]\n"), hints=True) == [
         (
@@ -282,18 +249,6 @@ def test_entries_of_depends_on_that_do_not_fit(findings, entry, says):
     files = daily(more=f"depends_on: [{entry}]\n")
 
     assert sentences(findings({**files, "models/free.sql": "select 1 as one"})) == [says]
-
-
-def test_invariants_are_lists_of_checks(findings):
-    more = (
-        "    invariants: {base: '${{ versions.2.invariants }}', add: {after: [{type: unique, "
-        "column: date}]}}\n" + version(2, "2024-02-01", "checks: {before: [1], aftr: []}")
-    )
-
-    assert sentences(findings(daily(more=more))) == [
-        "checks.before holds what is no check",
-        "unknown key 'aftr'",
-    ]
 
 
 def test_a_snapshot_with_versions_must_be_a_query(findings):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakes.versioned_cases import ONLY, daily, version
+from fakes.versioned_cases import ONLY, daily
 from penstock.core.schema import Column
 
 FIELDS = "- {name: date, type: DATE}\n- {name: users, type: INT64}\n- {name: c, type: STRING}\n"
@@ -167,64 +167,6 @@ def test_a_broken_file_takes_its_sql_with_it(findings):
     }
 
     assert [f.split(": ")[2] for f in findings(files)] == ["yaml-syntax"]
-
-
-def test_DV7_versions_that_refer_to_each_other_are_a_cycle(findings):
-    files = daily(SCHEMA, "schema: ${{ versions.2.schema }}\n", more=version(2, "2024-02-01"))
-
-    assert findings(files) == [
-        "models/daily.yaml:14:13: error: reference-cycle: versions 1 → 2 → 1"
-    ]
-
-
-@pytest.mark.parametrize("key", ["sql", "invariants"])
-def test_DV7_a_cycle_is_said_once_under_any_key(findings, key):
-    lines = [f"{key}: ${{{{ versions.{n}.{key} }}}}\n" for n in (2, 1)]
-    both = daily(more=version(2, "2024-02-01"))["models/daily.yaml"]
-    first, second = both.split("  - version: 2\n")
-    old = "sql: daily.sql\n"
-    text = "  - version: 2\n".join(
-        part.replace(old, line if key == "sql" else f"{old}    {line}")
-        for part, line in zip((first, second), lines, strict=True)
-    )
-
-    said = [f.split(": ", 2)[2] for f in findings({**ONLY, "models/daily.yaml": text})]
-
-    assert [each for each in said if "cycle" in each] == ["reference-cycle: versions 1 → 2 → 1"]
-
-
-def test_DV7_a_version_that_is_not_there(findings):
-    files = daily(SCHEMA, "schema: ${{ versions.9.schema }}\n")
-
-    assert findings(files, hints=True) == [
-        (
-            "models/daily.yaml:10:13: error: unknown-version-reference: "
-            "versions.9.schema: there is no version 9\n  hint: there are: 1"
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
-        (SCHEMA, "schema: ${{ versions.1.sql }}\n", 10),
-        ("name: daily", "name: ${{ versions.1.schema }}", 1),
-        ("sql: daily.sql", "sql: ${{ versions.1.schema }}", 9),
-    ],
-)
-def test_a_reference_under_another_key_is_wrong(findings, old, new, line):
-    found = findings(daily(old, new))
-
-    assert [f.split(": ")[2] for f in found] == ["reference-wrong-field"]
-    assert found[0].startswith(f"models/daily.yaml:{line}:")
-
-
-def test_sql_of_a_version_may_be_used_again_lower_or_higher(load):
-    files = daily("sql: daily.sql", "sql: ${{ versions.2.sql }}", more=version(2, "2024-02-01"))
-
-    one, two = load(files).models["daily"].versions
-
-    assert one.body.text == two.body.text == ONLY["models/daily.sql"]
 
 
 def test_files_may_lie_outside_of_the_model_folders(load):
