@@ -230,18 +230,6 @@ def test_a_name_in_header_and_yaml_is_a_duplicate_that_names_both_places(finding
     ]
 
 
-def test_sql_that_a_check_names_is_no_model(load):
-    files = {"models/user_stats.sql": HEADER.format(checks=IN_HEADER, sql=SQL), **THERE}
-    beside = "models:\n  - name: free\n    checks: [{sql: checks/01-low.sql}]\n"
-    files |= {"models/free.sql": "select 1 as one", "models/any.yml": beside}
-    files |= {"models/checks/01-low.sql": "select * from {destination} where one < 1"}
-
-    models = load(files).models
-
-    assert list(models) == ["free", "user_stats"]
-    assert [each.name for each in models["free"].checks.after] == ["_01-low"]
-
-
 def test_a_snapshot_entry_has_checks_too(load):
     entry = (
         "snapshots:\n  - name: users_history\n    sql: select id, at from raw.users\n"

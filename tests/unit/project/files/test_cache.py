@@ -50,45 +50,6 @@ def stored(root: Path) -> Path:
     return root / ".penstock/cache/parse.json"
 
 
-def test_a_second_load_parses_nothing_and_is_equal(again, parsed, tmp_path):
-    cold = load_project(tmp_path, environ=ENVIRON, use_cache=False)
-    parsed.clear()
-
-    assert again() == cold
-    assert parsed == []
-
-
-@pytest.mark.parametrize(
-    ("change", "files"),
-    [
-        ({"environ": {**ENVIRON, "WHO": "you"}}, ["models/a.sql"]),
-        ({"environ": {}}, ["models/a.sql"]),
-        ({"vars": {"v": "2"}}, ["models/a.sql"]),
-        ({"target": "prod"}, []),
-        ({"environ": {**ENVIRON, "OTHER": "1"}}, []),
-    ],
-)
-def test_only_files_that_read_what_changed_are_parsed_again(again, parsed, change, files):
-    again(**change)
-
-    assert parsed == files
-
-
-def test_a_changed_file_is_parsed_again(again, parsed, tmp_path):
-    (tmp_path / "models/b.sql").write_text("select 2 as two")
-
-    assert again().models["b"].query.text == "select 2 as two"
-    assert parsed == ["models/b.sql"]
-
-
-def test_a_changed_macro_parses_all_again(again, parsed, tmp_path):
-    (tmp_path / "macros/m.sql").write_text("{% macro one() %}2{% endmacro %}")
-
-    again()
-
-    assert parsed == ["models/a.sql", "models/b.sql"]
-
-
 def test_another_version_of_a_parser_parses_all_again(again, parsed, monkeypatch):
     monkeypatch.setattr(cache, "_version", lambda package: f"{package} next")
 
@@ -146,24 +107,6 @@ def test_a_file_with_an_error_is_not_kept(again, tmp_path):
         again()
 
     assert "models/b.sql" not in json.loads(stored(tmp_path).read_text())["files"]
-
-
-def test_no_password_is_kept(load, tmp_path):
-    project = (
-        "name: shop\ntargets:\n  dev:\n    state: {}\n    spark: {{conf: {{fs.secret.key: {}}}}}\n"
-    )
-    outside = project.format("\"{{ env_var('URL') }}\"", "\"{{ env_var('PW') }}\"")
-    inside = project.format("postgresql://me:hunter2@db/x", "hunter2")
-    environ = {"PW": "hunter2", "URL": "postgresql://me:hunter2@db/x"}
-
-    from_outside = load({"penstock.yml": outside}, environ=environ, use_cache=True)
-    kept = stored(tmp_path).read_text()
-    from_inside = load({"penstock.yml": inside, "models/a.sql": "select 1"}, use_cache=True)
-
-    assert from_outside.target == from_inside.target
-    assert "hunter2" not in kept + stored(tmp_path).read_text()
-    assert "penstock.yml" in kept
-    assert "penstock.yml" not in stored(tmp_path).read_text()
 
 
 def test_loading_writes_nothing_but_the_cache(load, tmp_path):

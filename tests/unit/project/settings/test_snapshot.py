@@ -19,8 +19,6 @@ from penstock.core.history import (
 from penstock.core.model import ColumnDoc, Layout
 from penstock.core.names import TableName
 from penstock.project import load_project
-from penstock.project.settings.config import KEYS, lift
-from penstock.project.settings.shapes import ModelConfigShape
 
 CLEAN = {"models/staging/users_clean.sql": "select 1 as user_id"}
 HEADER = """{{ config(
@@ -325,12 +323,3 @@ def test_order_and_case_of_names_are_no_change_of_settings(snapshot):
     other = snapshot(f"{CHECK}, check_cols=['ID', 'Value']").fingerprint
 
     assert one.settings == other.settings
-
-
-def test_the_known_settings_are_those_of_the_shape():
-    fields = {field.alias or name for name, field in ModelConfigShape.model_fields.items()}
-    values = dict.fromkeys(fields - {"snapshot"})
-
-    lifted = lift(values, lambda _: Location("m.sql"))
-
-    assert lifted.values.keys() == KEYS

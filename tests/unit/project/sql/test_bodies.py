@@ -10,7 +10,6 @@ from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import with_parameters
-from penstock.project.files.parsed import read_sql, write_sql
 from penstock.project.sql.bodies import GivenBody, body_of
 from penstock.project.sql.canonical import canonical_of
 from penstock.project.sql.link import QueryOwner
@@ -184,12 +183,6 @@ def test_sql_that_is_no_query_has_no_branch():
     assert [f.render() for f in file.findings] == [
         "q.yaml:8: error: not-a-query: a model is one query; this begins with DELETE"
     ]
-
-
-def test_the_cache_gives_bodies_back():
-    file = parse_plain_sql("q.yaml", "select @run_date from t", 7)
-
-    assert read_sql("q.yaml", (), write_sql(file)) == file
 
 
 def test_DV12_what_is_said_of_a_body_names_its_version(built):

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from fakes.fixture_f import FIXTURE_F
 from fakes.versioned_cases import ONLY, daily, version
 from penstock.core.schema import Column
@@ -58,17 +56,6 @@ def test_a_target_puts_its_prefix_before_the_dataset(load):
 
     assert str(project.models["daily"].table) == "me_mart.daily"
     assert project.models["reader"].depends_on == ("daily",)
-
-
-@pytest.mark.parametrize("name", ["daily", "mart.daily", "mart.other", "MART.Daily"])
-def test_depends_on_takes_names_and_tables(load, name):
-    files = daily("table: daily", "table: other")
-    reader = files["models/daily.yaml"].replace("name: daily", "name: reader")
-    files["models/reader.yaml"] = (
-        reader.replace("table: other", "table: reader") + f"depends_on: [{name}]\n"
-    )
-
-    assert load(files).models["reader"].depends_on == ("daily",)
 
 
 def test_inline_sql_begins_on_its_line(load):
