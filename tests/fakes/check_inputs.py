@@ -15,8 +15,8 @@ from penstock.core.query import Query, mentioned
 from penstock.core.ranges import of_numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import Row
-from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.understood import ConditionKind
+from penstock.project.checks.scene import ConditionKind
+from penstock.project.checks.texts import condition_of
 from penstock.strategies.checks.partitions import key_sql
 from penstock.strategies.checks.phase import ROWS, named
 from penstock.strategies.checks.typed import measured

@@ -9,7 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fakes.sql_layout import relaid
-from penstock.project.bodies import canonical_as_written, canonical_of, parse_sql
+from penstock.project.sql.bodies import canonical_as_written
+from penstock.project.sql.canonical import canonical_of
+from penstock.project.sql.sql_file import parse_plain_sql
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "e", "A", "B", "user_id", "total"])
 TABLES = st.sampled_from(["s.t", "s.u", "raw.events", "t", "`raw.events`", "c.s.t"])
@@ -94,6 +96,6 @@ def test_another_part_is_another_meaning(select, data):
 @given(SELECTS, SEEDS)
 def test_what_the_cache_keeps_gives_the_same_form(select, seed):
     text = relaid(select.text, Random(seed))  # noqa: S311  a shuffle
-    (branch,) = parse_sql("q.sql", text).branches
+    (branch,) = parse_plain_sql("q.sql", text).branches
 
     assert canonical_as_written(branch, text) == canonical_of(text)

@@ -13,18 +13,17 @@ from penstock.core.checks import TYPES, Phase
 from penstock.core.findings import Location
 from penstock.core.model import Merge
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.project.book import Book, Named
-from penstock.project.cache import ParseCache
 from penstock.project.checks.check import read_check
-from penstock.project.checks.column_tests import column_tests
-from penstock.project.checks.definition import read_check_json, write_check
-from penstock.project.checks.phases import name_of
+from penstock.project.checks.kept import read_check_json, write_check
+from penstock.project.checks.phases import column_tests, name_of
 from penstock.project.checks.scene import UNKNOWN, Scene, World, allowed_in
-from penstock.project.checks.trees import node_of
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.nodes import node_of
+from penstock.project.sql.names import Named, NameResolver
 
-BOOK = Book()
-BOOK.add_model("m", TableName("shop", "m"))
-BOOK.add_model("codes", TableName("shop", "codes"))
+RESOLVER = NameResolver()
+RESOLVER.add_model("m", TableName("shop", "m"))
+RESOLVER.add_model("codes", TableName("shop", "codes"))
 MODEL = Named(InputName(InputKind.MODEL, "m"), TableName("shop", "m"))
 STRATEGY = Merge(("id",), None)
 CACHE = ParseCache(None, "")
@@ -125,7 +124,7 @@ def test_every_typed_type_is_drawn():
 
 def read(mapping):
     """Read a check, which must have no finding."""
-    world = World(BOOK, None, CACHE, lambda _: UNKNOWN)
+    world = World(RESOLVER, None, CACHE, lambda _: UNKNOWN)
     scene = Scene(MODEL, STRATEGY, world, allowed_in(STRATEGY))
     findings = []
     node = node_of(mapping, lambda path, key: HERE)
@@ -182,7 +181,7 @@ def test_a_test_of_a_column_reads_as_its_check_does(kind, column, config, beside
     (test,) = column_tests(node_of(listed, lambda path, key: HERE), findings).after
 
     assert findings == []
-    world = World(BOOK, None, CACHE, lambda _: UNKNOWN)
+    world = World(RESOLVER, None, CACHE, lambda _: UNKNOWN)
     scene = Scene(MODEL, STRATEGY, world, allowed_in(STRATEGY))
     assert read_check(test, Phase.AFTER, scene, findings) == read(
         {"type": kind, "column": column, **arguments, **config}

@@ -17,7 +17,8 @@ from penstock.core.mapping import Everything, spans
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import mention
-from penstock.project.inference import InputShape, infer
+from penstock.project.input_ranges.infer import infer
+from penstock.project.input_ranges.inputs import InputShape
 
 DAILY = InputName(InputKind.MODEL, "daily")
 EVENTS = InputName(InputKind.SOURCE, "raw.events")

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
-from penstock.project.book import Book
-from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.queries import query_of
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.link import Reader
+from penstock.project.checks.scene import ConditionKind
+from penstock.project.checks.texts import condition_of, query_of
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import NameResolver
 
 ALL = frozenset(PARAMETERS)
 COLUMN = "a`b.c"
@@ -94,9 +93,9 @@ def test_a_condition_keeps_every_character_that_is_no_placeholder(piece, tail):
 
 @given(queries())
 def test_a_query_keeps_every_character_that_is_no_placeholder(piece):
-    book = Book()
-    book.add_model("user_stats", TableName("analytics", "user_stats"))
-    found = query_of(piece.before, Reader("m.yml", book.model("user_stats")), book, ALL)
+    resolver = NameResolver()
+    resolver.add_model("user_stats", TableName("analytics", "user_stats"))
+    found = query_of(piece.before, QueryOwner("m.yml", resolver.model("user_stats")), resolver, ALL)
 
     assert {problem.code for problem in found.problems} <= {"parameter-in-string", "unparsed-sql"}
     assert found.value.text == piece.after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import Observation, functions
 
-from penstock.project.checks.functions import AGGREGATES, UNOBSERVED
+from penstock.project.checks.expressions import AGGREGATES, UNOBSERVED
 
 OF_GROUPING_SETS = {"grouping", "grouping_id"}  # they ask which columns were grouped by
 OF_SKETCHES = ("union_agg", "intersection_agg", "kll_merge", "top_k_combine")

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Model, Seed, Source
+from penstock.core.model import Model, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.project.book import Book
-from penstock.project.cache import ParseCache
-from penstock.project.checking import Checking, Texts
-from penstock.project.checks.subjects import Written, written_of_source
-from penstock.project.drafts import SNAPSHOTS, Draft, draft, entry_draft, without_duplicates
-from penstock.project.mappings import map_inputs
-from penstock.project.models import Built, cycle_findings, model_of
-from penstock.project.nearest import did_you_mean
-from penstock.project.parsed import SqlFile, YamlFile
-from penstock.project.settings import Settings
-from penstock.project.snapshot import system_columns_of
-from penstock.project.sources import Entry, entries, seeds_of, sources_of
-from penstock.project.values import Plain, mapping_of, text_of
+from penstock.project.checking import Checking, Parts, Texts
+from penstock.project.checks.subjects import written_of_source
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.discovery import entry_key
+from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_of
+from penstock.project.input_ranges.mappings import map_inputs
+from penstock.project.models import (
+    SNAPSHOTS,
+    cycle_findings,
+    draft,
+    entry_draft,
+    model_of,
+    without_duplicates,
+)
+from penstock.project.settings.project import Settings
+from penstock.project.settings.snapshot import system_columns_of
+from penstock.project.settings.sources import YamlEntry, entries, seeds_of, sources_of
+from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import Gathered
-from penstock.project.versioned.model import VersionedModel, build, versioned_models
-from penstock.project.yaml_queries import entry_key
+from penstock.project.versioned.model import build, versioned_models
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
 
@@ -46,20 +51,9 @@ class ProjectFiles:
     texts: Texts
 
 
-@dataclass(slots=True)
-class _Parts:
-    drafts: list[Draft] = field(default_factory=list)
-    versioned: list[VersionedModel] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
-    source_checks: dict[str, Written] = field(default_factory=dict)
-    seeds: list[Seed] = field(default_factory=list)
-    built: dict[str, Built] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-
-
 def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Project, list[Finding]]:
     """Link all files; the project is only meant to be used if no finding is an error."""
-    parts = _Parts()
+    parts = Parts()
     _read_drafts(parts, files.yaml, files.sql, settings)
     _read_sources(parts, files, root, settings)
     prefix = settings.target.schema_prefix
@@ -69,13 +63,13 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
     parts.findings += findings
     _check_names(parts)
     _check_reserved(parts, settings)
-    book = _book(parts, settings)
-    models = _models(parts, files.versioned, book, settings)
+    resolver = _resolver(parts, settings)
+    models = _models(parts, files.versioned, resolver, settings)
     sources = {str(source.table): source for source in parts.sources}
     declared = {item.name: item.declared for item in parts.versioned}
     models, findings = map_inputs(models, sources, declared, files.cache)
     parts.findings += findings
-    models = _checked(parts, models, book, files, settings)
+    models = _checked(parts, models, resolver, files, settings)
     project = Project(
         name=settings.name,
         root=str(root),
@@ -93,12 +87,14 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
     return project, parts.findings
 
 
-def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) -> dict[str, Model]:
+def _models(
+    parts: Parts, versioned: Gathered, resolver: NameResolver, settings: Settings
+) -> dict[str, Model]:
     """Give the models by name, in the order of their names."""
     built = parts.built
-    built |= {d.name: model_of(d, book) for d in parts.drafts if d.enabled}
+    built |= {d.name: model_of(d, resolver) for d in parts.drafts if d.enabled}
     for item in parts.versioned:
-        built[item.name] = build(item, versioned, book)
+        built[item.name] = build(item, versioned, resolver)
     models = {}
     for name in sorted(built):
         parts.findings += built[name].findings
@@ -116,31 +112,22 @@ def _models(parts: _Parts, versioned: Gathered, book: Book, settings: Settings) 
 
 
 def _checked(
-    parts: _Parts,
+    parts: Parts,
     models: dict[str, Model],
-    book: Book,
+    resolver: NameResolver,
     files: ProjectFiles,
     settings: Settings,
 ) -> dict[str, Model]:
     """Give every model with its checks."""
-    checking = Checking(
-        drafts=parts.drafts,
-        versioned=parts.versioned,
-        built=parts.built,
-        sources={str(source.table): source for source in parts.sources},
-        seeds={seed.name: seed for seed in parts.seeds},
-        source_checks=parts.source_checks,
-        gathered=files.versioned,
-        texts=files.texts,
-    )
+    checking = Checking(parts, files.versioned, files.texts)
     sample = settings.checks.sample
-    checked, findings = checking.attached(models, book, files.cache, sample=sample)
+    checked, findings = checking.attached(models, resolver, files.cache, sample=sample)
     parts.findings += findings
     return checked
 
 
 def _read_drafts(
-    parts: _Parts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
+    parts: Parts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
 ) -> None:
     documented = _documented(parts, yaml_files, "models")
     drafts = []
@@ -160,7 +147,7 @@ def _read_drafts(
     _check_documented(parts, documented)
 
 
-def _check_documented(parts: _Parts, documented: Mapping[str, Entry]) -> None:
+def _check_documented(parts: Parts, documented: Mapping[str, YamlEntry]) -> None:
     known = {item.name: item for item in parts.drafts}
     for name, entry in documented.items():
         if name in known:
@@ -177,8 +164,8 @@ def _check_documented(parts: _Parts, documented: Mapping[str, Entry]) -> None:
             parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
 
 
-def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, Entry]:
-    result: dict[str, Entry] = {}
+def _documented(parts: Parts, yaml_files: YamlFiles, key: str) -> dict[str, YamlEntry]:
+    result: dict[str, YamlEntry] = {}
     for file, tree in yaml_files:
         for entry in entries(file, tree, key):
             first = result.setdefault(entry.name, entry)
@@ -188,7 +175,7 @@ def _documented(parts: _Parts, yaml_files: YamlFiles, key: str) -> dict[str, Ent
     return result
 
 
-def _read_sources(parts: _Parts, files: ProjectFiles, root: Path, settings: Settings) -> None:
+def _read_sources(parts: Parts, files: ProjectFiles, root: Path, settings: Settings) -> None:
     seen: dict[str, Source] = {}
     for file, tree in files.yaml:
         for entry in entries(file, tree, "sources"):
@@ -203,7 +190,7 @@ def _read_sources(parts: _Parts, files: ProjectFiles, root: Path, settings: Sett
     parts.sources = list(seen.values())
 
 
-def _check_names(parts: _Parts) -> None:
+def _check_names(parts: Parts) -> None:
     _check_versioned(parts)
     names = {item.name.lower(): item.where for item in parts.drafts}
     names |= {item.name.lower(): item.draft.where for item in parts.versioned}
@@ -225,7 +212,7 @@ def _check_names(parts: _Parts) -> None:
             parts.findings.append(Finding(where, "duplicate-destination", sentence, hint))
 
 
-def _check_reserved(parts: _Parts, settings: Settings) -> None:
+def _check_reserved(parts: Parts, settings: Settings) -> None:
     """Report tables in the schema of staging files, which is cleared by itself."""
     owners = [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
     owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
@@ -238,7 +225,7 @@ def _check_reserved(parts: _Parts, settings: Settings) -> None:
             parts.findings.append(Finding(where, "reserved-name", sentence, hint))
 
 
-def _check_versioned(parts: _Parts) -> None:
+def _check_versioned(parts: Parts) -> None:
     """Leave out versioned models whose name is taken; the finding names both places."""
     seen = {item.name.lower(): item.place for item in parts.drafts}
     kept = []
@@ -253,29 +240,29 @@ def _check_versioned(parts: _Parts) -> None:
     parts.versioned = kept
 
 
-def _book(parts: _Parts, settings: Settings) -> Book:
-    book = Book(catalog=settings.target.catalog)
+def _resolver(parts: Parts, settings: Settings) -> NameResolver:
+    resolver = NameResolver(catalog=settings.target.catalog)
     enabled = [item for item in parts.drafts if item.enabled]
     for item in enabled:
-        book.add_model(item.name, item.table)
-        book.built.add(item.name)
+        resolver.add_model(item.name, item.table)
+        resolver.built.add(item.name)
         if item.config.text("materialized") == "snapshot":
-            book.history[item.name] = system_columns_of(item.config)
+            resolver.history[item.name] = system_columns_of(item.config)
     for versioned in parts.versioned:
-        book.add_model(versioned.name, versioned.table)
-        book.built.add(versioned.name)
-        book.add_table(versioned.written, versioned.name)
+        resolver.add_model(versioned.name, versioned.table)
+        resolver.built.add(versioned.name)
+        resolver.add_table(versioned.written, versioned.name)
     for item in enabled:
-        book.models.setdefault(item.stem.lower(), book.models[item.name.lower()])
-        book.add_table(item.written, item.name)
+        resolver.models.setdefault(item.stem.lower(), resolver.models[item.name.lower()])
+        resolver.add_table(item.written, item.name)
     for item in parts.drafts:
         if not item.enabled:
-            book.hidden[item.name.lower()] = "that model has enabled=false"
+            resolver.hidden[item.name.lower()] = "that model has enabled=false"
     prefix = settings.target.schema_prefix
     for seed in parts.seeds:
-        book.add_model(seed.name, seed.table)
+        resolver.add_model(seed.name, seed.table)
         written = TableName(seed.table.schema.removeprefix(prefix), seed.table.table)
-        book.add_table(written, seed.name)
+        resolver.add_table(written, seed.name)
     for source in parts.sources:
-        book.add_source(source.table)
-    return book
+        resolver.add_source(source.table)
+    return resolver

@@ -3,37 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError
 from typing import Protocol
 
 from penstock.core.checks import Checks
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Severity
+from penstock.core.graph import find_cycle, ordered, reach
 from penstock.core.model import Model, Partition, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
-from penstock.project.book import Book, Named
-from penstock.project.cache import ParseCache
 from penstock.project.checks.attach import Attacher
-from penstock.project.checks.kept import Result
-from penstock.project.checks.order import order_edges
-from penstock.project.checks.scene import UNKNOWN, Columns
+from penstock.project.checks.kept import Edge, Result
+from penstock.project.checks.scene import (
+    UNKNOWN,
+    KnownColumns,
+    Tables,
+    columns_of_version,
+    selected,
+)
 from penstock.project.checks.subjects import (
+    CheckedModel,
     Stand,
-    Subject,
-    Written,
+    WrittenChecks,
     written_in_header,
     written_in_yaml,
     written_nodes,
 )
-from penstock.project.checks.tables import Tables, columns_of_version, selected
-from penstock.project.drafts import Draft
-from penstock.project.models import Built
-from penstock.project.sources import column_docs
-from penstock.project.trees.references import Files
-from penstock.project.values import Plain
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.references import Files
+from penstock.project.files.values import Plain
+from penstock.project.models import Built, Draft
+from penstock.project.settings.sources import column_docs
+from penstock.project.sql.names import Named, NameResolver
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
+
+
+def order_edges(
+    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
+) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
+    """Give the models to build before each, and say which edges are dropped.
+
+    `parents` are what models read by themselves; an edge that repeats one of those is none.
+    """
+    new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
+    if not new or find_cycle(parents):
+        return {}, []
+    both = {name: list(read) for name, read in parents.items()}
+    for edge in new:
+        both[edge.model].append(edge.reads)
+    findings: list[Finding] = []
+    try:
+        ordered(both)
+    except CycleError:
+        new, findings = _without_cycles(parents, new)
+    found: dict[str, dict[str, None]] = {}
+    for edge in new:
+        found.setdefault(edge.model, {})[edge.reads] = None
+    return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
+
+
+def _without_cycles(
+    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
+) -> tuple[list[Edge], list[Finding]]:
+    both = {name: list(read) for name, read in parents.items()}
+    kept, findings = [], []
+    for edge in edges:
+        if edge.model in reach([edge.reads], both):
+            findings.append(_dropped(edge))
+        else:
+            kept.append(edge)
+            both[edge.model].append(edge.reads)
+    return kept, findings
+
+
+def _dropped(edge: Edge) -> Finding:
+    sentence = (
+        f'check "{edge.check}" reads {edge.reads}, which is built after {edge.model}: '
+        "it reads what is there"
+    )
+    code, info = "check-order-dropped", Severity.INFO
+    return Finding(edge.where, code, sentence, severity=info)
 
 
 class Texts(Files, Protocol):
@@ -43,34 +95,53 @@ class Texts(Files, Protocol):
         """Fill the environment's values into a tree."""
 
 
+@dataclass(slots=True)
+class Parts:
+    """Everything that the files of a project say, as far as it is put together.
+
+    `built` holds what became of each draft, by name.
+    """
+
+    drafts: list[Draft] = field(default_factory=list)
+    versioned: list[VersionedModel] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    source_checks: dict[str, WrittenChecks] = field(default_factory=dict)
+    seeds: list[Seed] = field(default_factory=list)
+    built: dict[str, Built] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """Everything that checks may speak of. `built` holds what became of each draft, by name."""
+    """Gives the models of a project their checks."""
 
-    drafts: Sequence[Draft]
-    versioned: Sequence[VersionedModel]
-    built: Mapping[str, Built]
-    sources: Mapping[str, Source]
-    seeds: Mapping[str, Seed]
-    source_checks: Mapping[str, Written]
+    parts: Parts
     gathered: Gathered
     texts: Texts
 
     def attached(
-        self, models: Mapping[str, Model], book: Book, cache: ParseCache, *, sample: bool
+        self,
+        models: Mapping[str, Model],
+        resolver: NameResolver,
+        cache: ParseCache,
+        *,
+        sample: bool,
     ) -> tuple[dict[str, Model], list[Finding]]:
         """Give every model with its checks and its order edges, and all that is wrong."""
-        by_name = {draft.name: draft for draft in self.drafts}
-        tables = Tables(lambda name: self._columns(name, by_name), self.sources, self.seeds)
+        by_name = {draft.name: draft for draft in self.parts.drafts}
+        sources = {str(source.table): source for source in self.parts.sources}
+        seeds = {seed.name: seed for seed in self.parts.seeds}
+        tables = Tables(lambda name: self._columns(name, by_name), sources, seeds)
         shared = {
-            InputName(InputKind.SOURCE, name): each for name, each in self.source_checks.items()
+            InputName(InputKind.SOURCE, name): each
+            for name, each in self.parts.source_checks.items()
         }
-        attacher = Attacher(book, self.texts, cache, tables, shared, sample)
+        attacher = Attacher(resolver, self.texts, cache, tables, shared, sample)
         found: dict[str, Result] = {}
-        for subject in self._subjects(shared):
-            result = attacher.read(subject)
+        for checked in self._checked_models(shared):
+            result = attacher.read(checked)
             if result is not None:
-                found[subject.model.input.name] = result
+                found[checked.model.input.name] = result
         findings = [finding for each in found.values() for finding in each.findings]
         parents = {name: model.depends_on for name, model in models.items()}
         edges = [e for n, each in found.items() if n in models for e in each.edges]
@@ -78,17 +149,18 @@ class Checking:
         changed = {n: _with_checks(models[n], found[n], order) for n in found if n in models}
         return {**models, **changed}, [*findings, *dropped]
 
-    def _subjects(self, shared: Mapping[InputName, Written]) -> Iterable[Subject]:
-        for draft in self.drafts:
+    def _checked_models(self, shared: Mapping[InputName, WrittenChecks]) -> Iterable[CheckedModel]:
+        for draft in self.parts.drafts:
             if draft.enabled:
                 yield self._of_draft(draft)
-        for item in self.versioned:
-            yield Subject(item.named, item.strategy, [*self._stands(item)])
-        read = {name for each in self.built.values() for name in _inputs(each)}
-        yield from (_unread(self.sources[each.name]) for each in shared if each not in read)
+        for item in self.parts.versioned:
+            yield CheckedModel(item.named, item.strategy, [*self._stands(item)])
+        read = {name for each in self.parts.built.values() for name in _inputs(each)}
+        sources = (each for each in self.parts.sources if each.input_name in shared)
+        yield from (_unread(each) for each in sources if each.input_name not in read)
 
-    def _of_draft(self, draft: Draft) -> Subject:
-        built = self.built[draft.name]
+    def _of_draft(self, draft: Draft) -> CheckedModel:
+        built = self.parts.built[draft.name]
         written = [written_in_header(draft.file)]
         if draft.entry:
             entry = draft.entry
@@ -96,10 +168,10 @@ class Checking:
         said = tuple(each for each in written if each is not None)
         inputs = tuple(_inputs(built)) if built.model else None
         columns = self._of_model(draft) if said else UNKNOWN
-        return Subject(draft.named, built.strategy, [Stand(1, said, columns, inputs)])
+        return CheckedModel(draft.named, built.strategy, [Stand(1, said, columns, inputs)])
 
     def _stands(self, item: VersionedModel) -> Iterable[Stand]:
-        model = self.built[item.name].model
+        model = self.parts.built[item.name].model
         versions = {each.number: each for each in model.versions} if model else {}
         for given in item.draft.versions:
             written = written_nodes(given.checks)
@@ -108,18 +180,18 @@ class Checking:
             columns = self._of_version(version, given) if version else UNKNOWN
             yield Stand(given.number, (written,) if written else (), columns, inputs)
 
-    def _columns(self, name: str, drafts: Mapping[str, Draft]) -> Columns:
+    def _columns(self, name: str, drafts: Mapping[str, Draft]) -> KnownColumns:
         if name in drafts:
             return self._of_model(drafts[name])
-        built = self.built.get(name)
-        item = next((each for each in self.versioned if each.name == name), None)
+        built = self.parts.built.get(name)
+        item = next((each for each in self.parts.versioned if each.name == name), None)
         given = item.draft.newest if item else None
         versions = built.model.versions if built and built.model else ()
         version = next((v for v in versions if given and v.number == given.number), None)
         return self._of_version(version, given) if version and given else UNKNOWN
 
-    def _of_model(self, draft: Draft) -> Columns:
-        built = self.built.get(draft.name)
+    def _of_model(self, draft: Draft) -> KnownColumns:
+        built = self.parts.built.get(draft.name)
         model = built.model if built else None
         if built and model and isinstance(built.strategy, Partition):
             declared = model.versions[0].schema.columns
@@ -128,15 +200,15 @@ class Checking:
         docs = model.columns if model else column_docs(draft.columns)
         return selected(draft.file, docs, built.strategy if built else None)
 
-    def _of_version(self, version: Version, given: GivenVersion) -> Columns:
+    def _of_version(self, version: Version, given: GivenVersion) -> KnownColumns:
         sql = given.own.sql
         return columns_of_version(version, self.gathered.sql.get((sql.path, sql.line)))
 
 
-def _unread(source: Source) -> Subject:
+def _unread(source: Source) -> CheckedModel:
     """Give a subject that nobody builds, so that checks of a source are looked at all the same."""
     name = source.input_name
-    return Subject(Named(name, source.table), _ANY, [Stand(1, (), UNKNOWN, (name,))])
+    return CheckedModel(Named(name, source.table), _ANY, [Stand(1, (), UNKNOWN, (name,))])
 
 
 def _inputs(built: Built) -> tuple[InputName, ...]:

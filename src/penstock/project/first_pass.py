@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -11,11 +10,17 @@ from pathlib import Path
 
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import is_secret_key, mask
-from penstock.project.cache import FORMAT, Entry, ParseCache, open_cache, sound, unpacked, versions
-from penstock.project.environment import fill_environment, walk
-from penstock.project.files import Content, decode, read_content
-from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
-from penstock.project.parsed import (
+from penstock.project.files.cache import (
+    FORMAT,
+    CacheEntry,
+    ParseCache,
+    open_cache,
+    sound,
+    unpacked,
+    versions,
+)
+from penstock.project.files.discovery import Content, decode, read_content
+from penstock.project.files.parsed import (
     SqlFile,
     YamlFile,
     path_of,
@@ -25,12 +30,12 @@ from penstock.project.parsed import (
     write_sql,
     write_yaml,
 )
-from penstock.project.surroundings import Surroundings
-from penstock.project.values import Plain, mapping_of
+from penstock.project.files.render_context import RenderContext, fill_environment, walk
+from penstock.project.files.values import Plain, digest, mapping_of
+from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
 
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 _TRUNCATES = re.compile("trunc", re.IGNORECASE)
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 @dataclass(slots=True)
@@ -81,32 +86,32 @@ class FirstPass:
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
         """Read SQL that is no template and begins on a line of a file."""
-        mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        fingerprint = digest(text)
         key = place_key((path, "sql", line))
-        file = self._cached_sql(key, mark, Surroundings(self.environ))
+        file = self._cached_sql(key, fingerprint, RenderContext(self.environ))
         if file is None:
             file = parse_sql(path, text, line)
             if not any(f.is_error for f in file.findings):
-                self.cache.keep(key, Entry(mark, file.reads, write_sql(file)))
+                self.cache.keep(key, CacheEntry(fingerprint, file.reads, write_sql(file)))
         self.findings += file.findings
         return file
 
     def sql_files(
-        self, contents: Sequence[Content], macros: Sequence[str], surroundings: Surroundings
+        self, contents: Sequence[Content], macros: Sequence[str], render_context: RenderContext
     ) -> dict[str, SqlFile]:
         """Give model files and queries of YAML entries under the paths of their contents.
 
         Those that cannot be read are left out, and findings.
         """
         macro_texts = {path: text for path in macros if (text := self.text(path)) is not None}
-        macro_mark = hashlib.sha256(repr(sorted(macro_texts.items())).encode()).hexdigest()
+        macro_digest = digest(repr(sorted(macro_texts.items())))
         known: dict[str, SqlFile] = {}
-        marks: dict[str, str] = {}
+        fingerprints: dict[str, str] = {}
         texts: dict[str, str] = {}
         for content in contents:
             path = content.path
-            marks[path] = hashlib.sha256(f"{content.digest} {macro_mark}".encode()).hexdigest()
-            cached = self._cached_sql(path, marks[path], surroundings)
+            fingerprints[path] = digest(f"{content.digest} {macro_digest}")
+            cached = self._cached_sql(path, fingerprints[path], render_context)
             if cached is not None:
                 known[path] = cached
                 continue
@@ -117,10 +122,10 @@ class FirstPass:
                 self.findings.append(Finding(where, "empty-file", "the file is empty", hint))
             elif text is not None:
                 texts[path] = text
-        for path, file in parse_sql_files(texts, macro_texts, surroundings).items():
+        for path, file in parse_sql_files(texts, macro_texts, render_context).items():
             known[path] = file
             if not any(f.is_error for f in file.findings):
-                self.cache.keep(path, Entry(marks[path], file.reads, write_sql(file)))
+                self.cache.keep(path, CacheEntry(fingerprints[path], file.reads, write_sql(file)))
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}
 
@@ -136,49 +141,45 @@ class FirstPass:
         """Give the output columns of SQL that are truncated to a unit of the calendar."""
         if not _TRUNCATES.search(text):
             return {}
-        mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        fingerprint = digest(text)
         key = place_key((path, "truncations", line))
-        entry = self.cache.find(key, mark)
-        try:
-            known = None if entry is None else {str(name): str(u) for name, u in entry.result}
-        except _DAMAGE:
-            known = None
-        found = truncations(text) if known is None else known
-        self.cache.keep(key, Entry(mark, (), [[*pair] for pair in found.items()]))
+        found = self.cache.recall(key, fingerprint, lambda e: {str(n): str(u) for n, u in e.result})
+        if found is None:
+            found = dict(truncations(text))
+            self.cache.keep(key, CacheEntry(fingerprint, (), [[*pair] for pair in found.items()]))
         return found
 
-    def _cached_sql(self, path: str, mark: str, surroundings: Surroundings) -> SqlFile | None:
-        entry = self.cache.find(path, mark)
-        if entry is None or not surroundings.agrees(entry.reads):
-            return None
-        try:
-            file = read_sql(path_of(path), entry.reads, entry.result)
-        except _DAMAGE:
-            return None
-        self.cache.keep(path, entry)
-        return file
+    def _cached_sql(
+        self, path: str, fingerprint: str, render_context: RenderContext
+    ) -> SqlFile | None:
+        def read(entry: CacheEntry) -> SqlFile | None:
+            if not render_context.agrees(entry.reads):
+                return None
+            return read_sql(path_of(path), entry.reads, entry.result)
+
+        return self.cache.recall(path, fingerprint, read)
 
     def _read_yaml(self, path: str) -> YamlFile:
         content = self._content(path)
         if content is None:
             return YamlFile(path)
-        surroundings = Surroundings(self.environ)
-        entry = self.cache.find(path, content.digest)
-        if entry is not None and surroundings.agrees(entry.reads):
-            try:
-                file = read_yaml(path, entry.reads, entry.result)
-                _ = [sound(text) for text in file.checks.values()]
-            except _DAMAGE:
-                pass
-            else:
-                self.cache.keep(path, entry)
-                return file
+
+        def read(entry: CacheEntry) -> YamlFile | None:
+            if not RenderContext(self.environ).agrees(entry.reads):
+                return None
+            file = read_yaml(path, entry.reads, entry.result)
+            _ = [sound(text) for text in file.checks.values()]
+            return file
+
+        kept = self.cache.recall(path, content.digest, read)
+        if kept is not None:
+            return kept
         text = self._decoded(content)
         if text is None:
             return YamlFile(path)
         file = parse_yaml_file(path, text, self.environ)
         if not any(f.is_error for f in file.findings) and not _is_secret(file):
-            self.cache.keep(path, Entry(content.digest, file.reads, write_yaml(file)))
+            self.cache.keep(path, CacheEntry(content.digest, file.reads, write_yaml(file)))
         return file
 
     def _content(self, path: str) -> Content | None:

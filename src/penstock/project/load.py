@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.core.errors import ProjectError, UsageError
@@ -11,27 +11,18 @@ from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.project.assemble import ProjectFiles, assemble
 from penstock.project.checks.subjects import files_in_header
-from penstock.project.files import Discovery, check_name, discover
+from penstock.project.files.discovery import (
+    PROJECT_FILE,
+    Discovery,
+    check_name,
+    discover,
+    queries_of,
+)
+from penstock.project.files.parsed import SqlFile
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.first_pass import FirstPass, open_first_pass
-from penstock.project.parsed import SqlFile
-from penstock.project.settings import Settings, settings_of
-from penstock.project.surroundings import Surroundings, TargetView
-from penstock.project.values import Plain
+from penstock.project.settings.project import Settings, settings_of
 from penstock.project.versioned.gather import gather
-from penstock.project.yaml_queries import queries_of
-
-PROJECT_FILE = "penstock.yml"
-
-
-@dataclass(frozen=True, slots=True)
-class LoadRequest:
-    """What to load and for whom. `vars` and `target` come from the command line and win."""
-
-    root: Path
-    environ: Mapping[str, str]
-    target: str | None = None
-    vars: Mapping[str, str] = field(default_factory=dict)
-    use_cache: bool = True
 
 
 def load_project(
@@ -46,24 +37,19 @@ def load_project(
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
-    target that does not exist (`unknown-target`).
+    target that does not exist (`unknown-target`). `vars` and `target` come from the command line
+    and win over what penstock.yml says.
     """
-    return load(LoadRequest(root.resolve(), environ, target, vars or {}, use_cache))
-
-
-def load(request: LoadRequest) -> Project:
-    """Do what `load_project` says."""
-    if not (request.root / PROJECT_FILE).is_file():
-        raise UsageError(
-            "no-project", f"there is no {PROJECT_FILE} in {request.root}", hint="penstock init DIR"
-        )
-    first = open_first_pass(request.root, request.environ, use_cache=request.use_cache)
-    tree = first.yaml_tree(PROJECT_FILE)
-    settings = _settings(request, tree, first)
+    root = root.resolve()
+    if not (root / PROJECT_FILE).is_file():
+        sentence = f"there is no {PROJECT_FILE} in {root}"
+        raise UsageError("no-project", sentence, hint="penstock init DIR")
+    first = open_first_pass(root, environ, use_cache=use_cache)
+    settings = _settings(first, target, vars or {})
     document = first.yaml_file(PROJECT_FILE)
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
-    found = discover(request.root, places)
-    project, findings = _read(request, settings, found, first)
+    found = discover(root, places)
+    project, findings = _read(settings, found, first)
     first.save()
     findings += filter(None, [check_name("project", settings.name, document.place("name"))])
     findings += document.misfits
@@ -75,22 +61,21 @@ def load(request: LoadRequest) -> Project:
     return replace(project, findings=tuple(everything), folders=settings.folders)
 
 
-def _settings(request: LoadRequest, tree: Plain, first: FirstPass) -> Settings:
+def _settings(first: FirstPass, target: str | None, given: Mapping[str, str]) -> Settings:
+    tree = first.yaml_tree(PROJECT_FILE)
     try:
-        settings = settings_of(tree, request.root, request.target, request.environ)
+        settings = settings_of(tree, first.root, target, first.environ)
     except UsageError:
         if not any(finding.is_error for finding in first.findings):
             raise
-        settings = settings_of(None, request.root, None, {})
-    return replace(settings, vars={**settings.vars, **request.vars})
+        settings = settings_of(None, first.root, None, {})
+    return replace(settings, vars={**settings.vars, **given})
 
 
-def _read(
-    request: LoadRequest, settings: Settings, found: Discovery, first: FirstPass
-) -> tuple[Project, list[Finding]]:
+def _read(settings: Settings, found: Discovery, first: FirstPass) -> tuple[Project, list[Finding]]:
     target = settings.target
-    surroundings = Surroundings(
-        request.environ,
+    render_context = RenderContext(
+        first.environ,
         settings.vars,
         TargetView(target.name, target.catalog, target.schema_prefix),
     )
@@ -102,10 +87,10 @@ def _read(
     others = gathered.parts.union(*(file.named for file in described))
     contents = first.model_contents([path for path in found.sql if path not in others])
     contents += [query for file in described for query in queries_of(file)]
-    sql_files = first.sql_files(contents, found.macros, surroundings)
+    sql_files = first.sql_files(contents, found.macros, render_context)
     _leave_out_checks(sql_files, first)
     files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache, first)
-    project, findings = assemble(request.root, settings, files)
+    project, findings = assemble(first.root, settings, files)
     strays = [f for f in found.findings if f.where.path not in gathered.parts]
     return project, [*strays, *misfits, *gathered.findings, *findings]
 

@@ -1,10 +1,11 @@
-"""One draft to one model; and the cycles among all."""
+"""Model files with their settings, linked to models; and the cycles among all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import PurePosixPath
 
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
@@ -24,20 +25,181 @@ from penstock.core.names import (
     NAMES_HINT,
     InputKind,
     InputName,
+    TableName,
     maps_columns,
     refused_by_delta,
 )
-from penstock.project.bodies import is_range, no_parameter_findings, parameter_findings
-from penstock.project.book import Book, Named
-from penstock.project.config import layout_of, on_schema_change_of, shown_config
-from penstock.project.drafts import Draft
-from penstock.project.fingerprint import Said, fingerprint
-from penstock.project.link import Reader, link
-from penstock.project.partitions import declared_schema, partition_layout
-from penstock.project.snapshot_outputs import check_outputs
-from penstock.project.sources import column_docs
-from penstock.project.strategy import strategy_of
-from penstock.project.surroundings import digest
+from penstock.project.files.discovery import check_name, model_name
+from penstock.project.files.parsed import SqlFile
+from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.settings.check_keys import CHECK_KEYS
+from penstock.project.settings.config import (
+    Config,
+    layout_of,
+    lift,
+    merged,
+    on_schema_change_of,
+    shown_config,
+)
+from penstock.project.settings.partitions import declared_schema, partition_layout
+from penstock.project.settings.project import Settings, defaults_for
+from penstock.project.settings.snapshot import check_outputs
+from penstock.project.settings.sources import YamlEntry, column_docs
+from penstock.project.settings.strategy import strategy_of
+from penstock.project.sql.bodies import (
+    Description,
+    fingerprint,
+    is_range,
+    no_parameter_findings,
+    parameter_findings,
+)
+from penstock.project.sql.link import QueryOwner, link
+from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.template_lines import line_of
+
+SNAPSHOTS = "snapshots"
+_SYSTEM = "system_columns"
+
+
+@dataclass(slots=True)
+class Draft:
+    """One model: its file, its settings, its table with and without the schema prefix.
+
+    `stem` is another name by which ref() may call it: that of its file without .sql. `entry` is
+    what a YAML file says of it.
+    """
+
+    name: str
+    where: Location
+    stem: str
+    file: SqlFile
+    config: Config
+    table: TableName
+    written: TableName
+    columns: Plain = None
+    entry: YamlEntry | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the model counts at all."""
+        return is_true(self.config.settings.get("enabled", True))
+
+    @property
+    def named(self) -> Named:
+        """What others call it."""
+        return Named(InputName(InputKind.MODEL, self.name), self.table)
+
+    @property
+    def place(self) -> str:
+        """Where it is defined, for sentences: a file, or a line of a YAML file."""
+        is_file = self.where == Location(self.file.path)
+        return self.file.path if is_file else str(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    name: str
+    where: Location
+    stem: str
+    file: SqlFile
+
+
+def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
+    """Merge what is known of a SQL file: its header, then YAML beside it, then defaults."""
+    stem = PurePosixPath(file.path).name.removesuffix(".sql")
+    origin = _Origin(model_name(file.path), Location(file.path), stem, file)
+    return _drafted(origin, entry, settings)
+
+
+def entry_draft(file: SqlFile, entry: YamlEntry, settings: Settings) -> Draft:
+    """Do the same for an entry of `snapshots:`, whose query is `file`: it is a snapshot."""
+    where = Location(entry.file.path, entry.where.line)
+    return _drafted(_Origin(entry.name, where, entry.name, file), entry, settings)
+
+
+def _drafted(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Draft:
+    file, name = origin.file, origin.name
+    config = _config(origin, entry, settings)
+    schema = config.text("schema") or _folder(file.path, settings)
+    table = config.text("alias") or name
+    columns = entry.tree.get("columns") if entry else None
+    result = Draft(
+        name,
+        origin.where,
+        origin.stem,
+        file,
+        config,
+        TableName(settings.target.schema_prefix + schema, table),
+        TableName(schema, table),
+        columns if columns is not None else config.settings.get("columns"),
+        entry,
+    )
+    for what, word in (("model", name), ("schema", schema), ("table", table)):
+        bad = check_name(what, word, config.where if word != name else result.where)
+        said_elsewhere = (what == "table" and word == name) or word == settings.name
+        if bad and not said_elsewhere:
+            result.findings.append(bad)
+    return result
+
+
+def _config(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Config:
+    file = origin.file
+    header_at = Location(file.path, file.config_line)
+
+    def header_place(path: Path) -> Location:
+        return Location(file.path, line_of(file.key_lines, path, file.config_line))
+
+    def beside_place(path: Path) -> Location:
+        return entry.file.key_place(*entry.path, "config", *path) if entry else header_at
+
+    layers = defaults_for(settings.defaults, file.path, settings.folders)
+    lowest = [lift(layer, lambda _: header_at).values for layer in layers]
+    beside = lift(_beside(entry.tree) if entry else {}, beside_place)
+    said = {key: value for key, value in file.config.items() if key not in CHECK_KEYS}
+    header = lift(said, header_place)
+    values = merged([*lowest, beside.values, header.values])
+    own = {**beside.places, **header.places}
+    if "tags" in own:
+        both = (*texts_of(header.values.get("tags")), *texts_of(beside.values.get("tags")))
+        values["tags"] = list(dict.fromkeys(both))
+    if entry and entry.path[0] == SNAPSHOTS:
+        values["materialized"] = "snapshot"
+    if values.get("materialized") == "snapshot":
+        columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
+        values |= {_SYSTEM: columns} if columns else {}
+    where = header_at if file.config or not entry else beside_place(())
+    return Config(values, own, where, origin.name, [*beside.findings, *header.findings])
+
+
+def _beside(tree: Mapping[str, Plain]) -> dict[str, Plain]:
+    config = dict(mapping_of(tree.get("config")))
+    if tree.get("description"):
+        config.setdefault("description", tree["description"])
+    tags = (*texts_of(tree.get("tags")), *texts_of(config.get("tags")))
+    if tags:
+        config["tags"] = list(tags)
+    if tree.get("meta"):
+        config["meta"] = {**mapping_of(config.get("meta")), **mapping_of(tree["meta"])}
+    return config
+
+
+def _folder(path: str, settings: Settings) -> str:
+    parent = PurePosixPath(path).parent
+    return settings.name if str(parent) in settings.folders else parent.name
+
+
+def without_duplicates(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Finding]]:
+    """Leave out models whose name is taken; the finding names both places."""
+    seen: dict[str, Draft] = {}
+    findings = []
+    for item in drafts:
+        first = seen.setdefault(item.name.lower(), item)
+        if first is not item:
+            sentence = f"{item.name!r} is defined in {first.place} and {item.place}"
+            hint = "model names are unique in the project, whatever the folder; rename one"
+            findings.append(Finding(item.where, "duplicate-model", sentence, hint))
+    return list(seen.values()), findings
 
 
 @dataclass(slots=True)
@@ -50,7 +212,7 @@ class Built:
     findings: list[Finding] = field(default_factory=list)
 
 
-def model_of(item: Draft, book: Book) -> Built:
+def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
     config = item.config
     said = _said(item)
@@ -63,12 +225,12 @@ def model_of(item: Draft, book: Book) -> Built:
     _check_columns(item, strategy, layout)
     incremental = isinstance(strategy, Append | Merge)
     branches = item.file.branches if incremental else item.file.branches[:1]
-    linked = link(branches, book, Reader(item.file.path, item.named))
+    linked = link(branches, resolver, QueryOwner(item.file.path, item.named))
     misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
     built.findings = [*config.findings, *linked.findings, *misused]
     inputs = dict(linked.inputs)
     for name in config.texts("depends_on"):
-        _depend(name, item, book, inputs, built)
+        _depend(name, item, resolver, inputs, built)
     built.parents = {i.name: line for i, line in inputs.items() if i.kind is InputKind.MODEL}
     if isinstance(strategy, View):
         built.parents |= {i.name: n for i, n in inputs.items() if i.kind is InputKind.THIS}
@@ -79,7 +241,7 @@ def model_of(item: Draft, book: Book) -> Built:
         strategy=strategy,
         query=replace(linked.query, inputs=tuple(inputs)),
         fingerprint=fingerprint(linked, strategy, layout, said),
-        depends_on=tuple(sorted(name for name in built.parents if name in book.built)),
+        depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
         layout=layout,
         on_schema_change=on_schema_change_of(config),
         columns=said.columns,
@@ -106,18 +268,18 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
             item.config.findings.append(Finding(where, "column-name", sentence, NAMES_HINT))
 
 
-def _said(item: Draft) -> Said:
+def _said(item: Draft) -> Description:
     words = item.config.text("description") or item.config.text("comment")
-    return Said(words.strip(), column_docs(item.columns))
+    return Description(words.strip(), column_docs(item.columns))
 
 
 def _with_version(model: Model, text: str, built: Built) -> Model:
     """Give a partition model its one version; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
-    mark = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
+    checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
     body = Body(
         query=model.query,
-        fingerprint=mark,
+        fingerprint=checksums,
         text=text,
         source=model.where.path,
         where=model.where,
@@ -125,7 +287,7 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     )
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
-    return replace(model, fingerprint=mark, versions=(version,))
+    return replace(model, fingerprint=checksums, versions=(version,))
 
 
 def cycle_findings(
@@ -145,17 +307,19 @@ def cycle_findings(
     return [Finding(places[0], "dependency-cycle", sentence, hint)]
 
 
-def _depend(name: str, item: Draft, book: Book, inputs: dict[InputName, int], built: Built) -> None:
+def _depend(
+    name: str, item: Draft, resolver: NameResolver, inputs: dict[InputName, int], built: Built
+) -> None:
     where = item.config.own.get("depends_on", item.where)
-    found = _find(name, book)
+    found = _find(name, resolver)
     if found is None:
         sentence = f"depends_on: {name!r} is no model, seed or source"
-        hint = book.model_hint(name.rpartition(".")[2])
+        hint = resolver.model_hint(name.rpartition(".")[2])
         built.findings.append(Finding(where, "unknown-reference", sentence, hint))
     else:
         inputs.setdefault(found.input, where.line)
 
 
-def _find(name: str, book: Book) -> Named | None:
-    found = book.ref(name) or book.table(tuple(name.split(".")))
+def _find(name: str, resolver: NameResolver) -> Named | None:
+    found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
     return None if found.input.kind is InputKind.EXTERNAL else found

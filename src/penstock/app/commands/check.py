@@ -38,8 +38,8 @@ from penstock.core.ranges import Ranges, count, difference, intersection, merged
 from penstock.core.records import PartitionRun
 from penstock.core.window import InputWindow
 from penstock.plan.resolve import due, resolve
-from penstock.project.checks.definition import definition_of
-from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.checks.kept import definition_of
+from penstock.project.files.values import did_you_mean, some_of
 from penstock.strategies.checks.written import age
 from penstock.strategies.relations import leaves_of
 

@@ -12,7 +12,7 @@ from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.core.records import Execution, Status
-from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.files.values import did_you_mean, some_of
 
 SOURCE = "source:"
 """How the history names what is no model."""

@@ -11,8 +11,8 @@ from penstock.core.model import Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.core.query import shown_name
+from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.late import parse_user_query
-from penstock.project.nearest import did_you_mean, some_of
 from penstock.strategies.relations import bind_query, leaves_of
 
 

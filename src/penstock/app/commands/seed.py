@@ -22,7 +22,7 @@ from penstock.core.errors import PenstockError, SelectorError, SparkDiedError
 from penstock.core.model import Seed
 from penstock.core.records import Run
 from penstock.plan.values import Now, Plan, Reason, State
-from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.files.values import did_you_mean, some_of
 
 COMMAND = "seed"
 

@@ -22,7 +22,7 @@ from penstock.core.records import ModelRecord
 from penstock.plan.cascade import WHOLE, parents_of
 from penstock.plan.partition_drift import Piece, Verdict, told_gap
 from penstock.plan.values import State
-from penstock.project.nearest import did_you_mean
+from penstock.project.files.values import did_you_mean
 
 _SHOWN_STATES = tuple(state for state in State if state is not State.CURRENT)
 

@@ -35,8 +35,8 @@ from penstock.core.model import Seed
 from penstock.core.names import InputName
 from penstock.core.project import Project
 from penstock.core.unit_tests import UnitRun, UnitTest
-from penstock.project.nearest import did_you_mean, some_of
-from penstock.project.select import Known, select
+from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.selectors import Known, select
 
 _ALL_TAGS = "tags of all unit tests"
 

@@ -6,7 +6,7 @@ from penstock.app.execution.recover import recover
 from penstock.app.services.services import Services
 from penstock.core.errors import UsageError
 from penstock.core.records import Lease
-from penstock.project.nearest import did_you_mean
+from penstock.project.files.values import did_you_mean
 
 
 def lease_of(services: Services, target: str) -> Lease | None:

@@ -12,7 +12,7 @@ from penstock.core.names import InputKind
 from penstock.core.records import WatermarkChange
 from penstock.core.typed import TypedValue, is_watermark_type
 from penstock.core.window import Watermark
-from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.files.values import did_you_mean, some_of
 
 
 @dataclass(frozen=True, slots=True)

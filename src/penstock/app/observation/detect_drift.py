@@ -86,8 +86,8 @@ class DriftDetection:
     def meaning(self, mark: Fingerprint) -> str:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
         if mark.sql not in self._meanings:
-            from penstock.project.bodies import canonical_of
-            from penstock.project.surroundings import digest
+            from penstock.project.files.values import digest
+            from penstock.project.late import canonical_of
 
             text = self.services.reading.records.text(mark.sql)
             found = mark.canonical if text is None else digest(canonical_of(text))

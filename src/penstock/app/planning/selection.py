@@ -15,7 +15,7 @@ from penstock.core.project import Project
 from penstock.core.ranges import Range as Numbers
 from penstock.core.ranges import Ranges, intersection, merged
 from penstock.plan.partition_drift import Verdict
-from penstock.project.select import Known, exact_names, select
+from penstock.project.selectors import Known, exact_names, select
 
 
 def selected_models(

@@ -18,7 +18,7 @@ from penstock.core.ports import Clock, Fault, Fences, Folders, Log, Places, Stor
 from penstock.core.project import Project
 from penstock.core.records import Holder, Lease
 from penstock.core.step import Intent
-from penstock.project.nearest import did_you_mean, some_of
+from penstock.project.files.values import did_you_mean, some_of
 from penstock.state.identity import process_of
 
 OpenStore = Callable[[], Store]

@@ -19,18 +19,17 @@ from penstock.core.project import Project
 from penstock.core.schema import Column, Schema
 from penstock.core.unit_tests import CellKind, Expectation, GivenTable, Mark, UnitTest
 from penstock.plan.resolve import dated
-from penstock.project.nearest import did_you_mean, some_of
-from penstock.project.unit_tests.inferred import inferred
-from penstock.project.unit_tests.judging import column_of
+from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.naming import shown
-from penstock.project.unit_tests.reading import Notes
+from penstock.project.unit_tests.nodes import FileNotes
+from penstock.project.unit_tests.types import column_of, inferred
 from penstock.strategies.history.counts import first_metrics
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
 
 
-def judge_names(model: Model, test: UnitTest, notes: Notes) -> None:
+def judge_names(model: Model, test: UnitTest, notes: FileNotes) -> None:
     """Note every name under which a run could find nothing."""
     for run in test.runs:
         if run.expect is not None:
@@ -41,7 +40,7 @@ def judge_names(model: Model, test: UnitTest, notes: Notes) -> None:
     _judge_key(test, notes)
 
 
-def _judge_checks(model: Model, expected: Expectation, notes: Notes) -> None:
+def _judge_checks(model: Model, expected: Expectation, notes: FileNotes) -> None:
     checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
     for written in expected.checks:
         found = [check for check in checks if is_called(written, check)]
@@ -60,7 +59,7 @@ def _phases(checks: list[Check]) -> set[str]:
     return {str(check.phase) for check in checks}
 
 
-def _judge_counts(model: Model, expected: Expectation, notes: Notes) -> None:
+def _judge_counts(model: Model, expected: Expectation, notes: FileNotes) -> None:
     history = first_metrics(0) if isinstance(model.strategy, Snapshot) else {}
     known = dict.fromkeys((*COUNTS, *history))
     for name in expected.metrics:
@@ -70,7 +69,7 @@ def _judge_counts(model: Model, expected: Expectation, notes: Notes) -> None:
             notes.say(expected.where, "bad-value", sentence, hint)
 
 
-def _judge_history(strategy: Snapshot, target: GivenTable, notes: Notes) -> None:
+def _judge_history(strategy: Snapshot, target: GivenTable, notes: FileNotes) -> None:
     """Find versions without their beginning; only Spark knows those of a query."""
     start = strategy.columns.valid_from.lower()
     plain = dict(zip(_WORDS, strategy.columns.names, strict=True))
@@ -85,7 +84,7 @@ def _judge_history(strategy: Snapshot, target: GivenTable, notes: Notes) -> None
             notes.say(where, "bad-test-value", sentence, hint)
 
 
-def _judge_key(test: UnitTest, notes: Notes) -> None:
+def _judge_key(test: UnitTest, notes: FileNotes) -> None:
     """Find columns of `key` that no expected row names: they would pair nothing."""
     tables = list(_expected(test))
     named = {name for table in tables for name in table.valued}
@@ -129,7 +128,7 @@ def load_tests(variants: Variants) -> LoadedTests:
     Codes beside those of `load_unit_tests`: `missing-input`, `unknown-column`.
     """
     loaded = load_unit_tests(variants.project, variants.of)
-    notes = Notes(Path(variants.project.root))
+    notes = FileNotes(Path(variants.project.root))
     for test in loaded.tests:
         project = variants.of(test.vars)
         model = project.models[test.model]
@@ -140,7 +139,7 @@ def load_tests(variants: Variants) -> LoadedTests:
     return LoadedTests(loaded.tests, tuple(findings))
 
 
-def _judge_inputs(project: Project, test: UnitTest, notes: Notes) -> None:
+def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
     """Find what a run reads and neither it nor a run before it gives; a seed has its own rows."""
     model = project.models[test.model]
     given: set[InputName] = set()
@@ -158,7 +157,7 @@ def _judge_inputs(project: Project, test: UnitTest, notes: Notes) -> None:
         notes.say(test.where, "missing-input", sentence, hint)
 
 
-def _judge_marks(model: Model, test: UnitTest, notes: Notes) -> None:
+def _judge_marks(model: Model, test: UnitTest, notes: FileNotes) -> None:
     """Find watermarks that the model does not have, and values that are none of their types."""
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:

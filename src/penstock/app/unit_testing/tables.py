@@ -25,10 +25,9 @@ from penstock.core.types import (
     sql_type,
 )
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
-from penstock.project.trees.field_types import shown_type
+from penstock.project.files.field_types import shown_type
 from penstock.project.unit_tests.casting import CellError, Value, scalar, typed
-from penstock.project.unit_tests.inferred import inferred
-from penstock.project.unit_tests.judging import column_of
+from penstock.project.unit_tests.types import column_of, inferred
 
 Column = tuple[str, ColumnType]
 

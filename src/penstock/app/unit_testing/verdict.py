@@ -27,8 +27,8 @@ from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
 from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, Mark
-from penstock.project.trees.field_types import shown_type
-from penstock.project.unit_tests.declared import system_names
+from penstock.project.files.field_types import shown_type
+from penstock.project.unit_tests.types import system_names
 from penstock.strategies.relations import bind_query
 
 _VIEW = "penstock_test_view"

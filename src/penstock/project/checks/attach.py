@@ -11,19 +11,17 @@ from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.model import Partition, View
 from penstock.core.names import InputKind, InputName
-from penstock.project.book import Book
-from penstock.project.cache import ParseCache
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of
-from penstock.project.checks.scene import Columns, Scene, World, allowed_in
-from penstock.project.checks.subjects import Stand, Subject, Written
-from penstock.project.checks.tables import Tables
-from penstock.project.parsed import YamlFile, place_key
-from penstock.project.trees.nodes import Member, Node
-from penstock.project.trees.references import Files
-from penstock.project.trees.sheet import shown
-from penstock.project.values import Plain
+from penstock.project.checks.scene import KnownColumns, Scene, Tables, World, allowed_in
+from penstock.project.checks.subjects import CheckedModel, Stand, WrittenChecks
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.nodes import Member, YamlNode, shown
+from penstock.project.files.parsed import YamlFile, place_key
+from penstock.project.files.references import Files
+from penstock.project.files.values import Plain, digest
+from penstock.project.sql.names import NameResolver
 
 _MODES = tuple(each.value for each in OnFailure)
 
@@ -35,49 +33,50 @@ class Attacher:
     `sources` are those that stand with source tables: they hold for every model that reads one.
     """
 
-    book: Book
+    resolver: NameResolver
     files: Files
     cache: ParseCache
     tables: Tables
-    sources: Mapping[InputName, Written]
+    sources: Mapping[InputName, WrittenChecks]
     sample: bool = True
     digests: dict[str, str] = field(default_factory=dict)
 
-    def read(self, subject: Subject) -> Result | None:
+    def read(self, checked: CheckedModel) -> Result | None:
         """Give the checks of a model; None where nothing is said of any."""
-        stands = [self._with_sources(each) for each in subject.stands]
+        stands = [self._with_sources(each) for each in checked.stands]
         if not any(each.written or shared for each, shared in stands):
             return None
-        name = place_key(("", "checks", subject.model.input.kind, subject.model.input.name))
-        context = self._context(subject)
-        known = recall(self.cache, name, context, subject.model.input.name, self._now)
+        name = place_key(("", "checks", checked.model.input.kind, checked.model.input.name))
+        context = self._context(checked)
+        known = recall(self.cache, name, context, checked.model.input.name, self.now)
         if known is not None:
             return known
-        reading = _Reading(self, subject)
+        reading = _CheckReading(self, checked)
         for stand, shared in stands:
             reading.stand(stand, shared)
         return reading.finished(name, context)
 
-    def _with_sources(self, stand: Stand) -> tuple[Stand, dict[InputName, Written]]:
+    def _with_sources(self, stand: Stand) -> tuple[Stand, dict[InputName, WrittenChecks]]:
         inputs = sorted(set(stand.inputs or ()))
         return stand, {each: self.sources[each] for each in inputs if each in self.sources}
 
-    def _context(self, subject: Subject) -> str:
-        model = subject.model
-        parts = [self._now("book"), str(self.sample), model.input.name, str(model.table)]
-        parts.append(repr(subject.strategy))
-        for stand, shared in map(self._with_sources, subject.stands):
+    def _context(self, checked: CheckedModel) -> str:
+        model = checked.model
+        parts = [self.now("names"), str(self.sample), model.input.name, str(model.table)]
+        parts.append(repr(checked.strategy))
+        for stand, shared in map(self._with_sources, checked.stands):
             columns, inputs = stand.columns, stand.inputs
             parts += (str(stand.number), repr(columns.names), repr(columns.types))
             parts += ("?",) if inputs is None else (f"{i.kind} {i.name}" for i in inputs)
-            parts += (each.mark for each in (*stand.written, *shared.values()))
-        return _digest("\0".join(parts))
+            parts += (each.fingerprint for each in (*stand.written, *shared.values()))
+        return digest("\0".join(parts))
 
-    def _now(self, need: str) -> str:
+    def now(self, need: str) -> str:
+        """Give the digest of something that reading needs."""
         if need not in self.digests:
             kind, _, name = need.partition("\n")
-            if kind == "book":
-                found = _names_in(self.book).encode()
+            if kind == "names":
+                found = _names_in(self.resolver).encode()
             elif kind == "file":
                 found = self.files.data(name) if self.files.has(name) else b"\0"
             else:
@@ -86,17 +85,13 @@ class Attacher:
             self.digests[need] = hashlib.sha256(found).hexdigest()
         return self.digests[need]
 
-    def digest(self, need: str) -> str:
-        """Give the digest of something that reading needs."""
-        return self._now(need)
-
 
 @dataclass(slots=True)
-class _Reading:
+class _CheckReading:
     """One model's checks while they are read; it notes what it asks for."""
 
     of: Attacher
-    subject: Subject
+    checked: CheckedModel
     result: Result = field(default_factory=Result)
     texts: ParseCache = field(init=False)
     is_open: bool = False
@@ -105,7 +100,7 @@ class _Reading:
         cache = self.of.cache
         self.texts = ParseCache(None, cache.key, ChainMap(cache.current, dict(cache.known)))
 
-    def stand(self, stand: Stand, shared: Mapping[InputName, Written]) -> None:
+    def stand(self, stand: Stand, shared: Mapping[InputName, WrittenChecks]) -> None:
         """Read the checks of one version."""
         findings: list[Finding] = []
         phases = joined([each.read(findings) for each in stand.written], findings)
@@ -130,10 +125,10 @@ class _Reading:
             keep(self.of.cache, name, context, result)
         return result
 
-    def columns_of(self, name: InputName) -> Columns:
+    def columns_of(self, name: InputName) -> KnownColumns:
         """Give the columns of a table, and note that they were asked for."""
         need = f"columns\n{name.kind}\n{name.name}"
-        self.result.needs[need] = self.of.digest(need)
+        self.result.needs[need] = self.of.now(need)
         return self.of.tables.columns_of(name)
 
     def yaml_file(self, path: str) -> YamlFile:
@@ -154,14 +149,14 @@ class _Reading:
 
     def text(self, path: str) -> str | None:
         """Give a file as text, and note that it was asked for."""
-        self.result.needs[f"file\n{path}"] = self.of.digest(f"file\n{path}")
+        self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
     def _scene(self, stand: Stand) -> Scene:
-        of, strategy = self.of, self.subject.strategy
-        world = World(of.book, self, self.texts, self.columns_of, of.sample)
+        of, strategy = self.of, self.checked.strategy
+        world = World(of.resolver, self, self.texts, self.columns_of, of.sample)
         allowed = allowed_in(strategy)
-        return Scene(self.subject.model, strategy, world, allowed, stand.columns, stand.inputs)
+        return Scene(self.checked.model, strategy, world, allowed, stand.columns, stand.inputs)
 
     def _is_filled(self, path: str) -> bool:
         return path.endswith((".yml", ".yaml")) and bool(self.of.files.yaml_file(path).reads)
@@ -189,7 +184,7 @@ class _Reading:
         return tuple(found)
 
     def _note_reads(self, check: Check) -> None:
-        own = self.subject.model.input
+        own = self.checked.model.input
         for each in check.reads:
             if each.kind is InputKind.MODEL and each != own:
                 self.result.edges.append(Edge(own.name, each.name, check.name, check.where))
@@ -197,7 +192,7 @@ class _Reading:
     def _of_whole(self, check: Check) -> list[Finding]:
         """Warn of SQL whose result every partition of a step shares."""
         is_sql = isinstance(check.rule, SqlCheck)
-        if not isinstance(self.subject.strategy, Partition) or not is_sql or check.differs_by_group:
+        if not isinstance(self.checked.strategy, Partition) or not is_sql or check.differs_by_group:
             return []
         sentence = f'check "{check.name}": its SQL has no parameter of partitions'
         hint = "filter by @partition_date, or every partition of a step shares its result"
@@ -214,7 +209,7 @@ class _Reading:
             sentence = f"on_failure is {written}; it must be one of {', '.join(_MODES)}"
             findings.append(Finding(node.where, "bad-value", sentence, ", ".join(_MODES)))
             return None
-        if word == OnFailure.ROLLBACK and isinstance(self.subject.strategy, View):
+        if word == OnFailure.ROLLBACK and isinstance(self.checked.strategy, View):
             sentence = "on_failure: rollback on a view, which has no version to go back to"
             hint = "write block: the view is then replaced only if its checks pass"
             findings.append(Finding(node.where, "option-conflict", sentence, hint))
@@ -225,7 +220,7 @@ class _Reading:
 def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
     """Add the checks of a source table; a name that is taken gets the table's in front."""
     taken = {name_of(each) for each in phases.before}
-    found: list[Node] = []
+    found: list[YamlNode] = []
     for node in more.before:
         own = name_of(node)
         members = dict(node.members)
@@ -238,24 +233,20 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
     return replace(phases, before=(*phases.before, *found))
 
 
-def _member(node: Node, text: str) -> Member:
-    return Member(node.where, Node(text, node.where))
+def _member(node: YamlNode, text: str) -> Member:
+    return Member(node.where, YamlNode(text, node.where))
 
 
 def _paths(phases: Phases) -> set[str]:
-    nodes: Sequence[Node] = (*phases.before, *phases.after)
+    nodes: Sequence[YamlNode] = (*phases.before, *phases.after)
     return {member.node.where.path for each in nodes for member in each.members.values()}
 
 
-def _names_in(book: Book) -> str:
-    """Write what a book says as text that is the same in every process."""
-    named = {**book.models, **book.sources, **book.tables}
+def _names_in(resolver: NameResolver) -> str:
+    """Write what a resolver knows as text that is the same in every process."""
+    named = {**resolver.models, **resolver.sources, **resolver.tables}
     means = (
         f"{name} {each.input.kind} {each.input.name} {each.table}" for name, each in named.items()
     )
-    parts = [*means, *sorted(book.schemas), *sorted(book.built), book.catalog]
-    return "\n".join((*parts, repr(book.hidden), repr(book.history)))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    parts = [*means, *sorted(resolver.schemas), *sorted(resolver.built), resolver.catalog]
+    return "\n".join((*parts, repr(resolver.hidden), repr(resolver.history)))

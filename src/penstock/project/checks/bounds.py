@@ -7,7 +7,7 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 
-from penstock.project.values import text_of
+from penstock.project.files.values import text_of
 
 _INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 _FLOATS = {"float": (2 - 2**-24) * 2.0**127, "double": math.inf}
@@ -15,7 +15,7 @@ _FLOATS = {"float": (2 - 2**-24) * 2.0**127, "double": math.inf}
 _TEXTS = ("string", "char", "varchar")
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(
+_TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?\s*(Z|[+-]\d\d:?\d\d)?"
 )
 Scalar = str | int | float | bool
@@ -49,8 +49,8 @@ def bound_text(value: Scalar, kind: str) -> str | None:
     if kind == "date":
         return text_of(value) if _date(text_of(value)) else None
     if kind in ("timestamp", "timestamp_ntz"):
-        moment = _moment(text_of(value), with_zone=kind == "timestamp")
-        return text_of(value) if moment else None
+        found_time = _timestamp(text_of(value), with_zone=kind == "timestamp")
+        return text_of(value) if found_time else None
     if kind == "boolean":
         word = text_of(value).lower()
         return word if word in ("true", "false") else None
@@ -86,12 +86,12 @@ def place_of(value: Scalar, kind: str) -> Place | None:
     if kind == "date":
         return _date(text)
     if kind in ("timestamp", "timestamp_ntz"):
-        return _moment(text, with_zone=kind == "timestamp")
+        return _timestamp(text, with_zone=kind == "timestamp")
     if kind:
         return text if is_text(kind) else None
     if isinstance(value, bool):
         return None
-    return number_of(value) if isinstance(value, int | float) else _moment(text, with_zone=True)
+    return number_of(value) if isinstance(value, int | float) else _timestamp(text, with_zone=True)
 
 
 def compared(low: Place, high: Place) -> int:
@@ -156,13 +156,13 @@ def _date(text: str) -> dt.date | None:
         return None
 
 
-def _moment(text: str, *, with_zone: bool) -> dt.datetime | None:
+def _timestamp(text: str, *, with_zone: bool) -> dt.datetime | None:
     """Read a time; without an offset it is UTC."""
-    found = _MOMENT.fullmatch(text)
+    found = _TIMESTAMP.fullmatch(text)
     if found is None or (found[3] and not with_zone):
         return None
     try:
-        moment = dt.datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}{found[3] or 'Z'}")
+        found_time = dt.datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}{found[3] or 'Z'}")
     except ValueError:
         return None
-    return moment
+    return found_time

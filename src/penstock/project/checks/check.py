@@ -21,17 +21,14 @@ from penstock.core.findings import Finding, Severity
 from penstock.core.model import Writing, writing
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.check_keys import KEYS, TYPE_NAMES
-from penstock.project.checks.definition import definition_of
 from penstock.project.checks.form import Form
+from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.rules import rule_of
-from penstock.project.checks.scene import UNKNOWN, Columns, Scene
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.nearest import did_you_mean, some_of
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Sheet, open_sheet, shown
-from penstock.project.values import Plain
+from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
+from penstock.project.files.nodes import Section, YamlNode, open_section, shown
+from penstock.project.files.values import Plain, did_you_mean, some_of
+from penstock.project.settings.check_keys import KEYS, TYPE_NAMES
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
@@ -42,7 +39,7 @@ _WITHOUT_EMPTY = {
 _LISTED = f"there are: {', '.join(TYPE_NAMES)}"
 
 
-def read_check(node: Node, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
+def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
     """Read a check; None where it is off, or beside a finding.
 
     Everything that is wrong with it is found at once.
@@ -58,26 +55,26 @@ def read_check(node: Node, phase: Phase, scene: Scene, findings: list[Finding]) 
 
 
 def _read(
-    node: Node, name: str, phase: Phase, scene: Scene, findings: list[Finding]
+    node: YamlNode, name: str, phase: Phase, scene: Scene, findings: list[Finding]
 ) -> Check | None:
     kind = _kind(node, findings)
     if not kind:
         return None
-    sheet = _opened(node, kind, findings)
-    form = Form(sheet, phase, scene)
+    section = _opened(node, kind, findings)
+    form = Form(section, phase, scene)
     _check_name(form, name)
-    _ = sheet.flag("enabled")
+    _ = section.flag("enabled")
     input_name, query = _rows(form, kind)
     form.columns = _columns(form, input_name)
     rule = rule_of(kind, form)
-    empty = "" if kind in _WITHOUT_EMPTY else sheet.word("empty", [each.value for each in Empty])
-    if sheet.find("empty") is not None and kind in _WITHOUT_EMPTY:
-        sheet.bad("empty", f"left out: {_WITHOUT_EMPTY[kind]}")
-    sample = sheet.flag("sample")
+    empty = "" if kind in _WITHOUT_EMPTY else section.word("empty", [each.value for each in Empty])
+    if section.find("empty") is not None and kind in _WITHOUT_EMPTY:
+        section.bad("empty", f"left out: {_WITHOUT_EMPTY[kind]}")
+    sample = section.flag("sample")
     condition = form.condition("where", ConditionKind.WHERE)
     scope = _scope(form, rule)
     if rule is None:
-        _ = _meta(form), sheet.texts("tags"), sheet.text("description"), _severity(form)
+        _ = _meta(form), section.texts("tags"), section.text("description"), _severity(form)
         return None
     check = Check(
         name=name,
@@ -85,8 +82,8 @@ def _read(
         rule=rule,
         where=node.where,
         severity=_severity(form),
-        description=sheet.text("description").strip(),
-        tags=tuple(str(each.value) for each in sheet.texts("tags")),
+        description=section.text("description").strip(),
+        tags=tuple(str(each.value) for each in section.texts("tags")),
         meta=_meta(form),
         condition=condition,
         input=input_name,
@@ -99,12 +96,12 @@ def _read(
     return replace(check, definition=definition_of(check))
 
 
-def _is_off(node: Node) -> bool:
+def _is_off(node: YamlNode) -> bool:
     member = node.members.get("enabled")
     return member is not None and str(member.node.value).lower() == "false"
 
 
-def _kind(node: Node, findings: list[Finding]) -> str:
+def _kind(node: YamlNode, findings: list[Finding]) -> str:
     member = node.members.get("type")
     if member is None or member.node.is_absent:
         if "sql" in node.members:
@@ -121,54 +118,54 @@ def _kind(node: Node, findings: list[Finding]) -> str:
     return ""
 
 
-def _opened(node: Node, kind: str, findings: list[Finding]) -> Sheet:
+def _opened(node: YamlNode, kind: str, findings: list[Finding]) -> Section:
     """Open a check's keys; of each that is missing say that its type needs it."""
-    sheet = open_sheet(node, KEYS[kind], "", findings)
+    section = open_section(node, KEYS[kind], "", findings)
     for index, found in enumerate(findings):
         if found.code == "missing-key":
             key = found.sentence.split("'")[1]
             word = {"columns": "column", "fields": "field"}.get(key, key)
             findings[index] = replace(found, sentence=f"{kind} needs {word}", where=node.where)
-    return sheet
+    return section
 
 
 def _check_name(form: Form, name: str) -> None:
-    written = form.sheet.text("name")
+    written = form.section.text("name")
     if not name:
         sentence = "SQL that stands inline needs a name"
         form.report("name", "missing-key", sentence, "name: no_negative_counts")
     elif written and (not _NAME.fullmatch(written) or len(written) > LONGEST):
         expected = f"letters, digits, _ . and -, no digit first, {LONGEST} at most"
-        form.sheet.bad("name", expected)
+        form.section.bad("name", expected)
 
 
 def _severity(form: Form) -> Severity:
-    node = form.sheet.find("severity")
+    node = form.section.find("severity")
     if node is None:
         return Severity.ERROR
     found = _SEVERITIES.get(str(node.value).lower())
     if found is None:
-        form.sheet.bad("severity", "error or warning", "error, warning")
+        form.section.bad("severity", "error or warning", "error, warning")
     return found or Severity.ERROR
 
 
 def _rows(form: Form, kind: str) -> tuple[InputName | None, Query | None]:
     """Read which rows a typed check looks at."""
-    sheet = form.sheet
+    section = form.section
     if kind == "sql":
         return None, None
     text = form.sql_text("query")
     query = form.query("query", text) if text else None
     found = form.table("input")
-    has_query, has_input = sheet.find("query") is not None, sheet.find("input") is not None
+    has_query, has_input = section.find("query") is not None, section.find("input") is not None
     for key in ("input", "scope"):
-        if has_query and sheet.find(key) is not None:
+        if has_query and section.find(key) is not None:
             sentence = f"query says which rows are looked at, and so does {key}"
             form.report(key, "option-conflict", sentence, "keep one of them")
     if form.phase is Phase.AFTER and has_input:
         sentence = "input is for checks under before: after a step its own rows are looked at"
         form.report("input", "check-phase", sentence, "take it out, or put it under before")
-    if form.phase is Phase.BEFORE and sheet.find("scope") is not None:
+    if form.phase is Phase.BEFORE and section.find("scope") is not None:
         sentence = "scope is for checks under after: before a step its input is looked at"
         form.report("scope", "check-phase", sentence, "take it out")
     if (
@@ -194,10 +191,10 @@ def _check_only_input(form: Form) -> None:
     form.report("type", "check-needs-input", sentence, f"input: {min(names)}")
 
 
-def _columns(form: Form, named: InputName | None) -> Columns:
+def _columns(form: Form, named: InputName | None) -> KnownColumns:
     """Give the columns of the rows that a check looks at."""
     scene = form.scene
-    if form.sheet.find("query") is not None:
+    if form.section.find("query") is not None:
         return UNKNOWN
     if form.phase is Phase.AFTER:
         return scene.columns
@@ -208,10 +205,10 @@ def _columns(form: Form, named: InputName | None) -> Columns:
 
 
 def _scope(form: Form, rule: Rule | None) -> CheckScope:
-    word = form.sheet.word("scope", [each.value for each in CheckScope])
+    word = form.section.word("scope", [each.value for each in CheckScope])
     strategy = form.scene.strategy
     is_whole = writing(strategy) is Writing.WHOLE
-    if form.phase is Phase.BEFORE or is_whole or form.sheet.find("query") is not None:
+    if form.phase is Phase.BEFORE or is_whole or form.section.find("query") is not None:
         return CheckScope.STEP
     if word:
         return CheckScope(word)
@@ -220,20 +217,20 @@ def _scope(form: Form, rule: Rule | None) -> CheckScope:
 
 
 def _meta(form: Form) -> Mapping[str, str]:
-    node = form.sheet.find("meta")
+    node = form.section.find("meta")
     if node is None:
         return {}
     if not isinstance(node.value, Mapping):
-        form.sheet.bad("meta", "a mapping")
+        form.section.bad("meta", "a mapping")
     return {key: _text(member.node) for key, member in node.members.items()}
 
 
-def _text(node: Node) -> str:
+def _text(node: YamlNode) -> str:
     tree = _plain(node)
     return tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
 
 
-def _plain(node: Node) -> Plain:
+def _plain(node: YamlNode) -> Plain:
     if isinstance(node.value, Mapping):
         return {key: _plain(member.node) for key, member in node.members.items()}
     if isinstance(node.value, tuple):

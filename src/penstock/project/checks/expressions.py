@@ -1,33 +1,161 @@
-"""Reading a condition with the parser: its aggregates, and what it must not hold."""
+"""Reading a condition with the parser: its aggregates, and what it must not hold.
+
+Function calls are found by tokens and not in a tree, because the text of an aggregate is wanted as
+it was written, and because the parser takes some aggregates for plain functions; a test compares
+the list of them with Spark's own registry.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from penstock.core.checks import Condition
 from penstock.core.names import quoted
 from penstock.core.query import parameter
-from penstock.project.canonical import PARSER_BUGS, tokens_of
-from penstock.project.checks import calls
-from penstock.project.checks.cached_sql import has_error
-from penstock.project.checks.calls import Call
-from penstock.project.checks.placeholders import (
+from penstock.project.checks.scene import ConditionKind, Understood
+from penstock.project.files.values import some_of
+from penstock.project.sql.canonical import PARSER_BUGS, tokens_of
+from penstock.project.sql.outputs import VOLATILE
+from penstock.project.sql.parameters import (
     COLUMN,
+    parameter_problems,
+    parameters_of,
     placeholders_of,
     replaced,
     unknown_placeholders,
 )
-from penstock.project.checks.queries import problems_of
-from penstock.project.checks.reading import Problem
-from penstock.project.checks.understood import ConditionKind, Understood
-from penstock.project.nearest import some_of
-from penstock.project.parameters import parameter_problems, parameters_of
-from penstock.project.problems import located
+from penstock.project.sql.problems import Problem, has_error
+
+_NAMES = """
+any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
+approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg
+bitmap_or_agg bool_and bool_or collect_list collect_set corr count count_if count_min_sketch
+covar_pop covar_samp every first first_value histogram_numeric hll_sketch_agg hll_union_agg
+kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint
+kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value listagg max max_by mean measure
+median min min_by mode percentile percentile_approx percentile_cont percentile_disc regr_avgx
+regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum
+theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_sum
+tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double
+tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer var_pop var_samp variance
+vector_avg vector_sum
+"""
+
+AGGREGATES = frozenset(_NAMES.split())
+"""Every function that makes one value of many rows, in lower case."""
+
+UNOBSERVED = frozenset({"measure"})
+"""Those of them that fail a job that observes them; all others can be computed while it writes."""
+
+
+_RANDOM = {"random", "shuffle", "randstr", "uniform"}
+_TIMES = {"curdate", "localtimestamp", "current_time"}
+_FILES = {"input_file_block_start", "input_file_block_length"}
+_CHANGING = _RANDOM | _TIMES | _FILES | set(VOLATILE)
+_WITHOUT_BRACKETS = {"current_timestamp", "current_date", "localtimestamp", "current_time"}
+_OF_NOW = "unix_timestamp"  # without an argument
+_PATTERNS = (TokenType.LIKE, TokenType.ILIKE)  # like any (…) is no aggregate
+_SHIFT = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """An aggregate call: from where to where it reaches, the end not included, and its text."""
+
+    start: int
+    end: int
+    text: str
+    observable: bool
+
+
+def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]:
+    """Give the aggregate calls that stand in no other, with what belongs to each behind it.
+
+    >>> from penstock.project.sql.canonical import tokens_of
+    >>> text = "max(abs(a)) > 1 and count(*) filter (where b) = 0"
+    >>> [call.text for call in aggregates_of(text, tokens_of(text))]
+    ['max(abs(a))', 'count(*) filter (where b)']
+    """
+    number = 0
+    while number < len(tokens):
+        if not _is_call(tokens, number) or _name(tokens[number]) not in AGGREGATES:
+            number += 1
+            continue
+        last, is_filtered = _reach(tokens, number)
+        is_distinct = _type(tokens, number + 2) is TokenType.DISTINCT
+        start, end = tokens[number].start, tokens[last].end + 1
+        is_whole = not is_distinct and not is_filtered
+        is_observable = is_whole and _name(tokens[number]) not in UNOBSERVED
+        yield AggregateCall(start, end, text[start:end], is_observable)
+        number = last + 1
+
+
+def volatile_of(tokens: Sequence[Token]) -> list[str]:
+    """Name the functions that give another value each time they are asked.
+
+    >>> from penstock.project.sql.canonical import tokens_of
+    >>> volatile_of(tokens_of("a < now() and b < current_date and c < unix_timestamp(d)"))
+    ['now', 'current_date']
+    """
+    found = []
+    for number, token in enumerate(tokens):
+        name = _name(token)
+        if _is_call(tokens, number):
+            is_of_now = name == _OF_NOW and _type(tokens, number + 2) is TokenType.R_PAREN
+            found += [name] * (name in _CHANGING or is_of_now)
+        elif name in _WITHOUT_BRACKETS and token.end - token.start + 1 == len(name):  # no quotes
+            around = (_type(tokens, number - 1), _type(tokens, number + 1))
+            found += [name] * (TokenType.DOT not in around)
+    return found
+
+
+def _is_call(tokens: Sequence[Token], number: int) -> bool:
+    if _type(tokens, number + 1) is not TokenType.L_PAREN:
+        return False
+    before = _type(tokens, number - 1)
+    is_word = tokens[number].text.replace("_", "a").isalnum()
+    return is_word and before is not TokenType.DOT and before not in _PATTERNS
+
+
+def _reach(tokens: Sequence[Token], number: int) -> tuple[int, bool]:
+    """Give the last token of a call with its clauses, and whether one of them filters."""
+    last = _shut(tokens, number + 1)
+    is_filtered = False
+    while True:
+        words = [_name(token) for token in tokens[last + 1 : last + 3]]
+        if words == ["within", "group"]:
+            last = _shut(tokens, last + 3)
+        elif words == ["filter", "("]:
+            last, is_filtered = _shut(tokens, last + 2), True
+        elif words in (["ignore", "nulls"], ["respect", "nulls"]):
+            last += 2
+        else:
+            return last, is_filtered
+
+
+def _shut(tokens: Sequence[Token], opened: int) -> int:
+    """Give the token that shuts a bracket; the last one of a text that never does."""
+    depth = 0
+    for number in range(opened, len(tokens)):
+        depth += _SHIFT.get(tokens[number].token_type, 0)
+        if depth == 0:
+            return number
+    return len(tokens) - 1
+
+
+def _name(token: Token) -> str:
+    return token.text.lower()
+
+
+def _type(tokens: Sequence[Token], number: int) -> TokenType | None:
+    return tokens[number].token_type if 0 <= number < len(tokens) else None
+
 
 _CODE = "bad-check-expression"
 _HINT = "use a sql check"
@@ -52,16 +180,16 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     found = list(placeholders_of(text, tokens))
     cuts = list(parameters_of(text, tokens))
     problems = unknown_placeholders(text, found, known)
-    problems += problems_of(located(list(parameter_problems(text, tokens)), ""))
+    problems += parameter_problems(text, tokens)
     spots = [(start, end, quoted(column)) for start, end, word in found if word == known]
-    spots += [(start, end, parameter(hole.names[0])) for start, end, hole in cuts]
+    spots += [(start, end, parameter(ref.names[0])) for start, end, ref in cuts]
     # Comments at the end go: the condition will stand inside brackets.
     written = replaced(text[: tokens[-1].end + 1], spots)
     found_in = Understood(Condition(written.strip()))
     if not has_error(problems):
         found_in = _analysed(written, kind)
         problems += found_in.problems
-    used = tuple(hole for _, _, hole in cuts)
+    used = tuple(ref for _, _, ref in cuts)
     return replace(found_in, parameters=used, problems=tuple(problems))
 
 
@@ -71,8 +199,8 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         tree = _parsed(tokens, text)
     except SqlglotError as error:
         return Understood(Condition(text.strip()), problems=(_unread(error),))
-    aggregates = list(calls.aggregates_of(text, tokens))
-    volatile = calls.volatile_of(tokens)
+    aggregates = list(aggregates_of(text, tokens))
+    volatile = volatile_of(tokens)
     condition = Condition(
         text.strip(),
         tuple(dict.fromkeys(call.text for call in aggregates)),
@@ -95,7 +223,10 @@ def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
 
 
 def _fault(
-    tree: exp.Expr, kind: ConditionKind, aggregates: Sequence[Call], volatile: Sequence[str]
+    tree: exp.Expr,
+    kind: ConditionKind,
+    aggregates: Sequence[AggregateCall],
+    volatile: Sequence[str],
 ) -> str:
     """Say what the condition must not hold, "" if it may stand."""
     if tree.find(exp.Query) is not None:
@@ -112,7 +243,7 @@ def _fault(
     return mixed + some_of(bare)
 
 
-def _bare(tree: exp.Expr, aggregates: Sequence[Call]) -> list[str]:
+def _bare(tree: exp.Expr, aggregates: Sequence[AggregateCall]) -> list[str]:
     """Name the columns that stand outside of every aggregate."""
     names: dict[str, None] = {}
     for column in tree.find_all(exp.Column):

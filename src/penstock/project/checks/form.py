@@ -2,27 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import takewhile
 
 from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.bounds import bound_text, is_text, number_of
-from penstock.project.checks.conditions import condition_of
-from penstock.project.checks.folded import placed
-from penstock.project.checks.queries import query_of
-from penstock.project.checks.reading import Problem, Read
-from penstock.project.checks.references import input_named
-from penstock.project.checks.scene import UNKNOWN, Columns, Scene
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.link import Reader
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Sheet
-from penstock.project.trees.sql_texts import SqlText, file_text, is_path
-from penstock.project.values import text_of
+from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
+from penstock.project.checks.texts import condition_of, query_of
+from penstock.project.files.nodes import Section, YamlNode
+from penstock.project.files.references import Files, SqlText, file_text, is_path
+from penstock.project.files.values import text_of
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import input_named
+from penstock.project.sql.problems import Problem, ReadText
+
+_FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
+
+
+def as_written(text: SqlText, files: Files) -> str:
+    """Give a folded text with the line breaks that its file has, "" for any other text."""
+    if text.file or not text.path.endswith((".yml", ".yaml")):
+        return ""
+    lines = files.data(text.path).decode("utf-8", "replace").splitlines()
+    if not _FOLDED.fullmatch(lines[text.line - 2] if 2 <= text.line <= len(lines) else ""):  # noqa: PLR2004  the line before
+        return ""
+    block = lines[text.line - 1 :]
+    first = next((line for line in block if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    return "\n".join(takewhile(lambda line: not line.strip() or line.startswith(indent), block))
+
+
+def placed(
+    problems: Sequence[Problem],
+    text: SqlText,
+    files: Files,
+    read: Callable[[str], Sequence[Problem]],
+) -> Sequence[Problem]:
+    """Give the problems of a text at the lines of its file.
+
+    A folded text is read again as it is written; where that means something else, its first line is
+    all that is known.
+    """
+    written = as_written(text, files) if problems else ""
+    if not written:
+        return problems
+    again = read(written)
+    if [_said(each) for each in again] == [_said(each) for each in problems]:
+        return again
+    return [replace(each, line_offset=0) for each in problems]
+
+
+def _said(problem: Problem) -> tuple[str, str]:
+    return problem.code, problem.sentence
+
 
 _HUNDRED = Decimal(100)
 
@@ -31,46 +69,46 @@ _HUNDRED = Decimal(100)
 class Form:
     """The opened keys of a check; `columns` are those of the rows that it looks at."""
 
-    sheet: Sheet
+    section: Section
     phase: Phase
     scene: Scene
-    columns: Columns = UNKNOWN
+    columns: KnownColumns = UNKNOWN
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where a value stands."""
-        self.sheet.report(key, code, sentence, hint)
+        self.section.report(key, code, sentence, hint)
 
     def column(self, key: str = "column") -> str:
         """Give the name of one column."""
-        name = self.sheet.text(key)
+        name = self.section.text(key)
         if name:
-            self._check_column(name, self.sheet.place(key), self.columns)
+            self._check_column(name, self.section.place(key), self.columns)
         return name
 
-    def column_names(self, key: str = "columns", of: Columns | None = None) -> tuple[str, ...]:
+    def column_names(self, key: str = "columns", of: KnownColumns | None = None) -> tuple[str, ...]:
         """Give the names of one or more columns; each stands there once."""
         names: list[str] = []
-        for item in self.sheet.texts(key):
+        for item in self.section.texts(key):
             name = str(item.value)
             self._check_column(name, item.where, self.columns if of is None else of)
             if name.lower() in {each.lower() for each in names}:
                 sentence = f"column {name!r} is there twice"
                 self._note(item.where, "bad-value", sentence, "keep one of them")
             names.append(name)
-        node = self.sheet.find(key)
+        node = self.section.find(key)
         if node is not None and node.value == ():
             self.report(key, "bad-value", f"{key} is an empty list", "name one column or more")
         return tuple(names)
 
     def percent(self, key: str, most: Decimal | None = _HUNDRED) -> Decimal | None:
         """Give a percentage from 0 up."""
-        node = self.sheet.find(key)
+        node = self.section.find(key)
         if node is None:
             return None
         value = node.value
         number = number_of(value) if isinstance(value, str | int | float) else None
         if number is None:
-            self.sheet.bad(key, "a percentage")
+            self.section.bad(key, "a percentage")
         elif number < 0 or (most is not None and number > most):
             hint = "0 or more" if most is None else f"0 to {most}"
             sentence = f"{key} {value} is no percentage"
@@ -80,10 +118,10 @@ class Form:
 
     def bound(self, key: str, kind: str) -> str | None:
         """Give a bound as text in the type of its column."""
-        node = self.sheet.find(key)
+        node = self.section.find(key)
         return None if node is None else self.value(node, key, kind)
 
-    def value(self, node: Node, key: str, kind: str) -> str | None:
+    def value(self, node: YamlNode, key: str, kind: str) -> str | None:
         """Give a value as text in the type of its column; None beside a finding."""
         value = node.value
         if not isinstance(value, str | int | float):
@@ -101,42 +139,42 @@ class Form:
     def query(self, key: str, text: SqlText) -> Query | None:
         """Read the query that a key gave as text."""
         world = self.scene.world
-        reader = Reader(text.path, self.scene.model)
+        reader = QueryOwner(text.path, self.scene.model)
 
-        def read(sql: str) -> Read[Query]:
-            return query_of(sql, reader, world.book, self.scene.allowed, world.cache)
+        def read(sql: str) -> ReadText[Query]:
+            return query_of(sql, reader, world.resolver, self.scene.allowed, world.cache)
 
         found = read(text.text)
         problems = placed(found.problems, text, world.files, lambda sql: read(sql).problems)
-        self._note_all(problems, text, 0 if text.file else self.sheet.place(key).column)
+        self._note_all(problems, text, 0 if text.file else self.section.place(key).column)
         return found.value
 
     def sql_text(self, key: str) -> SqlText | None:
         """Give the text of a query; None beside a finding."""
-        node = self.sheet.find(key)
+        node = self.section.find(key)
         if node is None:
             return None
         if not isinstance(node.value, str):
-            self.sheet.bad(key, "SQL, or a path that ends in .sql")
+            self.section.bad(key, "SQL, or a path that ends in .sql")
             return None
         if not node.value.strip():
             self.report(key, "empty-file", f"{key} is empty", "write a query")
             return None
         if not node.file and is_path(node.value):
-            return file_text(node.value, node.where, self.scene.world.files, self.sheet.findings)
+            return file_text(node.value, node.where, self.scene.world.files, self.section.findings)
         return SqlText(node.value, node.where.path, node.where.line, node.file)
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
         """Give a condition."""
-        node = self.sheet.find(key)
+        node = self.section.find(key)
         if node is None:
             return None
         if not isinstance(node.value, str) or not node.value.strip():
-            self.sheet.bad(key, "a condition, such as amount >= 0")
+            self.section.bad(key, "a condition, such as amount >= 0")
             return None
         world, where = self.scene.world, node.where
 
-        def read(sql: str) -> Read[Condition]:
+        def read(sql: str) -> ReadText[Condition]:
             allowed, known = self.scene.allowed, self.columns
             return condition_of(
                 sql, kind, column=column, allowed=allowed, known=known, cache=world.cache
@@ -149,10 +187,10 @@ class Form:
 
     def table(self, key: str) -> InputName | None:
         """Give the model or source that a key names."""
-        written = self.sheet.text(key)
+        written = self.section.text(key)
         if not written:
             return None
-        found, hint = input_named(written, self.scene.world.book, self.scene.inputs or ())
+        found, hint = input_named(written, self.scene.world.resolver, self.scene.inputs or ())
         if found is None:
             sentence = f"{key}: {written!r} is no model or source"
             self.report(key, "unknown-reference", sentence, hint)
@@ -160,7 +198,7 @@ class Form:
         is_own = found.kind is InputKind.MODEL and found == self.scene.model.input
         return self.scene.this if is_own else found
 
-    def _check_column(self, name: str, where: Location, of: Columns) -> None:
+    def _check_column(self, name: str, where: Location, of: KnownColumns) -> None:
         if of.lacks(name):
             self._note(where, "unknown-column", *of.without(name))
 
@@ -169,7 +207,7 @@ class Form:
             line = text.line + each.line_offset
             where = Location(text.path, line, 0 if each.line_offset else column)
             found = Finding(where, each.code, each.sentence, each.hint, each.severity)
-            self.sheet.findings.append(found)
+            self.section.findings.append(found)
 
     def _note(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
-        self.sheet.findings.append(Finding(where, code, sentence, hint))
+        self.section.findings.append(Finding(where, code, sentence, hint))

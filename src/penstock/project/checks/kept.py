@@ -5,17 +5,141 @@ A warm load of thousands of checks opens none of them: each model's stay text un
 
 from __future__ import annotations
 
+import datetime as dt
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from typing import Any
 
-from penstock.core.checks import Check, Checks, OnFailure
+from penstock.core.checks import (
+    TYPES,
+    Check,
+    Checks,
+    CheckScope,
+    Condition,
+    Empty,
+    OnFailure,
+    Phase,
+    Relationships,
+    Rule,
+)
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.cache import Entry, ParseCache, packed, sound, unpacked
-from penstock.project.checks.definition import read_check_json, write_check
+from penstock.core.names import InputKind, InputName
+from penstock.core.query import Query
+from penstock.project.files.cache import CacheEntry, ParseCache, packed, sound, unpacked
+from penstock.project.files.parsed import read_findings, write_findings
+from penstock.project.files.values import digest
 
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+_RULES = {word: rule for rule, word in TYPES.items()}
+_WORDS = {"phase": Phase, "severity": Severity, "scope": CheckScope, "empty": Empty}
+_MICRO = dt.timedelta(microseconds=1)
+
+
+def definition_of(check: Check) -> str:
+    """Give the digest of everything that decides a check's result.
+
+    Its name, severity and words, and where it stands, are not in it.
+    """
+    rule = check.rule
+    parts = {
+        "type": check.type,
+        "phase": check.phase,
+        "rule": [_write(getattr(rule, name)) for name in _deciding(rule)],
+        "where": _write(check.condition),
+        "input": _write(check.input),
+        "query": _write(check.query),
+        "scope": check.scope,
+        "empty": check.empty,
+    }
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return digest(text)
+
+
+# Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
+def write_check(check: Check) -> list[Any]:
+    """Give a JSON form that `read_check_json` reads back equal."""
+    rule = [check.type, *(_write(getattr(check.rule, each.name)) for each in fields(check.rule))]
+    values = {each.name: getattr(check, each.name) for each in fields(check)}
+    return [rule if name == "rule" else _write(value) for name, value in values.items()]
+
+
+def read_check_json(entry: Sequence[Any]) -> Check:
+    """Read what `write_check` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
+    names = (each.name for each in fields(Check))
+    values = dict(zip(names, map(_read, entry), strict=True))
+    kind, *rule = values["rule"]
+    words = {name: word(values[name]) for name, word in _WORDS.items() if values[name] is not None}
+    return Check(**{**values, **words, "rule": _RULES[kind](*rule)})
+
+
+def _deciding(rule: Rule) -> list[str]:
+    shown = {"shown", "source"} if not isinstance(rule, Relationships) else {"shown"}
+    return [each.name for each in fields(rule) if each.name not in shown]
+
+
+def _write(value: object) -> Any:  # noqa: ANN401  JSON
+    match value:
+        case Decimal():
+            return {"d": str(value)}
+        case dt.timedelta():
+            return {"t": value // _MICRO}
+        case InputName():
+            return {"i": [value.kind, value.name]}
+        case Condition():
+            return {"c": [value.text, list(value.aggregates), value.observable]}
+        case Query():
+            return {"q": _write_query(value)}
+        case Location():
+            return {"l": [value.path, value.line, value.column]}
+        case Mapping():
+            return {"m": dict(value)}
+        case tuple():
+            return [_write(each) for each in value]
+    return value
+
+
+def _read(value: Any) -> Any:  # noqa: ANN401  JSON
+    if isinstance(value, list):
+        return tuple(map(_read, value))
+    if not isinstance(value, Mapping):
+        return value
+    ((kind, inner),) = value.items()
+    match kind:
+        case "d":
+            return Decimal(inner)
+        case "t":
+            return dt.timedelta(microseconds=inner)
+        case "i":
+            return InputName(InputKind(inner[0]), inner[1])
+        case "c":
+            return Condition(inner[0], tuple(inner[1]), inner[2])
+        case "q":
+            return _read_query(*inner)
+        case "l":
+            return Location(*inner)
+        case "m":
+            return dict(inner)
+    raise ValueError(kind)
+
+
+def _write_query(query: Query) -> list[Any]:
+    inputs = [_write(each) for each in query.inputs]
+    flags = [[_write(name), column] for name, column in query.deleted_flags]
+    return [query.text, query.incremental, query.canonical, inputs, query.parsed, flags]
+
+
+def _read_query(
+    text: str,
+    incremental: str,
+    canonical: str,
+    inputs: Sequence[Any],
+    *rest: Any,  # noqa: ANN401  JSON
+) -> Query:
+    parsed, flags = rest
+    pairs = tuple((_read(name), column) for name, column in flags)
+    names = tuple(map(_read, inputs))
+    return Query(text, incremental, canonical, names, parsed=parsed, deleted_flags=pairs)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -117,12 +241,10 @@ def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
     versions = [
         [number, checks.on_failure, written(checks)] for number, checks in result.checks.items()
     ]
-    edges = [[e.reads, e.check, _write_place(e.where)] for e in result.edges]
-    findings = [
-        [_write_place(f.where), f.code, f.sentence, f.hint, f.severity] for f in result.findings
-    ]
+    edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
+    findings = write_findings(result.findings)
     kept = [versions, edges, findings, result.needs, result.texts]
-    cache.keep(name, Entry(context, (), kept))
+    cache.keep(name, CacheEntry(context, (), kept))
 
 
 def recall(
@@ -132,34 +254,20 @@ def recall(
 
     `now` gives the digest of something that it needed.
     """
-    entry = cache.find(name, context)
-    if entry is None:
-        return None
-    try:
+
+    def read(entry: CacheEntry) -> Result | None:
         versions, edges, findings, needs, texts = entry.result
         if any(now(need) != digest for need, digest in needs.items()):
             return None
-        if not all(text in cache.known or text in cache.current for text in texts):
-            return None
+        entries = {text: cache.current.get(text) or cache.known.get(text) for text in texts}
         result = Result(
             {n: KeptChecks.of(sound(text), OnFailure(w) if w else None) for n, w, text in versions},
-            [Edge(model, reads, check, _read_place(where)) for reads, check, where in edges],
-            [
-                Finding(_read_place(where), code, sentence, hint, Severity(severity))
-                for where, code, sentence, hint, severity in findings
-            ],
+            [Edge(model, reads, check, Location(*where)) for reads, check, *where in edges],
+            list(read_findings(findings)),
         )
-    except _DAMAGE:
-        return None
-    for text in texts:
-        cache.keep(text, cache.current.get(text) or cache.known[text])
-    cache.keep(name, entry)
-    return result
+        if None in entries.values():
+            return None
+        cache.current.update({text: each for text, each in entries.items() if each})
+        return result
 
-
-def _write_place(where: Location) -> list[Any]:
-    return [where.path, where.line, where.column]
-
-
-def _read_place(where: Sequence[Any]) -> Location:
-    return Location(*where)
+    return cache.recall(name, context, read)

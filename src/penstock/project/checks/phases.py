@@ -1,17 +1,27 @@
-"""The lists of `before` and `after`: what stands in them, and under which names (§1.1)."""
+"""Checks of `before` and `after`, and dbt's tests of columns, as they are written (§1.1, §1.4)."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.core.checks import Phase
-from penstock.core.findings import Finding
-from penstock.project.check_keys import PHASES, WITH_CHECKS, canonical
-from penstock.project.trees.nodes import Broken, Node, VersionReference
-from penstock.project.trees.sheet import Keys, Sheet, open_sheet, shown
+from penstock.core.findings import Finding, Severity
+from penstock.project.files.nodes import (
+    Broken,
+    Keys,
+    Member,
+    Section,
+    VersionReference,
+    YamlNode,
+    mapping_node,
+    open_section,
+    shown,
+)
+from penstock.project.files.values import did_you_mean
+from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, canonical
 
 LONGEST = 128
 _PLAIN = Keys((*PHASES, "on_failure"))
@@ -22,11 +32,11 @@ _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 class Phases:
     """Checks as they are written, by phase; `on_failure` is None where nothing is said."""
 
-    before: tuple[Node, ...] = ()
-    after: tuple[Node, ...] = ()
-    on_failure: Node | None = None
+    before: tuple[YamlNode, ...] = ()
+    after: tuple[YamlNode, ...] = ()
+    on_failure: YamlNode | None = None
 
-    def of(self, phase: Phase) -> tuple[Node, ...]:
+    def of(self, phase: Phase) -> tuple[YamlNode, ...]:
         """Give the checks of one phase."""
         return self.before if phase is Phase.BEFORE else self.after
 
@@ -38,7 +48,7 @@ class Phases:
 NONE = Phases()
 
 
-def read_phases(node: Node, above: str, findings: list[Finding]) -> Phases:
+def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
     """Read a mapping with `before`, `after` and `on_failure`, or a list, which means `after`.
 
     What is no check is left out, and a finding.
@@ -57,28 +67,28 @@ def read_phases(node: Node, above: str, findings: list[Finding]) -> Phases:
         sentence = f"{above} is {shown(above, value)}; it must be {expected}"
         findings.append(Finding(node.where, "bad-value", sentence))
         return NONE
-    return phases_in(open_sheet(node, _PLAIN, above, findings))
+    return phases_in(open_section(node, _PLAIN, above, findings))
 
 
-def phases_in(sheet: Sheet) -> Phases:
+def phases_in(section: Section) -> Phases:
     """Read the two lists of an opened mapping, and `on_failure`."""
-    found: dict[str, tuple[Node, ...]] = {}
+    found: dict[str, tuple[YamlNode, ...]] = {}
     for phase in PHASES:
-        part = sheet.find(phase)
+        part = section.find(phase)
         if part is not None and not isinstance(part.value, tuple):
-            sheet.bad(phase, "a list of checks")
+            section.bad(phase, "a list of checks")
         elif part is not None:
-            found[phase] = _checks(part, f"{sheet.above}.{phase}", sheet.findings)
-    return Phases(found.get("before", ()), found.get("after", ()), sheet.find("on_failure"))
+            found[phase] = _checks(part, f"{section.above}.{phase}", section.findings)
+    return Phases(found.get("before", ()), found.get("after", ()), section.find("on_failure"))
 
 
-def word_in(node: Node) -> str:
+def word_in(node: YamlNode) -> str:
     """Give the word under which a mapping says its checks."""
     first, second = WITH_CHECKS
     return second if second in node.members and first not in node.members else first
 
 
-def name_of(node: Node) -> str:
+def name_of(node: YamlNode) -> str:
     """Give the name of a check: its own, or the one that it gets from its type and columns."""
     texts = {canonical(key): member.node for key, member in node.members.items()}
     own = _text(texts.get("name"))
@@ -94,7 +104,7 @@ def name_of(node: Node) -> str:
     return _made("_".join((kind, *(_text(each) for each in listed if _text(each)))))
 
 
-def find_check(nodes: Iterable[Node], name: str) -> Node | None:
+def find_check(nodes: Iterable[YamlNode], name: str) -> YamlNode | None:
     """Give the check of that name; letters are compared as they are."""
     return next((each for each in nodes if name_of(each) == name), None)
 
@@ -124,7 +134,7 @@ def joined(parts: Iterable[Phases], findings: list[Finding]) -> Phases:
     return found
 
 
-def changed(node: Node, change: Node) -> Node:
+def changed(node: YamlNode, change: YamlNode) -> YamlNode:
     """Change only the keys of a check that are written."""
     written = {canonical(key) for key in change.members}
     kept = {key: m for key, m in node.members.items() if canonical(key) not in written}
@@ -136,14 +146,14 @@ def _made(name: str) -> str:
     return f"_{plain}"[:LONGEST] if plain[:1].isdigit() else plain
 
 
-def _over(lower: tuple[Node, ...], upper: tuple[Node, ...]) -> tuple[Node, ...]:
+def _over(lower: tuple[YamlNode, ...], upper: tuple[YamlNode, ...]) -> tuple[YamlNode, ...]:
     names = {name_of(each) for each in upper} - {""}
     if not lower:
         return upper
     return (*(each for each in lower if name_of(each) not in names), *upper)
 
 
-def _checks(node: Node, above: str, findings: list[Finding]) -> tuple[Node, ...]:
+def _checks(node: YamlNode, above: str, findings: list[Finding]) -> tuple[YamlNode, ...]:
     for item in node.items:
         if not isinstance(item.value, Mapping | Broken):
             sentence = f"{above} holds what is no check"
@@ -152,6 +162,93 @@ def _checks(node: Node, above: str, findings: list[Finding]) -> tuple[Node, ...]
     return tuple(item for item in node.items if isinstance(item.value, Mapping))
 
 
-def _text(node: Node | None) -> str:
+def _text(node: YamlNode | None) -> str:
     value = None if node is None else node.value
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+TESTS: Mapping[str, Keys] = {
+    "not_null": Keys(()),
+    "unique": Keys(()),
+    "accepted_values": Keys(("values", "quote")),
+    "relationships": Keys(("to", "field")),
+}
+"""The tests that there are, with their arguments."""
+_COLUMN = Keys(("name", "tests"), ("name",), {"data_tests": "tests"})
+_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta")
+_IDLE = ("limit", "store_failures", "store_failures_as", "quote")
+_THRESHOLDS = ("error_if", "warn_if")
+_CONFIG = Keys((*_KEPT, *_IDLE, *_THRESHOLDS))
+_BESIDE = ("arguments", "config", *_CONFIG.known)
+_ANY = re.compile(r"\s*!=\s*0\s*")
+
+
+def column_tests(
+    listed: YamlNode, findings: list[Finding], *, others: tuple[str, ...] = ()
+) -> Phases:
+    """Give the tests of a list of columns as checks; `others` are further keys of a column."""
+    found: list[YamlNode] = []
+    keys = Keys((*_COLUMN.known, *others), _COLUMN.needed, _COLUMN.aliases)
+    for item in (each for each in listed.items if each.value is not None):
+        section = open_section(item, keys, "columns", findings)
+        name, tests = section.text("name"), section.find("tests")
+        if tests is not None and not isinstance(tests.value, tuple):
+            section.bad("tests", "a list of tests")
+        elif tests is not None and name:
+            column = YamlNode(name, section.place("name"))
+            found += (check for test in tests.items for check in _check(test, column, findings))
+    return Phases(after=tuple(found))
+
+
+def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterator[YamlNode]:
+    """Give the check of one test, or nothing beside a finding."""
+    body: Mapping[str, Member] = {}
+    if isinstance(test.value, str):
+        word = test.value
+    else:
+        names = [key for key in test.members if key not in _BESIDE]
+        word = names[0] if len(names) == 1 else ""
+        if len(names) != 1:
+            sentence = f'a test of column "{column.value}" is one name, with or without arguments'
+            findings.append(Finding(test.where, "bad-value", sentence, "- not_null"))
+            return
+        beside = {key: member for key, member in test.members.items() if key != word}
+        inner = test.members[word].node
+        body = {**beside, **inner.members}
+        if not isinstance(inner.value, Mapping) and not inner.is_absent:
+            sentence = f"{word} is {shown(word, inner.value)}; it must be a mapping"
+            findings.append(Finding(inner.where, "bad-value", sentence))
+    if word not in TESTS:
+        sentence = f'column "{column.value}": {word!r} is no test of columns'
+        near = did_you_mean(word, TESTS)
+        hint = f"{near} " * bool(near) + f"known here: {', '.join(TESTS)}"
+        findings.append(Finding(test.where, "unknown-check-type", sentence, hint))
+        return
+    members = _said(word, replace(test, value=body), findings)
+    made = mapping_node(test.where, {"type": word, "column": column})
+    yield replace(made, value={**made.members, **members})
+
+
+def _said(word: str, body: YamlNode, findings: list[Finding]) -> dict[str, Member]:
+    """Give what a test says in the words of a check."""
+    arguments = body.members.get("arguments")
+    config = body.members.get("config")
+    mine = TESTS[word]
+    known = Keys((*mine.known, "arguments", "config", *_CONFIG.known))
+    top = open_section(body, known, "", findings).members
+    inner = open_section(arguments.node, mine, "arguments", findings).members if arguments else {}
+    below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
+    said = {**top, **below, **inner}
+    for key, member in said.items():
+        findings += _without_effect(key, member)
+    return {key: said[key] for key in (*mine.known, *_KEPT) if key in said and key not in _IDLE}
+
+
+def _without_effect(key: str, member: Member) -> Iterator[Finding]:
+    if key in _IDLE:
+        sentence = f"{key} has no effect on a check"
+        yield Finding(member.key, "option-without-effect", sentence, severity=Severity.INFO)
+    elif key in _THRESHOLDS and not _ANY.fullmatch(str(member.node.value)):
+        sentence = f"{key} is {str(member.node.value)!r}; only != 0 is known"
+        hint = "use null_percentage, row_count or column_check"
+        yield Finding(member.node.where, "unsupported-threshold", sentence, hint)

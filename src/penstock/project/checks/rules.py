@@ -9,13 +9,12 @@ from penstock.core import checks as core
 from penstock.core.checks import CheckScope, Phase, Rule
 from penstock.project.checks.bounds import Place, Scalar, compared, place_of
 from penstock.project.checks.form import Form
-from penstock.project.checks.scene import UNKNOWN
-from penstock.project.checks.understood import ConditionKind
-from penstock.project.durations import parse_duration
+from penstock.project.checks.scene import UNKNOWN, ConditionKind
+from penstock.project.files.values import parse_duration
 
 _HUNDRED = Decimal(100)
 _TRAILING = 7
-_MOMENTS = ("date", "timestamp", "timestamp_ntz")
+_TIMES = ("date", "timestamp", "timestamp_ntz")
 _BOUNDS = "give min, max or both"
 _CHANGES = "give max_increase_percent, max_decrease_percent or both"
 
@@ -54,7 +53,7 @@ def _distinct_count(form: Form) -> Rule | None:
 
 
 def _value_range(form: Form) -> Rule | None:
-    column, strict = form.column(), bool(form.sheet.flag("strict"))
+    column, strict = form.column(), bool(form.section.flag("strict"))
     kind = form.columns.type_of(column)
     least, most = form.bound("min", kind), form.bound("max", kind)
     _check_given(form, ("min", "max"), _BOUNDS)
@@ -66,8 +65,8 @@ def _value_range(form: Form) -> Rule | None:
 
 def _unique(form: Form) -> Rule | None:
     columns = form.column_names()
-    nulls = form.sheet.word("nulls", ("distinct", "equal"))
-    versions = form.sheet.word("versions", ("current", "all"))
+    nulls = form.section.word("nulls", ("distinct", "equal"))
+    versions = form.section.word("versions", ("current", "all"))
     return core.Unique(columns, nulls == "equal", versions == "all") if columns else None
 
 
@@ -77,11 +76,11 @@ def _not_null(form: Form) -> Rule | None:
 
 
 def _accepted_values(form: Form) -> Rule | None:
-    column, node = form.column(), form.sheet.find("values")
+    column, node = form.column(), form.section.find("values")
     if node is None:
         return None
     if not isinstance(node.value, tuple):
-        form.sheet.bad("values", "a list of values")
+        form.section.bad("values", "a list of values")
         return None
     if not node.items:
         sentence = "values is an empty list, which no value is in"
@@ -97,7 +96,7 @@ def _relationships(form: Form) -> Rule | None:
     there = form.scene.columns_of(to) if to else UNKNOWN
     fields = form.column_names("fields", there)
     if columns and fields and len(columns) != len(fields):
-        form.sheet.bad("fields", f"as many columns as columns, which are {len(columns)}")
+        form.section.bad("fields", f"as many columns as columns, which are {len(columns)}")
         return None
     if not columns or to is None or not fields:
         return None
@@ -106,36 +105,36 @@ def _relationships(form: Form) -> Rule | None:
 
 
 def _freshness(form: Form) -> Rule | None:
-    column, written = form.column(), form.sheet.text("max_age").strip()
+    column, written = form.column(), form.section.text("max_age").strip()
     kind = form.columns.type_of(column)
-    if kind and kind not in _MOMENTS:
+    if kind and kind not in _TIMES:
         sentence = f"freshness needs DATE, TIMESTAMP or TIMESTAMP_NTZ; {column!r} is {kind.upper()}"
         form.report("column", "wrong-column-type", sentence, "name the column of a time")
     try:
         age = parse_duration(written) if written else None
     except ValueError:
-        form.sheet.bad("max_age", "a duration such as 90m, 36h or 2 days")
+        form.section.bad("max_age", "a duration such as 90m, 36h or 2 days")
         return None
     return core.Freshness(column, age, written) if column and age is not None else None
 
 
 def _row_count_change(form: Form) -> Rule | None:
-    sheet = form.sheet
+    section = form.section
     if form.phase is Phase.BEFORE:
         sentence = "row_count_change compares rows that were written: it stands under after"
         form.report("type", "check-phase", sentence, "put it under after")
     both = form.percent("max_percent", most=None)
     more = form.percent("max_increase_percent", most=None)
     less = form.percent("max_decrease_percent")
-    if sheet.find("max_percent") is not None:
+    if section.find("max_percent") is not None:
         for key in ("max_increase_percent", "max_decrease_percent"):
-            if sheet.find(key) is not None:
+            if section.find(key) is not None:
                 form.report(key, "option-conflict", f"max_percent says {key} too", "keep one")
     _check_given(form, ("max_increase_percent", "max_decrease_percent", "max_percent"), _CHANGES)
     if both is not None:
         more, less = both, min(both, _HUNDRED)
-    trailing = sheet.word("compare", ("previous", "trailing")) == "trailing"
-    last = sheet.number("last", 1)
+    trailing = section.word("compare", ("previous", "trailing")) == "trailing"
+    last = section.number("last", 1)
     if last is not None and not trailing:
         sentence = "last counts what compare: trailing compares with"
         form.report("last", "option-conflict", sentence, "write compare: trailing, or take it out")
@@ -146,14 +145,14 @@ def _row_count_change(form: Form) -> Rule | None:
 def _check_step_rows(form: Form) -> None:
     """Refuse other rows than all of a step: nothing else was counted in earlier steps."""
     for key in ("where", "query", "scope"):
-        node = form.sheet.find(key)
+        node = form.section.find(key)
         if node is not None and (key != "scope" or node.value == CheckScope.TABLE):
             sentence = f"row_count_change counts all rows of a step, as earlier ones did; {key}"
             form.report(key, "option-conflict", f"{sentence} says other rows", "take it out")
 
 
 def _counts(form: Form) -> tuple[int | None, int | None]:
-    least, most = form.sheet.number("min", 0), form.sheet.number("max", 0)
+    least, most = form.section.number("min", 0), form.section.number("max", 0)
     _check_given(form, ("min", "max"), _BOUNDS)
     if least is not None and most is not None:
         _check_order(form, Decimal(least), Decimal(most), strict=False)
@@ -161,19 +160,19 @@ def _counts(form: Form) -> tuple[int | None, int | None]:
 
 
 def _check_given(form: Form, keys: tuple[str, ...], hint: str) -> None:
-    if all(form.sheet.find(key) is None for key in keys):
+    if all(form.section.find(key) is None for key in keys):
         form.report("type", "missing-bounds", f"none of {', '.join(keys)} is given", hint)
 
 
 def _place(form: Form, key: str, kind: str) -> Place | None:
-    node = form.sheet.find(key)
+    node = form.section.find(key)
     value = None if node is None else node.value
     return place_of(value, kind) if isinstance(value, Scalar) else None
 
 
 def _check_order(form: Form, low: Place, high: Place, *, strict: bool) -> None:
     order = compared(low, high)
-    said = [str(getattr(form.sheet.find(key), "value", "")) for key in ("min", "max")]
+    said = [str(getattr(form.section.find(key), "value", "")) for key in ("min", "max")]
     if order > 0:
         sentence = f"min {said[0]} is above max {said[1]}"
         form.report("min", "min-above-max", sentence, "exchange them")

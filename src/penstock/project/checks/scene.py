@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from penstock.core.model import Partition, Strategy, window_settings
+from penstock.core.checks import Condition
+from penstock.core.history import Snapshot
+from penstock.core.model import (
+    ColumnDoc,
+    Partition,
+    Seed,
+    Source,
+    Strategy,
+    Version,
+    window_settings,
+)
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
-from penstock.project.book import Book, Named
-from penstock.project.cache import ParseCache
-from penstock.project.nearest import did_you_mean, some_of
-from penstock.project.trees.references import Files
+from penstock.core.schema import Schema
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
+from penstock.project.files.parsed import SqlFile, TableRef
+from penstock.project.files.references import Files
+from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class KnownColumns:
     """The columns of some rows as far as files tell.
 
     `names` is None where not every one is known. `types` are Spark's types by the names in small
@@ -41,7 +57,7 @@ class Columns:
         return f"no column is called {name!r}", hint
 
 
-UNKNOWN = Columns()
+UNKNOWN = KnownColumns()
 _OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
 
 
@@ -49,10 +65,10 @@ _OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
 class World:
     """What all checks of a project may ask for."""
 
-    book: Book
+    resolver: NameResolver
     files: Files
     cache: ParseCache
-    columns_of: Callable[[InputName], Columns]
+    columns_of: Callable[[InputName], KnownColumns]
     sample: bool = True
 
 
@@ -67,10 +83,10 @@ class Scene:
     strategy: Strategy
     world: World
     allowed: frozenset[str]
-    columns: Columns = UNKNOWN
+    columns: KnownColumns = UNKNOWN
     inputs: tuple[InputName, ...] | None = None
 
-    def columns_of(self, name: InputName) -> Columns:
+    def columns_of(self, name: InputName) -> KnownColumns:
         """Give the columns of an input, or of the model itself."""
         return self.columns if name.kind is InputKind.THIS else self.world.columns_of(name)
 
@@ -78,7 +94,7 @@ class Scene:
         """Give what people call the table of an input, or of the model itself."""
         if name.kind is InputKind.THIS:
             return str(self.model.table)
-        found = self.world.book.model(name.name) if name.kind is InputKind.MODEL else None
+        found = self.world.resolver.model(name.name) if name.kind is InputKind.MODEL else None
         return str(found.table) if found else name.name
 
     @property
@@ -97,3 +113,82 @@ def allowed_in(strategy: Strategy) -> frozenset[str]:
     if isinstance(strategy, Partition):
         return frozenset(PARAMETERS)
     return _OF_WINDOWS if window_settings(strategy) else frozenset({"run_date"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Sources and seeds by name; `models` gives the columns of a model's newest version."""
+
+    models: Callable[[str], KnownColumns]
+    sources: Mapping[str, Source]
+    seeds: Mapping[str, Seed]
+    known: dict[InputName, KnownColumns] = field(default_factory=dict)
+
+    def columns_of(self, name: InputName) -> KnownColumns:
+        """Give the columns of an input."""
+        if name not in self.known:
+            self.known[name] = self._columns(name)
+        return self.known[name]
+
+    def _columns(self, name: InputName) -> KnownColumns:
+        if name.kind is InputKind.SOURCE and name.name in self.sources:
+            return _declared(self.sources[name.name].columns)
+        if name.kind is InputKind.MODEL and name.name in self.seeds:
+            return KnownColumns(types=_types(self.seeds[name.name].columns))
+        return self.models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
+
+
+def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
+    """Give the columns that a version declares, else those that its query selects."""
+    return columns_in(version.schema) if version.schema.columns else selected(file, (), None)
+
+
+def columns_in(schema: Schema) -> KnownColumns:
+    """Give the columns of a schema that is whole."""
+    return KnownColumns(schema.names, {each.name.lower(): each.type for each in schema.columns})
+
+
+def selected(
+    file: SqlFile | None, docs: Sequence[ColumnDoc], strategy: Strategy | None
+) -> KnownColumns:
+    """Give the columns that a query selects, with the types that the project says of them."""
+    names = file.branches[0].outputs.names if file and file.branches else None
+    if names is not None and isinstance(strategy, Snapshot):
+        names = (*names, *strategy.columns.names)
+    return KnownColumns(names, _types(docs)) if names is not None or docs else UNKNOWN
+
+
+def _declared(docs: Sequence[ColumnDoc]) -> KnownColumns:
+    """Give described columns; they are all that there are if every one has a type."""
+    types = _types(docs)
+    is_whole = bool(docs) and len(types) == len({each.name.lower() for each in docs})
+    return KnownColumns(tuple(each.name for each in docs) if is_whole else None, types)
+
+
+def _types(docs: Sequence[ColumnDoc]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in docs:
+        if each.type:
+            with suppress(UnknownTypeError, UnsupportedTypeError):
+                found[each.name.lower()] = str(read_type(each.type))
+    return found
+
+
+class ConditionKind(StrEnum):
+    """Where a condition stands: `check` may be one of a group, `where` is one of a row."""
+
+    CHECK = "check"
+    WHERE = "where"
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a condition's text says by itself, and which parameters it names.
+
+    `columns` are those that it names, each with its line counted from the first one, which is 0.
+    """
+
+    condition: Condition
+    parameters: tuple[TableRef, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    columns: tuple[tuple[str, int], ...] = ()

@@ -164,23 +164,23 @@ def as_single(number: float) -> float:
 
 
 def _date(text: str, name: str) -> dt.date:
-    moment = dt.datetime.fromisoformat(text.strip())
-    if moment.tzinfo is not None or moment.time() != dt.time():
+    stamp = dt.datetime.fromisoformat(text.strip())
+    if stamp.tzinfo is not None or stamp.time() != dt.time():
         raise _misfit(text, name)
-    return moment.date()
+    return stamp.date()
 
 
 def _timestamp(text: str, name: str) -> dt.datetime:
     trimmed = re.sub(r"\s+(?=(?:Z|[-+]\d{2}(?::?\d{2})?)$)", "", text.strip())
-    moment = dt.datetime.fromisoformat(trimmed)
+    stamp = dt.datetime.fromisoformat(trimmed)
     fraction = _FRACTION.search(trimmed)
     if fraction and fraction[1][6:].strip("0"):
         raise CellError(f"{text!r} is finer than a microsecond")
-    if moment.tzinfo is not None:
+    if stamp.tzinfo is not None:
         if name == "timestamp_ntz":
             raise CellError(f"{text!r} has a zone, and {_shown(name)} has none")
-        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
-    return moment
+        stamp = stamp.astimezone(dt.UTC).replace(tzinfo=None)
+    return stamp
 
 
 def _need(cell: Cell, kind: CellKind, words: str) -> None:

@@ -1,20 +1,294 @@
-"""All unit tests of a project, or everything that is wrong with their files. No JVM, no tables."""
+"""All unit tests of a project, entry by entry (spec/checks.md §9.1). No JVM, no tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from penstock.core.checks import OnFailure
+from penstock.core.errors import ProjectError, UsageError
 from penstock.core.findings import Finding
+from penstock.core.model import Model
+from penstock.core.partition import Grain, Grid
 from penstock.core.project import Project
-from penstock.core.unit_tests import UnitTest
-from penstock.project.files import decode, read_content
-from penstock.project.unit_tests.judging import judge_values_of
-from penstock.project.unit_tests.nodes import Node, read_nodes
-from penstock.project.unit_tests.places import FOLDER, KEY, files_with_tests
-from penstock.project.unit_tests.reader import Variant, read_entry
-from penstock.project.unit_tests.reading import Notes
+from penstock.core.unit_tests import DEFAULT_AS_OF, Expectation, Given, UnitRun, UnitTest
+from penstock.project.files.discovery import decode, read_content
+from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, listed_table
+from penstock.project.unit_tests.naming import (
+    FOLDER,
+    KEY,
+    files_with_tests,
+    known_models,
+    model_named,
+)
+from penstock.project.unit_tests.nodes import CellNode, FileNotes, read_nodes
+from penstock.project.unit_tests.types import judge_values_of
+
+OF_RUN = (
+    "as_of",
+    "partition",
+    "from",
+    "to",
+    "full_refresh",
+    "on_failure",
+    "given",
+    "expect",
+    "expect_error",
+)
+OF_TEST = (
+    "name",
+    "model",
+    "description",
+    "tags",
+    "version",
+    "vars",
+    "key",
+    "runs",
+    "overrides",
+    "config",
+    *OF_RUN,
+)
+_DAY = 86_400_000_000
+
+
+Variant = Callable[[Mapping[str, str]], Project]
+"""The project with these variables beside its own; raises `ProjectError` with its findings."""
+
+
+def read_entry(node: CellNode, variant: Variant, notes: FileNotes) -> UnitTest | None:
+    """Read one entry; None for one that is not enabled, and with findings for one without a model.
+
+    The test's own variables decide what its model reads.
+    """
+    found = notes.members(node, "a unit test", OF_TEST)
+    nothing = CellNode(node.where, members={})
+    config = notes.members(found.get("config", nothing), "config", ("tags", "meta", "enabled"))
+    if "enabled" in config and not notes.flag(config["enabled"], "enabled"):
+        return None
+    overrides = notes.members(found.get("overrides", nothing), "overrides", ("vars", "macros"))
+    variables = _vars(found.get("vars"), notes) | _vars(overrides.get("vars"), notes)
+    try:
+        project = variant(variables)
+    except ProjectError as error:
+        notes.findings += error.findings
+        return None
+    macros = notes.members(overrides.get("macros", nothing), "macros", ("is_incremental",))
+    incremental = macros.get("is_incremental")
+    return _EntryReader(project, notes, found, incremental).read(
+        node, variables, found.get("tags") or config.get("tags")
+    )
+
+
+def _vars(node: CellNode | None, notes: FileNotes) -> dict[str, str]:
+    if node is None:
+        return {}
+    if node.members is None:
+        notes.bad(node, "vars", "a mapping of names to values")
+        return {}
+    return {name: notes.text(inner, name) for name, inner in node.members.items()}
+
+
+@dataclass(slots=True)
+class _EntryReader:
+    """Reads one entry of a project by its keys; `incremental` is dbt's override."""
+
+    project: Project
+    notes: FileNotes
+    found: Mapping[str, CellNode]
+    incremental: CellNode | None
+
+    def read(
+        self, node: CellNode, variables: Mapping[str, str], tags: CellNode | None
+    ) -> UnitTest | None:
+        """Read the entry; None, with findings, where its model is not known."""
+        found = self.found
+        for key in ("name", "model"):
+            if not self.notes.text(found.get(key), key):
+                self.notes.say(node.where, "missing-key", f"a unit test needs {key}")
+        written = self.notes.text(found.get("model"), "model")
+        model = model_named(self.project, written)
+        if model is None:
+            if written:
+                known = list(known_models(self.project))
+                hint = did_you_mean(written, known) or f"there are: {some_of(self.project.models)}"
+                sentence = f"no model is called {written!r}"
+                self.notes.say(found["model"].where, "unknown-model", sentence, hint)
+            return None
+        return UnitTest(
+            name=self.notes.text(found.get("name"), "name"),
+            model=model.name,
+            where=node.where,
+            runs=self._runs(model, node),
+            written=str(model.table),
+            description=self.notes.text(found.get("description"), "description"),
+            tags=self.notes.texts(tags, "tags"),
+            version=self._version(found.get("version"), model),
+            vars=variables,
+            key=self.notes.texts(found.get("key"), "key"),
+        )
+
+    def _runs(self, model: Model, node: CellNode) -> tuple[UnitRun, ...]:
+        found, asked = self.found, self.incremental
+        is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
+        without_target = asked is not None and not is_incremental
+        base = {key: inner for key, inner in found.items() if key in OF_RUN}
+        listed = self.notes.items(found.get("runs"), "runs")
+        runs = []
+        for number, item in enumerate(listed or (node,), 1):
+            own = self.notes.members(item, "a run", OF_RUN) if listed else {}
+            keys = _with(base, own, last=number == max(1, len(listed)))
+            given = GivenReader(self.project, model, self.notes, without_target)
+            run = self._run(keys, model, item)
+            runs.append(replace(run, given=_given(given, base, own, first=number == 1)))
+            if number > 1 and runs[-1].given.target is not None:
+                sentence = "target stands in a later run, which starts from what the last one left"
+                self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
+        if asked is not None and is_incremental and runs[0].given.target is None:
+            sentence = "is_incremental is true, and no rows are given for the model's own table"
+            self.notes.say(asked.where, "missing-key", sentence, "give input: this")
+        if not any(run.expect or run.error for run in runs):
+            hint = "give expect or expect_error"
+            name = self.notes.text(found.get("name"), "name")
+            sentence = f"{name!r} expects nothing"
+            self.notes.say(node.where, "test-without-expectation", sentence, hint)
+        return tuple(runs)
+
+    def _run(self, found: Mapping[str, CellNode], model: Model, node: CellNode) -> UnitRun:
+        if "expect" in found and "expect_error" in found:
+            sentence = "expect and expect_error exclude each other"
+            self.notes.say(found["expect_error"].where, "option-conflict", sentence)
+        expect, error = found.get("expect"), found.get("expect_error")
+        first, last = self._partitions(found, model, node)
+        as_of = self.notes.timestamp(found.get("as_of"), "as_of")
+        return UnitRun(
+            as_of=as_of or _run_timestamp(model, last),
+            first=first,
+            last=last,
+            full_refresh=self.notes.flag(found.get("full_refresh"), "full_refresh"),
+            on_failure=self._mode(found.get("on_failure")),
+            expect=self._expectation(expect) if expect else None,
+            error=error_of(error, self.notes) if error else None,
+        )
+
+    def _expectation(self, node: CellNode) -> Expectation:
+        if {"format", "fixture"}.isdisjoint(node.members or {}):
+            return expectation_of(node, self.notes)
+        found = self.notes.members(node, "expect", ("rows", "format", "fixture"))
+        return Expectation(node.where, listed_table(found, node, self.notes, "expect"))
+
+    def _partitions(
+        self, found: Mapping[str, CellNode], model: Model, node: CellNode
+    ) -> tuple[str, str]:
+        """Give the first and the last partition as keys; they are needed, or refused."""
+        one, low, high = (found.get(key) for key in _RANGE)
+        grid = model.grid
+        if grid.grain is Grain.WHOLE:
+            for each in (one, low, high):
+                if each is not None:
+                    sentence = f"{model.name} has no partitions"
+                    self.notes.say(each.where, "option-conflict", sentence, "leave it out")
+            return "", ""
+        if (one is None) == (low is None and high is None):
+            sentence = f"{model.name} has partitions; a test names one, or from and to"
+            self.notes.say(node.where, "missing-key", sentence, f"partition: {_example(grid)}")
+            return "", ""
+        if one is None and (low is None or high is None):
+            sentence = "from and to are given together"
+            self.notes.say(
+                (low or high or node).where, "missing-key", sentence, "or give partition"
+            )
+            return "", ""
+        keys = [self._key(end, grid) for end in (one or low, one or high) if end is not None]
+        if not all(keys):
+            return "", ""
+        if high is not None and grid.parse(keys[0]) > grid.parse(keys[1]):
+            self.notes.say(high.where, "bad-value", f"from {keys[0]} lies after to {keys[1]}")
+            return "", ""
+        return keys[0], keys[1]
+
+    def _key(self, node: CellNode, grid: Grid) -> str:
+        try:
+            return grid.key(grid.parse(self.notes.text(node, "partition")))
+        except UsageError as error:
+            self.notes.say(node.where, error.code, error.sentence, error.hint)
+            return ""
+
+    def _mode(self, node: CellNode | None) -> OnFailure | None:
+        if node is None:
+            return None
+        with suppress(ValueError):
+            return OnFailure(self.notes.text(node, "on_failure"))
+        self.notes.bad(node, "on_failure", "flag, block or rollback")
+        return None
+
+    def _version(self, node: CellNode | None, model: Model) -> int | None:
+        number = self.notes.number(node, "version")
+        if node is None or number is None:
+            return None
+        known = [each.number for each in model.versions]
+        if number not in known:
+            hint = f"there are: {', '.join(map(str, known))}" if known else "leave it out"
+            sentence = f"{model.name} has no version {number}"
+            self.notes.say(node.where, "bad-value", sentence, hint)
+            return None
+        return number
+
+
+_RANGE = ("partition", "from", "to")
+_EXPECTED = ("expect", "expect_error")
+
+
+def _with(
+    base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, last: bool
+) -> dict[str, CellNode]:
+    """Give a run what it leaves out from its test; what the test expects is for its last run."""
+    keys = {key: node for key, node in base.items() if last or key not in _EXPECTED}
+    if not own.keys().isdisjoint(_RANGE):
+        keys = {key: node for key, node in keys.items() if key not in _RANGE}
+    return {**keys, **own}
+
+
+def _given(
+    reader: GivenReader, base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, first: bool
+) -> Given:
+    """Put what the test gives under what its first run gives."""
+    given = reader.read(own.get("given"))
+    if not first:
+        return given
+    under = reader.read(base.get("given"))
+    return Given(
+        {**under.inputs, **given.inputs},
+        given.target or under.target,
+        given.watermarks or under.watermarks,
+        given.history or under.history,
+    )
+
+
+def _run_timestamp(model: Model, last: str) -> dt.datetime:
+    """Give the run timestamp of a run that says none.
+
+    No partition lies ahead of it, and every version and revision has begun.
+    """
+    found = [DEFAULT_AS_OF]
+    bodies = [body for version in model.versions for body in version.bodies]
+    found += (
+        dt.datetime.combine(each.effective_from, dt.time(), dt.UTC)
+        for each in bodies
+        if each.effective_from is not None
+    )
+    if last and model.grid.grain is not Grain.RANGE:
+        after = model.grid.upper(model.grid.parse(last))
+        with suppress(OverflowError):
+            found.append(dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=after))
+    return max(found)
+
+
+def _example(grid: Grid) -> str:
+    return grid.key(0) if grid.grain is Grain.RANGE else grid.key(grid.at(19_723 * _DAY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +307,7 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
     `test-type-unknown`, `test-without-expectation`.
     """
     root = Path(project.root)
-    notes = Notes(root)
+    notes = FileNotes(root)
     tests: list[UnitTest] = []
     for path in files_with_tests(project):
         for node in _entries(root, path, notes):
@@ -45,7 +319,7 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
     return LoadedTests(tuple(tests), tuple(sorted(dict.fromkeys(notes.findings))))
 
 
-def _entries(root: Path, path: str, notes: Notes) -> tuple[Node, ...]:
+def _entries(root: Path, path: str, notes: FileNotes) -> tuple[CellNode, ...]:
     content = read_content(root, path)
     if isinstance(content, Finding):
         notes.findings.append(content)

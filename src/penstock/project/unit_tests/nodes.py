@@ -1,15 +1,21 @@
-"""YAML of a test file with every scalar as it was written: `1.50` stays those four signs."""
+"""YAML of a test file: scalars as they were written, read key by key, findings collected."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import yaml
 
 from penstock.core.findings import Finding, Location
+from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, CellKind
+from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
+from penstock.project.files.values import did_you_mean
+from penstock.project.unit_tests.casting import CellError, scalar
 
 _NODES = 500_000
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -23,7 +29,7 @@ _TIMESTAMP = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CellNode:
     """A node and where it begins: a cell, a list of nodes, or nodes by their keys.
 
     `keys` tells where the keys stand. `lines` is the line on which the text of a block begins.
@@ -31,8 +37,8 @@ class Node:
 
     where: Location
     cell: Cell | None = None
-    items: tuple[Node, ...] | None = None
-    members: Mapping[str, Node] | None = None
+    items: tuple[CellNode, ...] | None = None
+    members: Mapping[str, CellNode] | None = None
     keys: Mapping[str, Location] = field(default_factory=dict)
 
     @property
@@ -56,9 +62,9 @@ class Node:
         return self.cell or Cell("", CellKind.NULL, self.where)
 
 
-def read_nodes(path: str, text: str) -> tuple[Node | None, tuple[Finding, ...]]:
+def read_nodes(path: str, text: str) -> tuple[CellNode | None, tuple[Finding, ...]]:
     """Read one YAML document; None with a finding for a text that is none, or is empty."""
-    reader = _Reader(path)
+    reader = _NodeReader(path)
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         found = reader.read(node, ()) if node is not None else None
@@ -75,14 +81,14 @@ class _TooMuchError(Exception):
     pass
 
 
-class _Reader:
+class _NodeReader:
     def __init__(self, path: str) -> None:
         self.findings: list[Finding] = []
         self._path = path
         self._count = 0
         self._merger = yaml.SafeLoader("")
 
-    def read(self, node: yaml.Node, above: tuple[int, ...]) -> Node:
+    def read(self, node: yaml.Node, above: tuple[int, ...]) -> CellNode:
         self._count += 1
         if self._count > _NODES or id(node) in above:
             raise _TooMuchError
@@ -91,15 +97,15 @@ class _Reader:
             return self._mapping(node, where, (*above, id(node)))
         if isinstance(node, yaml.SequenceNode):
             inside = (*above, id(node))
-            return Node(where, items=tuple(self.read(each, inside) for each in node.value))
+            return CellNode(where, items=tuple(self.read(each, inside) for each in node.value))
         kind = _kind(node) if isinstance(node, yaml.ScalarNode) else CellKind.TEXT
-        return Node(where, cell=Cell(str(node.value), kind, where))
+        return CellNode(where, cell=Cell(str(node.value), kind, where))
 
-    def _mapping(self, node: yaml.MappingNode, where: Location, above: tuple[int, ...]) -> Node:
+    def _mapping(self, node: yaml.MappingNode, where: Location, above: tuple[int, ...]) -> CellNode:
         own = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         twice = {name for name in own if own.count(name) > 1 and name != "<<"}
         self._merger.flatten_mapping(node)
-        members: dict[str, Node] = {}
+        members: dict[str, CellNode] = {}
         keys: dict[str, Location] = {}
         for key, value in node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
@@ -110,7 +116,7 @@ class _Reader:
                 continue
             members[name] = self.read(value, above)
             keys[name] = place
-        return Node(where, members=members, keys=keys)
+        return CellNode(where, members=members, keys=keys)
 
     def _place(self, node: yaml.Node) -> Location:
         mark = node.start_mark
@@ -150,3 +156,124 @@ def _syntax(path: str, error: yaml.YAMLError) -> Finding:
     where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path, 1, 1)
     said = getattr(error, "problem", None) or str(error).partition("\n")[0]
     return Finding(where, "yaml-syntax", str(said), "quote the value if it is meant as text")
+
+
+@dataclass(slots=True)
+class FileNotes:
+    """The findings of one test file, and where the project lies."""
+
+    root: Path
+    findings: list[Finding] = field(default_factory=list)
+
+    def say(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
+        """Note one finding."""
+        self.findings.append(Finding(where, code, sentence, hint))
+
+    def bad(self, node: CellNode, what: str, must: str) -> None:
+        """Note a value that is not what it must be."""
+        shown = _shown(node)
+        self.say(node.where, "bad-value", f"{what} is {shown}; it must be {must}")
+
+    def members(self, node: CellNode, what: str, known: Iterable[str]) -> dict[str, CellNode]:
+        """Give what stands under the known keys of a mapping; others are findings."""
+        if node.is_null:
+            return {}
+        if node.members is None:
+            self.bad(node, what, "a mapping")
+            return {}
+        allowed = tuple(known)
+        for key, where in node.keys.items():
+            if key not in allowed:
+                hint = did_you_mean(key, allowed) or f"known here: {', '.join(sorted(allowed))}"
+                self.say(where, "unknown-key", f"unknown key {key!r}", hint)
+        found = ((key, node.members[key]) for key in node.members if key in allowed)
+        return {key: inner for key, inner in found if not inner.is_null}
+
+    def items(self, node: CellNode | None, what: str) -> tuple[CellNode, ...]:
+        """Give the items of a list; anything else is a finding."""
+        if node is None or node.is_null:
+            return ()
+        if node.items is None:
+            self.bad(node, what, "a list")
+            return ()
+        return node.items
+
+    def text(self, node: CellNode | None, what: str) -> str:
+        """Give a scalar as text, "" where there is none."""
+        if node is None:
+            return ""
+        if node.cell is None:
+            self.bad(node, what, "a text")
+        return node.text
+
+    def texts(self, node: CellNode | None, what: str) -> tuple[str, ...]:
+        """Give one text or a list of them."""
+        if node is None or node.is_null:
+            return ()
+        if node.items is None:
+            return (self.text(node, what),)
+        return tuple(self.text(item, what) for item in node.items)
+
+    def flag(self, node: CellNode | None, what: str) -> bool:
+        """Give a switch, off where it is not written."""
+        if node is None:
+            return False
+        if node.cell is None or node.cell.kind is not CellKind.BOOLEAN:
+            self.bad(node, what, "true or false")
+            return False
+        return node.text.lower() in ("true", "yes", "on")
+
+    def number(self, node: CellNode | None, what: str) -> int | None:
+        """Give a whole number that is not negative."""
+        if node is None:
+            return None
+        if node.cell is None or node.cell.kind is not CellKind.INTEGER or node.text[0] == "-":
+            self.bad(node, what, "an integer >= 0")
+            return None
+        return int(node.text)
+
+    def timestamp(self, node: CellNode | None, what: str) -> dt.datetime | None:
+        """Give a time, UTC where it has no offset."""
+        if node is None:
+            return None
+        try:
+            found = scalar(self.text(node, what), "timestamp")
+        except CellError:
+            found = None
+        if not isinstance(found, dt.datetime):
+            self.bad(node, what, "a time, for example 2024-06-02T00:00:00Z")
+            return None
+        return found.replace(tzinfo=dt.UTC)
+
+    def types(self, node: CellNode | None, what: str) -> dict[str, ColumnType]:
+        """Give `columns: {name: TYPE}`."""
+        if node is None:
+            return {}
+        if node.members is None:
+            self.bad(node, what, "a mapping of names to types")
+            return {}
+        found = {}
+        for name, inner in node.members.items():
+            kind = self._type(name, inner)
+            if kind is not None:
+                found[name] = kind
+        return found
+
+    def _type(self, name: str, node: CellNode) -> ColumnType | None:
+        text = self.text(node, name)
+        try:
+            return read_type(text)
+        except UnsupportedTypeError as error:
+            hint, sentence = error.hint, f"column {name!r}: Delta has no type {error.word!r}"
+        except UnknownTypeError as error:
+            hint, sentence = "", f"column {name!r}: {error.word!r} names no type"
+        self.say(node.where, "bad-value", sentence, hint)
+        return None
+
+
+def _shown(node: CellNode) -> str:
+    if node.items is not None:
+        return "a list"
+    if node.members is not None:
+        return "a mapping"
+    return "null" if node.is_null else repr(node.text[:80])

@@ -3,25 +3,144 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
-from penstock.project.unit_tests.csv_text import CsvError, read_csv
-from penstock.project.unit_tests.nodes import Node, plain_kind
-from penstock.project.unit_tests.places import FOLDER
-from penstock.project.unit_tests.reading import Notes
-from penstock.project.unit_tests.selects import select_problem
+from penstock.project.unit_tests.naming import FOLDER
+from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind
+
+
+class CsvError(ValueError):
+    """A text that is no CSV; `line` counts from 1."""
+
+    def __init__(self, sentence: str, line: int) -> None:
+        super().__init__(sentence)
+        self.line = line
+
+
+def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[str, Cell], ...]]:
+    r"""Give the header and the rows; an empty cell is NULL, `""` the empty text.
+
+    `where` is the place of the first line. Raises `CsvError`.
+
+    >>> names, rows = read_csv('id,name\n1,\n2,""', Location("t.yml", 7))
+    >>> names, [str(row["name"].kind) for row in rows], rows[1]["id"].where.line
+    (('id', 'name'), ['null', 'text'], 9)
+    """
+    lines = list(_lines(text))
+    if not lines:
+        raise CsvError("it has no header", 1)
+    header = tuple(content for content, _ in lines[0][1])
+    if len({name.lower() for name in header}) < len(header) or not all(header):
+        raise CsvError("a name is missing in its header, or stands there twice", lines[0][0])
+    rows = []
+    for number, cells in lines[1:]:
+        if len(cells) != len(header):
+            raise CsvError(f"{len(cells)} cells under {len(header)} names", number)
+        place = Location(where.path, where.line + number - 1)
+        made = (_cell(content, place, quoted=quoted) for content, quoted in cells)
+        rows.append(dict(zip(header, made, strict=True)))
+    return header, tuple(rows)
+
+
+def _cell(content: str, where: Location, *, quoted: bool) -> Cell:
+    if quoted:
+        return Cell(content, CellKind.TEXT, where)
+    if not content:
+        return Cell("", CellKind.NULL, where)
+    if content.lower() in ("true", "false"):
+        return Cell(content, CellKind.BOOLEAN, where)
+    return Cell(content, plain_kind(content), where)
+
+
+_Cells = Sequence[tuple[str, bool]]
+
+
+def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
+    """Give the records that are not empty, with the line on which each begins."""
+    at, line = 0, 1
+    while at < len(text):
+        first, cells = line, []
+        more = True
+        while more:
+            content, quoted, at, line = _next(text, at, line)
+            cells.append((content, quoted))
+            more = text[at : at + 1] == ","
+            at += 1
+        line += 1
+        if cells != [("", False)]:
+            yield first, cells
+
+
+def _next(text: str, at: int, line: int) -> tuple[str, bool, int, int]:
+    """Read the cell that begins at a place; give it, whether it is quoted, its end, its line."""
+    start = at
+    while text[at : at + 1] == " ":
+        at += 1
+    if text[at : at + 1] != '"':
+        end = min(
+            (i for i in (text.find(",", start), text.find("\n", start)) if i >= 0), default=-1
+        )
+        end = len(text) if end < 0 else end
+        return text[start:end].strip(), False, end, line
+    parts, first = [], line
+    while True:
+        close = text.find('"', at + 1)
+        if close < 0:
+            raise CsvError("a quote is not closed", first)
+        parts.append(text[at + 1 : close])
+        line += text.count("\n", at, close)
+        at = close + 1
+        if text[at : at + 1] != '"':
+            break
+        parts.append('"')
+    while text[at : at + 1] == " ":
+        at += 1
+    if text[at : at + 1] not in ("", ",", "\n"):
+        raise CsvError("text follows a closing quote", line)
+    return "".join(parts), True, at, line
+
+
+def select_problem(text: str) -> tuple[str, str] | None:
+    """Say why a text cannot stand for rows, as a code and a sentence; None if it can.
+
+    What the parser cannot read is left to Spark.
+
+    >>> select_problem("select 1 as id union all select 2"), select_problem("select * from t")
+    (None, ('bad-value', 'it reads the table t; a test reads none'))
+    """
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
+    except (SqlglotError, RecursionError):
+        return None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
+        return "not-a-query", "it is no query"
+    tree = trees[0]
+    own = {str(cte.alias).lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        is_named = isinstance(table.this, exp.Identifier)
+        if is_named and (table.db or table.name.lower() not in own):
+            return (
+                "bad-value",
+                f"it reads the table {table.sql(dialect='spark')}; a test reads none",
+            )
+    return None
+
 
 FORMS = ("rows", "csv", "sql", "file")
 Json = object  # what json gives; it does not leave this file
 _FILES = (".csv", ".json", ".parquet", ".sql")
 
 
-def table_of(node: Node, notes: Notes, what: str) -> GivenTable | None:
+def table_of(node: CellNode, notes: FileNotes, what: str) -> GivenTable | None:
     """Read a table that stands under a key of its own."""
     if node.items is not None:
         return rows_table(node, {}, notes)
@@ -29,7 +148,7 @@ def table_of(node: Node, notes: Notes, what: str) -> GivenTable | None:
 
 
 def form_of(
-    found: Mapping[str, Node], where: Location, notes: Notes, what: str
+    found: Mapping[str, CellNode], where: Location, notes: FileNotes, what: str
 ) -> GivenTable | None:
     """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
     types = notes.types(found.get("columns"), "columns")
@@ -50,7 +169,7 @@ def form_of(
     return file_table(notes.text(node, "file"), node.where, types, notes)
 
 
-def rows_table(node: Node, types: Mapping[str, ColumnType], notes: Notes) -> GivenTable:
+def rows_table(node: CellNode, types: Mapping[str, ColumnType], notes: FileNotes) -> GivenTable:
     """Read a list of mappings."""
     rows = []
     for item in notes.items(node, "rows"):
@@ -68,7 +187,7 @@ def rows_table(node: Node, types: Mapping[str, ColumnType], notes: Notes) -> Giv
 
 
 def csv_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     """Read CSV whose first line stands at a place; a column without values needs a type."""
     try:
@@ -81,7 +200,7 @@ def csv_table(
 
 
 def _sql_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     problem = select_problem(text)
     if problem is not None:
@@ -92,7 +211,7 @@ def _sql_table(
 
 
 def file_table(
-    name: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    name: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     """Read a file under tests/, relative to that folder or to the project."""
     path = PurePosixPath(name)
@@ -124,7 +243,7 @@ def file_table(
 
 
 def _json_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: Notes
+    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
 ) -> GivenTable | None:
     """Read a JSON list of objects, or an object per line."""
     try:

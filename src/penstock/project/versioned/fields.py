@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from penstock.core.findings import Finding, Location
 from penstock.core.schema import Column
 from penstock.core.types import ArrayType, ColumnType, Field, StructType
-from penstock.project.nearest import did_you_mean
-from penstock.project.trees.field_types import (
+from penstock.project.files.field_types import (
     KNOWN,
     UnknownTypeError,
     UnsupportedTypeError,
     read_type,
     shown_type,
 )
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sheet import Keys, Sheet, open_sheet
+from penstock.project.files.nodes import Keys, Section, YamlNode, open_section
+from penstock.project.files.values import did_you_mean
 
 _KEYS = ("name", "type", "mode", "nullable", "description", "fields")
 FIELD = Keys(_KEYS, ("name", "type"))
@@ -68,7 +67,7 @@ def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
     return next((each for each in fields if each.name.lower() == name.lower()), None)
 
 
-def read_fields(node: Node, label: str, findings: list[Finding]) -> tuple[SchemaField, ...]:
+def read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[SchemaField, ...]:
     """Read a list of fields; two of one name are a finding."""
     found: list[SchemaField] = []
     for item in node.items:
@@ -82,50 +81,52 @@ def read_fields(node: Node, label: str, findings: list[Finding]) -> tuple[Schema
     return tuple(found)
 
 
-def read_field(node: Node, label: str, findings: list[Finding]) -> SchemaField | None:
+def read_field(node: YamlNode, label: str, findings: list[Finding]) -> SchemaField | None:
     """Read one field, None where it has no name."""
-    sheet = open_sheet(node, FIELD, "schema", findings)
-    name = sheet.text("name")
+    section = open_section(node, FIELD, "schema", findings)
+    name = section.text("name")
     if _BAD_NAME.search(name):
         if name:
-            sheet.bad("name", "a column name without blanks, dots and ,;{}()=")
+            section.bad("name", "a column name without blanks, dots and ,;{}()=")
         return None
-    return _said(sheet, SchemaField(name, sheet.place("name")), label)
+    return _said(section, SchemaField(name, section.place("name")), label)
 
 
-def changed_field(node: Node, old: SchemaField, label: str, findings: list[Finding]) -> SchemaField:
+def changed_field(
+    node: YamlNode, old: SchemaField, label: str, findings: list[Finding]
+) -> SchemaField:
     """Change what is written of a field, and nothing else."""
-    sheet = open_sheet(node, _CHANGE, "schema.modify", findings)
-    return _said(sheet, old, label)
+    section = open_section(node, _CHANGE, "schema.modify", findings)
+    return _said(section, old, label)
 
 
-def name_of(node: Node) -> str:
+def name_of(node: YamlNode) -> str:
     """Give the name under which an item of `modify` or `remove` stands."""
     member = node.members.get("name")
     value = member.node.value if member else node.value
     return value if isinstance(value, str) else ""
 
 
-def _said(sheet: Sheet, old: SchemaField, label: str) -> SchemaField:
-    found, before = old, len(sheet.findings)
-    kind = _kind(sheet) if sheet.find("type") else None
+def _said(section: Section, old: SchemaField, label: str) -> SchemaField:
+    found, before = old, len(section.findings)
+    kind = _kind(section) if section.find("type") else None
     if kind is not None:
         spelt = _spelt(old.name, old.where, kind)
         same = spelt.is_struct and not spelt.fields
         fields = old.fields if same else spelt.fields
         found = replace(found, kind=spelt.kind, arrays=spelt.arrays, fields=fields)
-    found = replace(found, mode=_mode(sheet) or found.mode)
-    below = sheet.find("fields")
+    found = replace(found, mode=_mode(section) or found.mode)
+    below = section.find("fields")
     if below is not None and not isinstance(below.value, tuple):
-        sheet.bad("fields", "a list of fields")
+        section.bad("fields", "a list of fields")
     elif below is not None and not found.is_struct:
-        sheet.bad("fields", f"left out: {shown_type(found.kind)} is no STRUCT")
+        section.bad("fields", f"left out: {shown_type(found.kind)} is no STRUCT")
     elif below is not None:
-        found = replace(found, fields=read_fields(below, label, sheet.findings))
-    if kind is not None and len(sheet.findings) == before:
-        sheet.findings += _empty_structs(found, found.name, label)
-    if sheet.find("description"):
-        found = replace(found, description=sheet.text("description").strip())
+        found = replace(found, fields=read_fields(below, label, section.findings))
+    if kind is not None and len(section.findings) == before:
+        section.findings += _empty_structs(found, found.name, label)
+    if section.find("description"):
+        found = replace(found, description=section.text("description").strip())
     return found
 
 
@@ -139,18 +140,18 @@ def _empty_structs(each: SchemaField, dotted: str, label: str) -> Iterator[Findi
             yield from _empty_structs(inner, f"{dotted}.{inner.name}", label)
 
 
-def _kind(sheet: Sheet) -> ColumnType | None:
-    text = sheet.text("type")
+def _kind(section: Section) -> ColumnType | None:
+    text = section.text("type")
     if not text:
         return None
     try:
         return read_type(text)
     except UnsupportedTypeError as error:
-        sheet.report("type", "type-unsupported", f"{error.word} is no type of Spark", error.hint)
+        section.report("type", "type-unsupported", f"{error.word} is no type of Spark", error.hint)
     except UnknownTypeError as error:
         word = re.split(r"[\s(<]", error.word, maxsplit=1)[0]
         hint = did_you_mean(word.upper(), KNOWN) or "Spark's DDL types, or INT64, STRING, RECORD, …"
-        sheet.report("type", "unknown-type", f"{error.word!r} is no type", hint)
+        section.report("type", "unknown-type", f"{error.word!r} is no type", hint)
     return None
 
 
@@ -164,12 +165,12 @@ def _spelt(name: str, where: Location, kind: ColumnType) -> SchemaField:
     return SchemaField(name, where, kind, arrays=arrays, fields=fields)
 
 
-def _mode(sheet: Sheet) -> str:
-    if sheet.find("mode") and sheet.find("nullable"):
-        member = max(sheet.members["mode"].key, sheet.members["nullable"].key)
+def _mode(section: Section) -> str:
+    if section.find("mode") and section.find("nullable"):
+        member = max(section.members["mode"].key, section.members["nullable"].key)
         sentence = "mode and nullable say the same; keep one"
-        sheet.findings.append(Finding(member, "alias-conflict", sentence))
-    nullable = sheet.flag("nullable")
+        section.findings.append(Finding(member, "alias-conflict", sentence))
+    nullable = section.flag("nullable")
     if nullable is not None:
         return "NULLABLE" if nullable else "REQUIRED"
-    return sheet.word("mode", _MODES)
+    return section.word("mode", _MODES)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.nearest import nearest
-from penstock.project.parsed import SqlFile, YamlFile
-from penstock.project.trees.references import Files, resolve
-from penstock.project.trees.sql_texts import SqlText
+from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.references import Files, SqlText, resolve
+from penstock.project.files.values import nearest
 from penstock.project.versioned.given import VersionedDraft
 from penstock.project.versioned.shape import named_files, read_model
 

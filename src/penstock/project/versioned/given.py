@@ -11,9 +11,10 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grid
 from penstock.project.checks.phases import NONE, Phases
-from penstock.project.trees.nodes import Node
-from penstock.project.trees.sql_texts import SqlText
-from penstock.project.values import Plain
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.references import SqlText
+from penstock.project.files.values import Plain
+from penstock.project.settings.partitions import CLUSTERED, laid_out
 from penstock.project.versioned.fields import SchemaField, find_field
 
 
@@ -86,7 +87,7 @@ class VersionedDraft:
     description: str = ""
     tags: tuple[str, ...] = ()
     settings: dict[str, Plain] = made(default_factory=dict)
-    depends_on: tuple[Node, ...] = ()
+    depends_on: tuple[YamlNode, ...] = ()
     yaml: str = ""
     findings: list[Finding] = made(default_factory=list)
 
@@ -125,14 +126,9 @@ class VersionedDraft:
         if self.word == "view":
             return Layout()
         if not field:
-            return Layout(cluster_by=cluster[:4])
-        layout = self.destination.layout
-        if layout == "auto":
-            daily = (self.destination.grid.grain, self.field_type) == ("DAY", "date")
-            layout = "partitioned" if daily else "clustered"
-        if layout == "partitioned":
-            return Layout(partition_by=(field,))
-        return Layout(cluster_by=(field, *(c for c in cluster if c.lower() != field.lower()))[:4])
+            return Layout(cluster_by=cluster[:CLUSTERED])
+        partition = Partition(field, self.field_type, self.destination.grid)
+        return laid_out(partition, cluster, self.destination.layout, {})
 
 
 _UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}

@@ -6,22 +6,95 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.core.findings import Finding, Severity
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.mapping import Calendar, Everything, RangeMapping, Same, Trailing
 from penstock.core.model import Body, ColumnDoc, Model, Strategy, Table, Version, View
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain
-from penstock.project.bodies import GivenBody, body_of
-from penstock.project.book import Book, Named
-from penstock.project.config import shown_config
-from penstock.project.fingerprint import Said, layout_text, settings_text
-from penstock.project.link import Reader
-from penstock.project.mappings import Declared
+from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
+from penstock.project.files.values import did_you_mean, digest
+from penstock.project.input_ranges.mappings import Declared
 from penstock.project.models import Built
-from penstock.project.surroundings import digest
-from penstock.project.versioned.depends import declared_of
+from penstock.project.settings.config import shown_config
+from penstock.project.sql.bodies import Description, GivenBody, body_of, layout_text, settings_text
+from penstock.project.sql.link import QueryOwner
+from penstock.project.sql.names import Named, NameResolver
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 from penstock.project.versioned.schema import schema_of, schema_text
+
+_ENTRY = Keys(("model", "partitions", "column"), ("model",))
+_TRAILING = Keys(("trailing",), ("trailing",))
+_UNITS = ("day", "week", "month", "year")
+_WORDS = ("auto", "same", *_UNITS, "all")
+
+
+def declared_of(
+    node: YamlNode, reader: Named, resolver: NameResolver, findings: list[Finding]
+) -> Declared | None:
+    """Read an entry; a name that means nothing is a finding."""
+    if isinstance(node.value, Broken):
+        return None
+    if isinstance(node.value, str):
+        found = _find(node.value, node.where, reader, resolver, findings)
+        return Declared(found, None, "", node.where) if found else None
+    if not isinstance(node.value, Mapping):
+        sentence = f"depends_on holds {node.value!r}; it must be a name or a mapping with model"
+        findings.append(Finding(node.where, "bad-value", sentence))
+        return None
+    before = len(findings)
+    section = open_section(node, _ENTRY, "depends_on", findings)
+    name = section.text("model")
+    mapping = _mapping(section)
+    found = _find(name, section.place("model"), reader, resolver, findings) if name else None
+    column = section.text("column")
+    whole = found is not None and len(findings) == before
+    return Declared(found, mapping, column, node.where) if found and whole else None
+
+
+def _mapping(section: Section) -> RangeMapping | None:
+    node = section.find("partitions")
+    if node is not None and isinstance(node.value, Mapping):
+        inner = open_section(node, _TRAILING, "depends_on.partitions", section.findings)
+        count = inner.number("trailing", 1)
+        return Trailing(count) if count else None
+    word = section.word("partitions", _WORDS)
+    if word in _UNITS:
+        return Calendar(word)
+    if word == "same":
+        return Same()
+    return Everything() if word == "all" else None
+
+
+def _find(
+    name: str, where: Location, reader: Named, resolver: NameResolver, findings: list[Finding]
+) -> InputName | None:
+    """Find a model by name, `dataset.name` or `dataset.table`, a seed or a source."""
+    schema, _, last = name.rpartition(".")
+    found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
+    if found.input.kind is InputKind.EXTERNAL:
+        named = resolver.model(last)
+        inside = named is not None and schema.lower() in _schemas(named, resolver)
+        if named is None or not inside:
+            known = {
+                str(each.input.name)
+                for each in (*resolver.models.values(), *resolver.tables.values())
+            }
+            hint = did_you_mean(name, known | set(resolver.tables)) or resolver.model_hint(last)
+            sentence = f'depends_on "{name}" is no model, seed or source'
+            findings.append(Finding(where, "unknown-reference", sentence, hint))
+            return None
+        found = named
+    if found.input == reader.input:
+        return InputName(InputKind.THIS, reader.input.name)
+    return found.input
+
+
+def _schemas(named: Named, resolver: NameResolver) -> set[str]:
+    """Give the schemas under which a model is known, with and without the target's prefix."""
+    tables = (key for key, each in resolver.tables.items() if each.input == named.input)
+    return {key.rpartition(".")[0] for key in tables}
+
 
 _FINER: Mapping[str, tuple[Grain, ...]] = {
     "DAY": (Grain.HOUR,),
@@ -80,32 +153,32 @@ def versioned_models(
     return found
 
 
-def build(item: VersionedModel, gathered: Gathered, book: Book) -> Built:
+def build(item: VersionedModel, gathered: Gathered, resolver: NameResolver) -> Built:
     """Link every SQL of a model and put its versions together.
 
     The entries of `depends_on` end up in `item.declared`.
     """
     built = Built(item.strategy)
-    builder = _Builder(item, gathered, book, built)
+    builder = _VersionBuilder(item, gathered, resolver, built)
     item.declared = builder.declared()
     built.findings += _sparse(item, gathered)
     versions = [builder.version(each) for each in item.draft.versions]
     complete = [each for each in versions if each is not None]
     if complete:
-        built.model = _model(item, complete, book, built.parents)
+        built.model = _model(item, complete, resolver, built.parents)
     return built
 
 
 @dataclass(slots=True)
-class _Builder:
+class _VersionBuilder:
     item: VersionedModel
     gathered: Gathered
-    book: Book
+    resolver: NameResolver
     built: Built
 
     def declared(self) -> tuple[Declared, ...]:
         nodes, findings = self.item.draft.depends_on, self.built.findings
-        read = [declared_of(node, self.item.named, self.book, findings) for node in nodes]
+        read = [declared_of(node, self.item.named, self.resolver, findings) for node in nodes]
         found = tuple(each for each in read if each is not None)
         for each in found:
             self.note(each.input, each.where.line)
@@ -143,13 +216,13 @@ class _Builder:
             schema=digest(schema) if schema else "",
             yaml=draft.yaml,
             settings=digest(settings_text(strategy, draft.lies)),
-            layout=digest(layout_text(draft.lies, Said(draft.description, _docs(draft)))),
+            layout=digest(layout_text(draft.lies, Description(draft.description, _docs(draft)))),
             has_partition=bool(draft.destination.field) and draft.word != "table",
             backfill_since=given.backfill_since,
             description=given.description,
             reason=given.reason,
         )
-        linked = body_of(found, Reader(given.sql.path, self.item.named), self.book)
+        linked = body_of(found, QueryOwner(given.sql.path, self.item.named), self.resolver)
         self.built.findings += linked.findings
         line = given.where.line if given.where.path == draft.path else draft.where.line
         for name in linked.inputs:
@@ -160,7 +233,10 @@ class _Builder:
 
 
 def _model(
-    item: VersionedModel, versions: list[Version], book: Book, parents: Mapping[str, int]
+    item: VersionedModel,
+    versions: list[Version],
+    resolver: NameResolver,
+    parents: Mapping[str, int],
 ) -> Model:
     draft = item.draft
     newest = max(versions, key=lambda version: version.effective_from or dt.date.min)
@@ -171,7 +247,7 @@ def _model(
         strategy=item.strategy,
         query=newest.body.query,
         fingerprint=newest.body.fingerprint,
-        depends_on=tuple(sorted(name for name in parents if name in book.built)),
+        depends_on=tuple(sorted(name for name in parents if name in resolver.built)),
         layout=draft.lies,
         columns=_docs(draft),
         description=draft.description,

@@ -10,13 +10,13 @@ from penstock.core import calendar
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.partition import Grain, Grid
 from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType, widens
-from penstock.project.nearest import did_you_mean
-from penstock.project.trees.field_types import shown_type
+from penstock.project.files.field_types import shown_type
+from penstock.project.files.values import did_you_mean
 from penstock.project.versioned.fields import SchemaField, find_field
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 
-_MOMENTS = ("timestamp", "timestamp_ntz")
-_DAYS = ("date", *_MOMENTS)
+_TIMES = ("timestamp", "timestamp_ntz")
+_DAYS = ("date", *_TIMES)
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _LONG = (Grain.WEEK, Grain.MONTH, Grain.YEAR)
 
@@ -118,7 +118,7 @@ def _fields(draft: VersionedDraft) -> Iterator[Finding]:
 
 
 def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iterator[Finding]:
-    allowed = {Grain.HOUR: _MOMENTS, Grain.RANGE: _INTEGERS}.get(grain, _DAYS)
+    allowed = {Grain.HOUR: _TIMES, Grain.RANGE: _INTEGERS}.get(grain, _DAYS)
     if str(found.type) in allowed or grain is Grain.WHOLE:
         return
     *first, last = (name.upper() for name in allowed)

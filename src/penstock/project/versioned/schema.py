@@ -8,10 +8,17 @@ from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location
 from penstock.core.schema import Column, Schema
-from penstock.project.nearest import nearest
-from penstock.project.trees.nodes import Broken, Node, VersionReference, walk
-from penstock.project.trees.sheet import Keys, Sheet, open_sheet, shown
-from penstock.project.versioned.chains import Chains
+from penstock.project.files.nodes import (
+    Broken,
+    Keys,
+    Section,
+    VersionReference,
+    YamlNode,
+    open_section,
+    shown,
+    walk,
+)
+from penstock.project.files.values import nearest
 from penstock.project.versioned.fields import (
     SchemaField,
     changed_field,
@@ -19,6 +26,35 @@ from penstock.project.versioned.fields import (
     name_of,
     read_fields,
 )
+
+
+def follow_version(
+    reference: VersionReference,
+    where: Location,
+    chain: tuple[int, ...],
+    *,
+    field: str,
+    numbers: Sequence[int],
+    findings: list[Finding],
+) -> int | None:
+    """Give the version that a reference under the key `field` means; None beside a finding."""
+    number = int(reference.version) if reference.version.isdecimal() else -1
+    if reference.field != field:
+        code, sentence = "reference-wrong-field", f"{reference} stands under {field}"
+        hint = f"write ${{{{ versions.{reference.version}.{field} }}}}"
+    elif number not in numbers:
+        code = "unknown-version-reference"
+        sentence = f"{reference}: there is no version {reference.version}"
+        hint = f"there are: {', '.join(map(str, sorted(numbers)))}"
+    elif number in chain:
+        loop = " → ".join(map(str, (*chain[chain.index(number) :], number)))
+        code, sentence = "reference-cycle", f"versions {loop}"
+        hint = "one of these versions must say it itself"
+    else:
+        return number
+    findings.append(Finding(where, code, sentence, hint))
+    return None
+
 
 _DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
 Fields = tuple[SchemaField, ...]
@@ -28,7 +64,7 @@ Fields = tuple[SchemaField, ...]
 class Schemas:
     """The schemas of one file's versions, each read once. None stands for one that is broken."""
 
-    written: Mapping[int, Node]
+    written: Mapping[int, YamlNode]
     findings: list[Finding]
     read: dict[int, Fields | None] = field(default_factory=dict)
 
@@ -39,11 +75,13 @@ class Schemas:
             self.read[number] = self._read(node, f"v{number}", (*chain, number))
         return self.read[number]
 
-    def _read(self, node: Node, label: str, chain: tuple[int, ...]) -> Fields | None:
+    def _read(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
         value = node.value
         if isinstance(value, VersionReference):
-            chains = Chains("schema", tuple(self.written), self.findings)
-            number = chains.follow(value, node.where, chain)
+            known = tuple(self.written)
+            number = follow_version(
+                value, node.where, chain, field="schema", numbers=known, findings=self.findings
+            )
             return None if number is None else self.of(number, chain)
         if isinstance(value, tuple):
             before = len(self.findings)
@@ -58,20 +96,20 @@ class Schemas:
             self.findings.append(Finding(node.where, "bad-value", sentence))
         return None
 
-    def _changed(self, node: Node, label: str, chain: tuple[int, ...]) -> Fields | None:
+    def _changed(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
         before = len(self.findings)
-        sheet = open_sheet(node, _DELTA, "schema", self.findings)
-        base = sheet.find("base")
+        section = open_section(node, _DELTA, "schema", self.findings)
+        base = section.find("base")
         fields = self._read(base, label, chain) if base is not None else None
         for key in ("remove", "modify", "add"):
-            part = sheet.find(key)
+            part = section.find(key)
             if part is not None and not isinstance(part.value, tuple):
-                sheet.bad(key, "a list of fields" if key != "remove" else "a list of names")
+                section.bad(key, "a list of fields" if key != "remove" else "a list of names")
         if fields is None:
             return None
-        fields = _removed(sheet, fields, label)
-        fields = _modified(sheet, fields, label)
-        fields = _added(sheet, fields, label)
+        fields = _removed(section, fields, label)
+        fields = _modified(section, fields, label)
+        fields = _added(section, fields, label)
         return fields if len(self.findings) == before else None
 
 
@@ -105,43 +143,43 @@ def _written(each: SchemaField) -> dict[str, object]:
     return {**said, "fields": [_written(inner) for inner in each.fields]} if each.fields else said
 
 
-def _removed(sheet: Sheet, fields: Fields, label: str) -> Fields:
-    for item in _items(sheet, "remove"):
+def _removed(section: Section, fields: Fields, label: str) -> Fields:
+    for item in _items(section, "remove"):
         found = _replaced(fields, name_of(item), None)
         if found is None:
-            sheet.findings.append(_unknown("remove", item, fields, label))
+            section.findings.append(_unknown("remove", item, fields, label))
         else:
             fields = found
     return fields
 
 
-def _modified(sheet: Sheet, fields: Fields, label: str) -> Fields:
-    for item in _items(sheet, "modify"):
+def _modified(section: Section, fields: Fields, label: str) -> Fields:
+    for item in _items(section, "modify"):
         name = name_of(item)
         old = _at(fields, name)
         if old is None:
-            sheet.findings.append(_unknown("modify", item, fields, label))
+            section.findings.append(_unknown("modify", item, fields, label))
         else:
-            new = changed_field(item, old, label, sheet.findings)
+            new = changed_field(item, old, label, section.findings)
             fields = _replaced(fields, name, new) or fields
     return fields
 
 
-def _added(sheet: Sheet, fields: Fields, label: str) -> Fields:
-    part = sheet.find("add")
-    new = read_fields(part, label, sheet.findings) if part is not None else ()
+def _added(section: Section, fields: Fields, label: str) -> Fields:
+    part = section.find("add")
+    new = read_fields(part, label, section.findings) if part is not None else ()
     for each in new:
         if find_field(fields, each.name):
             sentence = f'{label}: add names "{each.name}", which is there already'
             hint = "change it under modify:"
-            sheet.findings.append(Finding(each.where, "duplicate-field", sentence, hint))
+            section.findings.append(Finding(each.where, "duplicate-field", sentence, hint))
         else:
             fields = (*fields, each)
     return fields
 
 
-def _items(sheet: Sheet, key: str) -> tuple[Node, ...]:
-    part = sheet.find(key)
+def _items(section: Section, key: str) -> tuple[YamlNode, ...]:
+    part = section.find(key)
     return part.items if part is not None else ()
 
 
@@ -167,7 +205,7 @@ def _replaced(fields: Fields, dotted: str, new: SchemaField | None) -> Fields | 
     return (*fields[:at], *put, *fields[at + 1 :])
 
 
-def _unknown(word: str, item: Node, fields: Fields, label: str) -> Finding:
+def _unknown(word: str, item: YamlNode, fields: Fields, label: str) -> Finding:
     name = name_of(item)
     member = item.members.get("name")
     where: Location = member.node.where if member else item.where

@@ -1,4 +1,4 @@
-"""The keys of a versioned model: one file to one draft (spec/drift.md §1.1)."""
+"""The keys of a versioned model: one file to one draft (spec/drift.md §1.1, §1.2)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,84 @@ from dataclasses import replace
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
-from penstock.project.checks.column_tests import column_tests
-from penstock.project.checks.phases import Phases, joined, read_phases, replacing, word_in
-from penstock.project.files import check_name
-from penstock.project.trees.nodes import Node, walk
-from penstock.project.trees.references import Files, Resolved, is_outside, path_from
-from penstock.project.trees.sheet import Keys, Sheet, as_date, open_sheet
-from penstock.project.trees.sql_texts import is_path
-from penstock.project.values import Plain
-from penstock.project.versioned.destination import read_destination
-from penstock.project.versioned.given import VersionedDraft
+from penstock.project.checks.phases import (
+    Phases,
+    column_tests,
+    joined,
+    read_phases,
+    replacing,
+    word_in,
+)
+from penstock.project.files.discovery import check_name
+from penstock.project.files.nodes import Keys, Section, YamlNode, as_date, open_section, walk
+from penstock.project.files.references import Files, Resolved, is_outside, is_path, path_from
+from penstock.project.files.values import Plain
+from penstock.project.settings.partitions import CLUSTERED, LAYOUTS
+from penstock.project.versioned.given import Destination, VersionedDraft
 from penstock.project.versioned.rules import check_rules
 from penstock.project.versioned.versions import Versions
 
-KEYS = Keys(
+_ALIASES = {"schema": "dataset", "name": "table"}
+DESTINATION = Keys(
+    ("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), _ALIASES
+)
+_BOUNDS = ("start", "end", "interval")
+PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
+_GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
+
+
+def read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
+    """Read where the rows go."""
+    section = open_section(node, DESTINATION, "destination", findings)
+    dataset, table = section.text("dataset"), section.text("table")
+    for what, name, key in (("schema", dataset, "dataset"), ("table", table, "table")):
+        bad = check_name(what, name, section.place(key)) if name else None
+        findings += [bad] if bad else []
+    places = {key: section.place(key) for key in ("cluster",)}
+    cluster = tuple(str(item.value) for item in section.texts("cluster"))
+    if len(cluster) > CLUSTERED:
+        sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {CLUSTERED}"
+        section.report("cluster", "cluster-too-many", sentence, "keep those that queries filter by")
+    layout = section.word("layout", LAYOUTS) or "auto"
+    written = section.find("partition")
+    if written is None:
+        if layout == "partitioned":
+            section.bad("layout", "auto or clustered where there is no partition")
+        return Destination(dataset, table, cluster=cluster, layout=layout, places=places)
+    partition = open_section(written, PARTITION, "destination.partition", findings)
+    grid = _grid(partition)
+    places |= _places(partition)
+    return Destination(
+        dataset, table, partition.text("field"), grid, cluster, layout, places=places
+    )
+
+
+def _places(partition: Section) -> dict[str, Location]:
+    return {key: partition.place(key) for key in ("field", "type")}
+
+
+def _grid(section: Section) -> Grid:
+    grain = Grain(section.word("type", _GRAINS) or "DAY")
+    if grain is not Grain.RANGE:
+        for key in _BOUNDS:
+            if section.find(key):
+                section.bad(key, f"left out: {grain} has no {key}", "it belongs to type: RANGE")
+        return Grid(grain)
+    start, end = section.number("start"), section.number("end")
+    interval = section.number("interval", 1)
+    for key in _BOUNDS:
+        if key not in section.members:
+            sentence = f"{key!r} is missing"
+            section.findings.append(Finding(section.node.where, "missing-key", sentence))
+    if start is None or end is None or interval is None:
+        return Grid()
+    if end <= start:
+        section.bad("end", f"an integer > start, which is {start}")
+        return Grid()
+    return Grid(Grain.RANGE, start, end, interval)
+
+
+MODEL = Keys(
     (
         "name",
         "destination",
@@ -58,15 +122,15 @@ def read_model(resolved: Resolved, files: Files) -> VersionedDraft:
         hint = "write a .sql file, or an entry under snapshots:"
         draft.findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
         return draft
-    sheet = open_sheet(resolved.root, KEYS, "", draft.findings)
-    _read_names(sheet, draft)
-    destination = sheet.find("destination")
+    section = open_section(resolved.root, MODEL, "", draft.findings)
+    _read_names(section, draft)
+    destination = section.find("destination")
     if destination is not None:
         draft.destination = read_destination(destination, draft.findings)
-    _read_strategy(sheet, draft)
-    _read_timing(sheet, draft)
-    _read_said(sheet, draft)
-    _read_versions(sheet, draft, files)
+    _read_strategy(section, draft)
+    _read_timing(section, draft)
+    _read_said(section, draft)
+    _read_versions(section, draft, files)
     draft.yaml = _checksum(resolved, files)
     check_rules(draft)
     return draft
@@ -83,84 +147,84 @@ def named_files(resolved: Resolved) -> Iterator[str]:
                 yield path
 
 
-def _read_names(sheet: Sheet, draft: VersionedDraft) -> None:
-    draft.name = sheet.text("name")
-    draft.where = Location(draft.path, sheet.place("name").line)
-    bad = check_name("model", draft.name, sheet.place("name")) if draft.name else None
+def _read_names(section: Section, draft: VersionedDraft) -> None:
+    draft.name = section.text("name")
+    draft.where = Location(draft.path, section.place("name").line)
+    bad = check_name("model", draft.name, section.place("name")) if draft.name else None
     draft.findings += [bad] if bad else []
 
 
-def _read_strategy(sheet: Sheet, draft: VersionedDraft) -> None:
+def _read_strategy(section: Section, draft: VersionedDraft) -> None:
     has_partition = bool(draft.destination.field)
-    draft.word = sheet.word("strategy", STRATEGIES) or ("partition" if has_partition else "table")
+    draft.word = section.word("strategy", STRATEGIES) or ("partition" if has_partition else "table")
     if draft.word == "view" and has_partition:
-        sheet.bad("strategy", "partition or table: a view has no partitions")
-    if draft.word == "partition" and not has_partition and sheet.find("strategy"):
+        section.bad("strategy", "partition or table: a view has no partitions")
+    if draft.word == "partition" and not has_partition and section.find("strategy"):
         sentence = "strategy partition needs destination.partition"
-        sheet.report("strategy", "missing-key", sentence, "name the field under partition:")
+        section.report("strategy", "missing-key", sentence, "name the field under partition:")
 
 
-def _read_timing(sheet: Sheet, draft: VersionedDraft) -> None:
+def _read_timing(section: Section, draft: VersionedDraft) -> None:
     grid = draft.destination.grid
-    draft.start = _start(sheet, grid)
-    draft.ready_after = sheet.duration("ready_after")
-    draft.batch_size = sheet.number("batch_size", 1)
-    draft.immutable = sheet.flag("immutable")
+    draft.start = _start(section, grid)
+    draft.ready_after = section.duration("ready_after")
+    draft.batch_size = section.number("batch_size", 1)
+    draft.immutable = section.flag("immutable")
     if grid.grain in (Grain.RANGE, Grain.WHOLE):
         keys = ("ready_after",) if grid.grain is Grain.RANGE else ("ready_after", "batch_size")
         for key in keys:
-            if sheet.find(key):
+            if section.find(key):
                 sentence = f"{key} has no effect without partitions in time"
-                sheet.warn(key, "option-without-effect", sentence)
+                section.warn(key, "option-without-effect", sentence)
 
 
-def _start(sheet: Sheet, grid: Grid) -> dt.date | None:
-    node = sheet.find("start")
+def _start(section: Section, grid: Grid) -> dt.date | None:
+    node = section.find("start")
     if node is None:
         return None
     text = str(node.value)
     if grid.grain in (Grain.RANGE, Grain.WHOLE):
-        sheet.bad("start", "left out: this model has no partitions in time")
+        section.bad("start", "left out: this model has no partitions in time")
         return None
     found = as_date(text)
     if found is None:
         try:
             found = grid.date(grid.parse(text))
         except UsageError:
-            sheet.bad("start", f"a date, or a {grid.grain} partition")
+            section.bad("start", f"a date, or a {grid.grain} partition")
     return found
 
 
-def _read_said(sheet: Sheet, draft: VersionedDraft) -> None:
-    draft.description = sheet.text("description").strip()
-    draft.tags = tuple(str(item.value) for item in sheet.texts("tags"))
-    meta = sheet.find("meta")
+def _read_said(section: Section, draft: VersionedDraft) -> None:
+    draft.description = section.text("description").strip()
+    draft.tags = tuple(str(item.value) for item in section.texts("tags"))
+    meta = section.find("meta")
     if meta is not None and not isinstance(meta.value, Mapping):
-        sheet.bad("meta", "a mapping")
+        section.bad("meta", "a mapping")
     said: dict[str, Plain] = {"materialized": draft.word}
     for key in ("description", "owner"):
-        if sheet.text(key):
-            said[key] = sheet.text(key).strip()
+        if section.text(key):
+            said[key] = section.text(key).strip()
     if draft.tags:
         said["tags"] = list(draft.tags)
     if meta is not None and meta.members:
         said["meta"] = _plain(meta)
     draft.settings = said
-    listed = sheet.find("depends_on")
+    listed = section.find("depends_on")
     if listed is not None:
         is_list = isinstance(listed.value, tuple)
         draft.depends_on = listed.items if is_list else (listed,)
 
 
-def _read_versions(sheet: Sheet, draft: VersionedDraft, files: Files) -> None:
-    checks = _checks(sheet)
-    listed = sheet.find("versions")
+def _read_versions(section: Section, draft: VersionedDraft, files: Files) -> None:
+    checks = _checks(section)
+    listed = section.find("versions")
     if listed is not None and not isinstance(listed.value, tuple):
-        sheet.bad("versions", "a list of versions")
+        section.bad("versions", "a list of versions")
     elif listed is None or not listed.items:
-        member = sheet.members.get("versions")
+        member = section.members.get("versions")
         if member is None or member.node.value in (None, ()):
-            where = member.key if member else sheet.node.where
+            where = member.key if member else section.node.where
             code = "empty-versions" if member else "missing-key"
             sentence = "the model has no version" if member else "'versions' is missing"
             hint = "a version needs version, effective_from, sql and schema"
@@ -171,16 +235,16 @@ def _read_versions(sheet: Sheet, draft: VersionedDraft, files: Files) -> None:
         draft.versions = tuple(replace(v, checks=replacing(checks, v.checks)) for v in read)
 
 
-def _checks(sheet: Sheet) -> Phases:
+def _checks(section: Section) -> Phases:
     """Give the checks that hold for every version."""
-    written, columns = sheet.find("invariants"), sheet.find("columns")
-    above = word_in(sheet.node)
-    parts = [read_phases(written, above, sheet.findings)] if written is not None else []
+    written, columns = section.find("invariants"), section.find("columns")
+    above = word_in(section.node)
+    parts = [read_phases(written, above, section.findings)] if written is not None else []
     if columns is not None and not isinstance(columns.value, tuple):
-        sheet.bad("columns", "a list of columns")
+        section.bad("columns", "a list of columns")
     elif columns is not None:
-        parts.append(column_tests(columns, sheet.findings))
-    return joined(parts, sheet.findings)
+        parts.append(column_tests(columns, section.findings))
+    return joined(parts, section.findings)
 
 
 def _checksum(resolved: Resolved, files: Files) -> str:
@@ -190,7 +254,7 @@ def _checksum(resolved: Resolved, files: Files) -> str:
     return found.hexdigest()
 
 
-def _plain(node: Node) -> Plain:
+def _plain(node: YamlNode) -> Plain:
     if node.members:
         return {key: _plain(member.node) for key, member in node.members.items()}
     if isinstance(node.value, tuple):
@@ -198,7 +262,7 @@ def _plain(node: Node) -> Plain:
     return node.value if isinstance(node.value, str | int | float | bool) else None
 
 
-def _is_snapshot(root: Node) -> bool:
+def _is_snapshot(root: YamlNode) -> bool:
     config = root.members.get("config")
     inner = _text(config.node, "materialized") if config else ""
     return "snapshot" in (_text(root, "materialized"), _text(root, "strategy"), inner)
@@ -208,6 +272,6 @@ def _has_versions(resolved: Resolved) -> bool:
     return "versions" in resolved.root.members
 
 
-def _text(node: Node, key: str) -> str:
+def _text(node: YamlNode, key: str) -> str:
     member = node.members.get(key)
     return member.node.value if member and isinstance(member.node.value, str) else ""

@@ -1,22 +1,163 @@
-"""`versions:`: the dated generations of a model and their revisions (spec/drift.md §1.3)."""
+"""`versions:`: dated generations of a model, their revisions and checks (spec/drift.md §1.3)."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location
 from penstock.core.partition import Grain, Grid
-from penstock.project.checks.phases import NONE, word_in
-from penstock.project.trees.nodes import Node, VersionReference
-from penstock.project.trees.references import Files
-from penstock.project.trees.sheet import Keys, Sheet, open_sheet
-from penstock.project.trees.sql_texts import SqlText, file_text, is_path
-from penstock.project.versioned.chains import Chains
+from penstock.project.checks.phases import (
+    NONE,
+    Phases,
+    changed,
+    find_check,
+    name_of,
+    phases_in,
+    read_phases,
+    word_in,
+)
+from penstock.project.files.nodes import Keys, Section, VersionReference, YamlNode, open_section
+from penstock.project.files.references import Files, SqlText, file_text, is_path
+from penstock.project.files.values import did_you_mean
+from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion
-from penstock.project.versioned.invariants import Invariants, Said
-from penstock.project.versioned.schema import Schemas
+from penstock.project.versioned.schema import Schemas, follow_version
+
+_CHANGES = ("remove", "modify", "add")
+_DELTA = Keys(("base", *_CHANGES, "on_failure"), ("base",))
+_LISTS = Keys(PHASES)
+_Checks = tuple[YamlNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Whose:
+    """Whose checks are read, for sentences: `v3`, and the word that stands there."""
+
+    label: str
+    above: str
+
+
+@dataclass(slots=True)
+class Invariants:
+    """The checks of one file's versions, each read once. None stands for what is broken.
+
+    `written` holds what each version says, and under which of the two words.
+    """
+
+    written: Mapping[int, tuple[YamlNode, str]]
+    numbers: Sequence[int]
+    findings: list[Finding]
+    read: dict[int, Phases | None] = field(default_factory=dict)
+
+    def of(self, number: int, chain: tuple[int, ...] = ()) -> Phases | None:
+        """Give the checks of a version as they are written; a version that says none has none."""
+        if number not in self.read:
+            found: Phases | None = NONE
+            if number in self.written:
+                node, word = self.written[number]
+                found = self._read(node, _Whose(f"v{number}", word), (*chain, number))
+            self.read[number] = found
+        return self.read[number]
+
+    def _read(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
+        value = node.value
+        if isinstance(value, VersionReference):
+            word = value.field if value.field in WITH_CHECKS else whose.above
+            number = follow_version(
+                value, node.where, chain, field=word, numbers=self.numbers, findings=self.findings
+            )
+            return None if number is None else self.of(number, chain)
+        has_changes = isinstance(value, Mapping) and not value.keys().isdisjoint(
+            ("base", *_CHANGES)
+        )
+        if has_changes:
+            return self._changed(node, whose, chain)
+        return read_phases(node, whose.above, self.findings)
+
+    def _changed(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
+        section = open_section(node, _DELTA, whose.above, self.findings)
+        base = section.find("base")
+        found = self._read(base, whose, chain) if base is not None else None
+        parts = {key: self._part(section, key) for key in _CHANGES}
+        if found is None:
+            return None
+        lists: list[_Checks] = []
+        for phase, nodes in (("before", found.before), ("after", found.after)):
+            kept = self._removed(nodes, _named(parts["remove"], phase), whose)
+            kept = self._modified(kept, _named(parts["modify"], phase), whose)
+            lists.append(self._added(kept, _named(parts["add"], phase), whose))
+        return Phases(lists[0], lists[1], section.find("on_failure") or found.on_failure)
+
+    def _part(self, section: Section, key: str) -> Phases:
+        part = section.find(key)
+        if part is None:
+            return NONE
+        inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
+        return _names_in(inner) if key == "remove" else phases_in(inner)
+
+    def _removed(self, nodes: _Checks, names: _Checks, whose: _Whose) -> _Checks:
+        for item in names:
+            found = find_check(nodes, _removal(item))
+            if found is None:
+                self._unknown("remove", item, nodes, whose)
+            nodes = tuple(each for each in nodes if each is not found)
+        return nodes
+
+    def _modified(self, nodes: _Checks, changes: _Checks, whose: _Whose) -> _Checks:
+        for item in changes:
+            found = find_check(nodes, name_of(item))
+            if found is None:
+                self._unknown("modify", item, nodes, whose)
+            else:
+                nodes = tuple(changed(each, item) if each is found else each for each in nodes)
+        return nodes
+
+    def _added(self, nodes: _Checks, more: _Checks, whose: _Whose) -> _Checks:
+        for item in more:
+            name = name_of(item)
+            first = find_check(nodes, name) if name else None
+            if first is None:
+                nodes = (*nodes, item)
+                continue
+            sentence = f'{whose.label}: add names "{name}", which is there already ({first.where})'
+            hint = "change it under modify:"
+            self.findings.append(Finding(item.where, "duplicate-check", sentence, hint))
+        return nodes
+
+    def _unknown(self, word: str, item: YamlNode, nodes: _Checks, whose: _Whose) -> None:
+        name = _removal(item)
+        if not name:
+            sentence = f"{whose.above}.{word} needs the name of a check"
+            self.findings.append(Finding(item.where, "bad-value", sentence))
+            return
+        known = [each for each in map(name_of, nodes) if each]
+        sentence = f'{whose.label}: {word} names "{name}"'
+        hint = did_you_mean(name, known) or f"known here: {', '.join(known) or 'none'}"
+        self.findings.append(Finding(item.where, "unknown-check", sentence, hint))
+
+
+def _named(part: Phases, phase: str) -> _Checks:
+    return part.before if phase == "before" else part.after
+
+
+def _names_in(section: Section) -> Phases:
+    for phase in PHASES:
+        part = section.find(phase)
+        if part is not None and not isinstance(part.value, tuple):
+            section.bad(phase, "a list of names")
+    return Phases(_items(section, "before"), _items(section, "after"))
+
+
+def _items(section: Section, phase: str) -> _Checks:
+    part = section.find(phase)
+    return part.items if part is not None else ()
+
+
+def _removal(item: YamlNode) -> str:
+    return item.value if isinstance(item.value, str) else name_of(item)
+
 
 _BOTH = ("effective_from", "sql", "backfill_since", "description")
 _ALIASES = {"source": "sql"}
@@ -36,61 +177,67 @@ class Versions:
     files: Files
     grid: Grid
     findings: list[Finding]
-    sheets: dict[int, Sheet] = field(default_factory=dict)
+    sections: dict[int, Section] = field(default_factory=dict)
     broken: set[int] = field(default_factory=set)
 
-    def read(self, nodes: Sequence[Node]) -> tuple[GivenVersion, ...]:
+    def read(self, nodes: Sequence[YamlNode]) -> tuple[GivenVersion, ...]:
         """Give every version that has what it needs, in the order of the file."""
         for node in nodes:
             self._open(node)
-        numbers = tuple(self.sheets)
-        written = {n: found for n, s in self.sheets.items() if (found := s.find("schema"))}
+        numbers = tuple(self.sections)
+        written = {n: found for n, s in self.sections.items() if (found := s.find("schema"))}
         schemas = Schemas({n: written.get(n, _NO_SCHEMA) for n in numbers}, self.findings)
         checks = {
-            n: Said(found, word_in(s.node))
-            for n, s in self.sheets.items()
+            n: (found, word_in(s.node))
+            for n, s in self.sections.items()
             if (found := s.find("invariants"))
         }
         invariants = Invariants(checks, numbers, self.findings)
-        read = [self._version(number, sheet, schemas) for number, sheet in self.sheets.items()]
+        read = [
+            self._version(number, section, schemas) for number, section in self.sections.items()
+        ]
         said = {number: invariants.of(number) or NONE for number in numbers}
         return tuple(replace(each, checks=said[each.number]) for each in read if each is not None)
 
-    def _open(self, node: Node) -> None:
-        sheet = open_sheet(node, VERSION, "versions", self.findings)
-        number = sheet.number("version", 1)
+    def _open(self, node: YamlNode) -> None:
+        section = open_section(node, VERSION, "versions", self.findings)
+        number = section.number("version", 1)
         if number is None:
-            _ = sheet.date("effective_from"), self._sql(sheet, ()), sheet.date("backfill_since")
-        elif number in self.sheets:
-            first = self.sheets[number].place("version").line
+            _ = (
+                section.date("effective_from"),
+                self._sql(section, ()),
+                section.date("backfill_since"),
+            )
+        elif number in self.sections:
+            first = self.sections[number].place("version").line
             sentence = f"version {number} is there twice; the first is on line {first}"
-            sheet.report("version", "duplicate-version", sentence, "give one another number")
+            section.report("version", "duplicate-version", sentence, "give one another number")
         else:
-            self.sheets[number] = sheet
+            self.sections[number] = section
 
-    def _version(self, number: int, sheet: Sheet, schemas: Schemas) -> GivenVersion | None:
-        own = self._dated(sheet, 0, (number,))
-        since = self._since(sheet)
-        revisions = self._revisions(number, sheet, since)
-        fields = schemas.of(number) if sheet.find("schema") else ()
-        if sheet.find("schema") and fields == ():
+    def _version(self, number: int, section: Section, schemas: Schemas) -> GivenVersion | None:
+        own = self._dated(section, 0, (number,))
+        since = self._since(section)
+        revisions = self._revisions(number, section, since)
+        fields = schemas.of(number) if section.find("schema") else ()
+        if section.find("schema") and fields == ():
             sentence = f"v{number}: the schema is empty, so that no column is checked"
-            sheet.warn("schema", "empty-schema", sentence, "list the columns with their types")
+            section.warn("schema", "empty-schema", sentence, "list the columns with their types")
         if own is None:
             return None
-        return GivenVersion(number, own, fields, sheet.place("schema"), revisions)
+        return GivenVersion(number, own, fields, section.place("schema"), revisions)
 
     def _revisions(
-        self, number: int, sheet: Sheet, since: dt.date | None
+        self, number: int, section: Section, since: dt.date | None
     ) -> tuple[GivenRevision, ...]:
-        listed = sheet.find("sql_revisions")
+        listed = section.find("sql_revisions")
         if listed is None:
             return ()
         if not isinstance(listed.value, tuple):
-            sheet.bad("sql_revisions", "a list of revisions")
+            section.bad("sql_revisions", "a list of revisions")
         found: dict[int, GivenRevision] = {}
         for node in listed.items:
-            inner = open_sheet(node, REVISION, "versions.sql_revisions", self.findings)
+            inner = open_section(node, REVISION, "versions.sql_revisions", self.findings)
             revision = inner.number("revision", 1)
             given = self._dated(inner, revision or 0, (), since)
             if revision in found:
@@ -101,56 +248,61 @@ class Versions:
         return tuple(found.values())
 
     def _dated(
-        self, sheet: Sheet, number: int, chain: tuple[int, ...], since: dt.date | None = None
+        self, section: Section, number: int, chain: tuple[int, ...], since: dt.date | None = None
     ) -> GivenRevision | None:
-        date, sql = sheet.date("effective_from"), self._sql(sheet, chain)
-        own = self._since(sheet) if number else None
+        date, sql = section.date("effective_from"), self._sql(section, chain)
+        own = self._since(section) if number else None
         if date is None or sql is None:
             return None
         return GivenRevision(
             number,
-            sheet.node.where,
+            section.node.where,
             date,
-            sheet.place("effective_from"),
+            section.place("effective_from"),
             sql,
             own or since,
-            sheet.text("description").strip(),
-            sheet.text("reason").strip(),
+            section.text("description").strip(),
+            section.text("reason").strip(),
         )
 
-    def _since(self, sheet: Sheet) -> dt.date | None:
-        found = sheet.date("backfill_since")
+    def _since(self, section: Section) -> dt.date | None:
+        found = section.date("backfill_since")
         if found and self.grid.grain not in _DATED:
             what = "partitions of type RANGE" if self.grid.grain is Grain.RANGE else "partitions"
             has = "have no date" if self.grid.grain is Grain.RANGE else "are what this model lacks"
-            sheet.bad("backfill_since", f"left out: {what} {has}")
+            section.bad("backfill_since", f"left out: {what} {has}")
             return None
         return found
 
-    def _sql(self, sheet: Sheet, chain: tuple[int, ...]) -> SqlText | None:
-        node = sheet.find("sql")
+    def _sql(self, section: Section, chain: tuple[int, ...]) -> SqlText | None:
+        node = section.find("sql")
         if node is None:
             return None
         if isinstance(node.value, VersionReference):
-            chains = Chains("sql", tuple(self.sheets), self.findings)
-            number = (
-                None
-                if self.broken.intersection(chain[:1])
-                else chains.follow(node.value, node.where, chain)
-            )
+            number = None
+            if not self.broken.intersection(chain[:1]):
+                known = tuple(self.sections)
+                number = follow_version(
+                    node.value,
+                    node.where,
+                    chain,
+                    field="sql",
+                    numbers=known,
+                    findings=self.findings,
+                )
             if number is None:
                 self.broken.update(chain)
                 return None
-            return self._sql(self.sheets[number], (*chain, number))
+            return self._sql(self.sections[number], (*chain, number))
         if not isinstance(node.value, str):
-            sheet.bad("sql", "SQL, or a path that ends in .sql")
+            section.bad("sql", "SQL, or a path that ends in .sql")
             return None
         if not node.value.strip():
-            sheet.report("sql", "empty-file", "the SQL is empty", "write a query")
+            section.report("sql", "empty-file", "the SQL is empty", "write a query")
             return None
         if not node.file and is_path(node.value):
             return file_text(node.value, node.where, self.files, self.findings)
         return SqlText(node.value, node.where.path, node.where.line, node.file)
 
 
-_NO_SCHEMA = Node((), Location("", 1, 1))
+_NO_SCHEMA = YamlNode((), Location("", 1, 1))

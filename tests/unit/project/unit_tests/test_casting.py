@@ -10,7 +10,6 @@ from penstock.core.findings import Location
 from penstock.core.types import parse_type
 from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.unit_tests.casting import CellError, typed
-from penstock.project.unit_tests.inferred import inferred
 from penstock.project.unit_tests.nodes import plain_kind, read_nodes
 
 
@@ -93,23 +92,3 @@ def test_lists_and_mappings_are_arrays_structs_and_maps() -> None:
     assert typed(pairs, parse_type("map<string,double>")) == (("x", 1.0),)
     with pytest.raises(CellError, match="'c' is no field of struct<a:int,b:bigint>"):
         typed(odd, struct)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("[1, ~]", "bigint"),
-        ("[1, 0.5]", "double"),
-        ("[true]", "boolean"),
-        ("[2024-01-01]", "date"),
-        ("[2024-01-01, 2024-01-01 10:00:00]", "timestamp"),
-        ("['1']", "string"),
-        ("[1, a]", "string"),
-        ("[[1], [], [2.5]]", "array<double>"),
-        ("[{a: 1}, {b: x}]", "struct<a:bigint,b:string>"),
-        ("[~]", "None"),
-        ("[[]]", "None"),
-    ],
-)
-def test_values_tell_a_type_where_nothing_else_does(text, kind) -> None:
-    assert str(inferred(cells(text))) == kind

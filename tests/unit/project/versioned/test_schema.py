@@ -1,35 +1,9 @@
 from __future__ import annotations
 
-import json
-
-import pytest
-
 from fakes.versioned_cases import daily, version
 from penstock.core.schema import Column
 from penstock.project.versioned.schema import read_schema_text
 
-ALIASES = {
-    "INT64": "bigint",
-    "FLOAT64": "double",
-    "BOOL": "boolean",
-    "BYTES": "binary",
-    "NUMERIC": "decimal(38,9)",
-    "NUMERIC(10,2)": "decimal(10,2)",
-    "DATETIME": "timestamp_ntz",
-    "JSON": "string",
-    "INTEGER": "int",
-    "INT": "int",
-    "FLOAT": "float",
-    "Numeric( 12 , 3 )": "decimal(12,3)",
-    "decimal": "decimal(10,0)",
-    "array<int64>": "array<bigint>",
-    "Map<String, Struct<a: INT64, b ARRAY<BOOL>>>": (
-        "map<string,struct<a:bigint,b:array<boolean>>>"
-    ),
-    "record<`x:y` INT>": "struct<`x:y`:int>",
-    "timestamp": "timestamp",
-    "VARCHAR(10)": "varchar(10)",
-}
 BASE = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"
 
 
@@ -91,107 +65,6 @@ def test_changes_reach_into_structs(load):
 
 def test_the_last_field_of_a_struct_cannot_hide_that_it_is_empty(load):
     assert columns(load(changed("remove: [a]")), 1) == ()
-
-
-@pytest.mark.parametrize(("written", "kind"), ALIASES.items())
-def test_DV11_types_have_spark_s_names(load, written, kind):
-    assert columns(load(with_fields(f"{{name: x, type: '{written}'}}"))) == (Column("x", kind),)
-
-
-def test_DV11_modes_and_records(load):
-    fields = (
-        "{name: a, type: INT64, mode: repeated}",
-        "{name: b, type: RECORD, fields: [{name: c, type: BOOL, nullable: false}]}",
-        "{name: d, type: INT, nullable: false, description: A day.}",
-    )
-
-    project = load(with_fields(*fields))
-
-    assert columns(project) == (
-        Column("a", "array<bigint>"),
-        Column("b", "struct<c:boolean>"),
-        Column("d", "int", nullable=False, comment="A day."),
-    )
-    assert json.loads(project.models["daily"].versions[0].schema_text) == [
-        {"name": "a", "type": "array<bigint>", "mode": "NULLABLE"},
-        {
-            "name": "b",
-            "type": "struct<c:boolean>",
-            "mode": "NULLABLE",
-            "fields": [{"name": "c", "type": "boolean", "mode": "REQUIRED"}],
-        },
-        {"name": "d", "type": "int", "mode": "REQUIRED"},
-        {"name": "date", "type": "date", "mode": "NULLABLE"},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("kind", "says"),
-    [
-        (
-            "BIGNUMERIC",
-            (
-                "type-unsupported: BIGNUMERIC is no type of Spark\n"
-                "  hint: write DECIMAL(38,s), or STRING if that is too small"
-            ),
-        ),
-        ("TIME", "type-unsupported: TIME is no type of Spark\n  hint: write STRING"),
-        ("GEOGRAPHY", "type-unsupported: GEOGRAPHY is no type of Spark\n  hint: write STRING"),
-        ("BIGIN", "unknown-type: 'BIGIN' is no type\n  hint: did you mean 'BIGINT'?"),
-        (
-            "ARRAY<STRING, INT>",
-            "unknown-type: 'ARRAY<STRING, INT>' is no type\n  hint: did you mean 'ARRAY'?",
-        ),
-        (
-            "STRUCT",
-            'empty-struct: v1: field "x" is STRUCT without fields\n  hint: list them under fields:',
-        ),
-        (
-            "STRUCT<a: STRUCT<>>",
-            (
-                'empty-struct: v1: field "x.a" is STRUCT without fields\n'
-                "  hint: list them under fields:"
-            ),
-        ),
-    ],
-)
-def test_DV11_types_that_are_none(findings, kind, says):
-    code = says.partition(":")[0]
-    column = 16 if code == "empty-struct" else 25
-
-    assert findings(with_fields(f"{{name: x, type: '{kind}'}}"), hints=True) == [
-        f"models/daily.yaml:12:{column}: error: {says}"
-    ]
-
-
-def test_a_struct_in_a_struct_needs_fields_too(findings):
-    field = "{name: a, type: RECORD, fields: [{name: address, type: STRUCT}]}"
-
-    assert findings(with_fields(field)) == [
-        (
-            "models/daily.yaml:12:49: error: empty-struct: "
-            'v1: field "address" is STRUCT without fields'
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("field", "says"),
-    [
-        ("{name: x, type: INT, mode: MUST}", "mode is 'MUST'; it must be one of"),
-        ("{name: x, type: INT, fields: [{name: y, type: INT}]}", "INT is no STRUCT"),
-        ("{name: x.y, type: INT}", "schema.name is 'x.y'; it must be a column name"),
-        ("{type: INT}", "missing-key: 'name' is missing"),
-        ("{name: DATE, type: INT}", 'duplicate-field: v1: field "DATE" is there twice'),
-        ("{name: x, type: INT, mode: NULLABLE, nullable: true}", "alias-conflict: mode and"),
-        ("just_a_name", "schema is 'just_a_name'; it must be a mapping"),
-    ],
-)
-def test_fields_that_do_not_fit(findings, field, says):
-    (found,) = findings(with_fields(field))
-
-    assert found.startswith("models/daily.yaml:12:")
-    assert says in found
 
 
 def test_the_text_of_a_schema_reads_back(load):

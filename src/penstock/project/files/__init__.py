@@ -1,0 +1,1 @@
+"""Files as text and trees: found, read, kept in the cache. Nothing here knows a model."""

@@ -1,0 +1,186 @@
+"""YAML text to plain values with the place of every node, `${{ … }}` and duplicate keys too."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import yaml
+
+from penstock.core.findings import Finding, Location
+from penstock.project.files.parsed import MERGE, REFERENCE, place_key
+from penstock.project.files.values import Path, Plain, list_of
+
+_WHOLE = re.compile(r"\$\{\{[ \t]*(.+?)[ \t]*\}\}")
+_BARE = re.compile(r"(\$\{\{[^\n]*?\}\})[ \t]*(?=[ \t]#|\r?\n|\0|\Z)")
+_INNER = re.compile(r"file:[ \t]*\S.*|versions\.[^.\s]*\.\w+")
+
+
+class ReferenceLoader(yaml.SafeLoader):
+    """Reads bare references as plain scalars.
+
+    The bare form with `file:` is no YAML; it is taken as one scalar where a plain value may begin,
+    so comments, block scalars and longer strings never hold one.
+    """
+
+    def scan_plain(self) -> yaml.ScalarToken:
+        """Take a bare reference as one token, else do what YAML says."""
+        found = None if self.flow_level else _BARE.match(self.buffer, self.pointer)
+        if found is None or inner_of(found[1]) is None:
+            return super().scan_plain()
+        start = self.get_mark()
+        self.forward(len(found[1]))
+        return yaml.ScalarToken(found[1], True, start, self.get_mark())  # noqa: FBT003  plain
+
+
+def inner_of(text: str) -> str | None:
+    """Give what stands between the braces of a reference, None for any other text.
+
+    >>> (
+    ...     inner_of("${{ file: a b.yaml }}"),
+    ...     inner_of("${{ versions.1.schema }}"),
+    ...     inner_of("${{ x }}"),
+    ... )
+    ('file: a b.yaml', 'versions.1.schema', None)
+    """
+    found = _WHOLE.fullmatch(text)
+    return found[1] if found and "}}" not in found[1] and _INNER.fullmatch(found[1]) else None
+
+
+def reference_in(node: yaml.ScalarNode) -> str | None:
+    """Give the reference that a scalar is; a block scalar is never one."""
+    return None if node.style in ("|", ">") else inner_of(node.value)
+
+
+_NODES = 500_000
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(slots=True)
+class Document:
+    """A tree and, per path of a node, where its value and its key begin."""
+
+    path: str
+    tree: Plain = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    nodes: int = 0
+
+
+class _TooManyNodesError(Exception):
+    pass
+
+
+def read_document(path: str, text: str) -> Document:
+    """Read one YAML document. On a syntax error the tree is None and the finding says where.
+
+    A reference `${{ … }}` stands in the tree as a mapping of `REFERENCE` alone.
+    """
+    document = Document(path)
+    try:
+        node = yaml.compose(text, Loader=ReferenceLoader)
+        if node is not None:
+            document.tree = _TreeBuilder(document).build(node, (), ())
+    except yaml.YAMLError as error:
+        document.findings.append(_syntax(path, error))
+    except _TooManyNodesError:
+        sentence = f"the document unfolds to more than {_NODES:,} nodes"
+        document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
+    except RecursionError:
+        sentence = "the document is nested too deep"
+        document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
+    if document.findings and document.findings[-1].code == "yaml-syntax":
+        document.tree = None
+    return document
+
+
+class _TreeBuilder:
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._loader = yaml.SafeLoader("")
+
+    def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
+        self._document.nodes += 1
+        if self._document.nodes > _NODES or id(node) in above:
+            raise _TooManyNodesError
+        self._document.places.setdefault(place_key(path), _place(node))
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path, (*above, id(node)))
+        if isinstance(node, yaml.SequenceNode):
+            items = enumerate(node.value)
+            return [self.build(item, (*path, i), (*above, id(node))) for i, item in items]
+        return self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+    def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[int, ...]) -> Plain:
+        result: dict[str, Plain] = {}
+        merges = [value for key, value in node.value if key.tag == _MERGE]
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                continue
+            key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
+            at = (*path, key)
+            if key in result:
+                self._duplicate(key, key_node, at)
+                continue
+            self._document.keys.setdefault(place_key(at), _place(key_node))
+            result[key] = self.build(value_node, at, above)
+        included: list[Plain] = []
+        for value in merges:
+            result = {**self._merged(value, path, above, included), **result}
+        return {**result, MERGE: included} if included else result
+
+    def _merged(
+        self, node: yaml.Node, path: Path, above: tuple[int, ...], included: list[Plain]
+    ) -> dict[str, Plain]:
+        """Build what a mapping merges at its own path: what it says itself has its places."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        result: dict[str, Plain] = {}
+        for source in sources:
+            if isinstance(source, yaml.ScalarNode) and reference_in(source):
+                included.append(self.build(source, (*path, MERGE, len(included)), above))
+            elif isinstance(source, yaml.MappingNode):
+                built = self.build(source, path, above)
+                more = dict(built) if isinstance(built, dict) else {}
+                included += list_of(more.pop(MERGE, None))
+                result = {**more, **result}
+        return result
+
+    def _duplicate(self, key: str, node: yaml.Node, path: Path) -> None:
+        first = self._document.keys[place_key(path)][0]
+        sentence = f"key {key!r} is written twice; the first is on line {first}"
+        where = Location(self._document.path, *_place(node))
+        self._document.findings.append(Finding(where, "duplicate-key", sentence))
+
+    def _scalar(self, node: yaml.ScalarNode) -> Plain:
+        kind = node.tag.rpartition(":")[2]
+        value = node.value
+        reference = reference_in(node)
+        if reference is not None:
+            return {REFERENCE: reference}
+        try:
+            match kind:
+                case "null":
+                    return None
+                case "bool":
+                    return bool(self._loader.construct_yaml_bool(node))
+                case "int":
+                    return int(self._loader.construct_yaml_int(node))
+                case "float":
+                    return float(self._loader.construct_yaml_float(node))
+        except ValueError:
+            return str(value)
+        return str(value)
+
+
+def _place(node: yaml.Node) -> tuple[int, int]:
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+        return node.start_mark.line + 2, 1  # its text begins on the next line
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _syntax(path: str, error: yaml.YAMLError) -> Finding:
+    mark = getattr(error, "problem_mark", None)
+    where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path, 1, 1)
+    said = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    return Finding(where, "yaml-syntax", str(said), "quote the value if it is meant as text")

@@ -1,0 +1,315 @@
+"""Trees of YAML whose nodes know their places, and their mappings read key by key."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.masking import mask, mask_value
+from penstock.project.files.values import Path, Plain, did_you_mean, parse_duration
+
+
+@dataclass(frozen=True, slots=True)
+class VersionReference:
+    """`${{ versions.N.FIELD }}` as written; N may be no number."""
+
+    version: str
+    field: str
+
+    def __str__(self) -> str:
+        """Give what stands between the braces."""
+        return f"versions.{self.version}.{self.field}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A value that could not be had; a finding has said why."""
+
+
+Scalar = str | int | float | bool | None
+Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "Member"]
+
+
+@dataclass(frozen=True, slots=True)
+class YamlNode:
+    """A value and where it begins. `file` is the file whose whole text it is, "" for YAML."""
+
+    value: Value
+    where: Location
+    file: str = ""
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        """Its keys, none for anything but a mapping."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> tuple[YamlNode, ...]:
+        """Its items, none for anything but a list."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether it says nothing: null, or broken."""
+        return self.value is None or isinstance(self.value, Broken)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What stands under a key of a mapping, where the key stands, and whether `<<` brought it."""
+
+    key: Location
+    node: YamlNode
+    is_merged: bool = False
+
+
+def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
+    """Give every node below with the key it stands under, "" for items."""
+    for key, member in node.members.items():
+        yield key, member.node
+        yield from walk(member.node)
+    for item in node.items:
+        yield "", item
+        yield from walk(item)
+
+
+Places = Callable[[Path, bool], Location]
+"""Where a value stands, or with True its key."""
+
+
+def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
+    """Give a tree, which stands at a path, as nodes.
+
+    >>> node = node_of({"a": [1]}, lambda path, key: Location("m.yml", len(path) + 1))
+    >>> node.members["a"].node.items[0]
+    YamlNode(value=1, where=Location(path='m.yml', line=3, column=0), file='')
+    """
+    where = places(path, False)  # noqa: FBT003  the value
+    if isinstance(tree, Mapping):
+        members = {
+            key: Member(places((*path, key), True), node_of(value, places, (*path, key)))  # noqa: FBT003  the key
+            for key, value in tree.items()
+        }
+        return YamlNode(members, where)
+    if isinstance(tree, Sequence) and not isinstance(tree, str):
+        items = (node_of(item, places, (*path, index)) for index, item in enumerate(tree))
+        return YamlNode(tuple(items), where)
+    return YamlNode(tree, where)
+
+
+def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlNode:
+    """Make a mapping that nobody wrote as one: each key stands where its value does."""
+    nodes = {key: YamlNode(v, where) if isinstance(v, str) else v for key, v in values.items()}
+    return YamlNode({key: Member(node.where, node) for key, node in nodes.items()}, where)
+
+
+_SHOWN = 80
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys that a mapping may have; `aliases` are other words for some of them."""
+
+    known: tuple[str, ...]
+    needed: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Section:
+    """The members of a mapping under one name each; `above` is the dotted name of the mapping.
+
+    A member that is null or broken counts as not written. Getters give None for what does not fit.
+    """
+
+    node: YamlNode
+    above: str
+    findings: list[Finding]
+    members: dict[str, Member] = field(default_factory=dict)
+
+    def find(self, key: str) -> YamlNode | None:
+        """Give the value of a key that is written."""
+        member = self.members.get(key)
+        return None if member is None or member.node.is_absent else member.node
+
+    def place(self, key: str) -> Location:
+        """Give where a value stands, or the mapping itself."""
+        member = self.members.get(key)
+        return member.node.where if member else self.node.where
+
+    def text(self, key: str) -> str:
+        """Give a text; numbers are texts too."""
+        node = self.find(key)
+        if node is None:
+            return ""
+        if isinstance(node.value, str | int | float) and not isinstance(node.value, bool):
+            return str(node.value)
+        self.bad(key, "a text")
+        return ""
+
+    def number(self, key: str, least: int | None = None) -> int | None:
+        """Give a whole number."""
+        node = self.find(key)
+        value = None if node is None else _whole(node.value)
+        if node is not None and (value is None or (least is not None and value < least)):
+            self.bad(key, "an integer" if least is None else f"an integer >= {least}")
+            return None
+        return value
+
+    def date(self, key: str) -> dt.date | None:
+        """Give a date."""
+        node = self.find(key)
+        if node is None:
+            return None
+        found = as_date(str(node.value))
+        if found is None:
+            self.bad(key, "a date such as 2024-03-01")
+        return found
+
+    def flag(self, key: str) -> bool | None:
+        """Give a switch."""
+        node = self.find(key)
+        if node is None:
+            return None
+        word = str(node.value).lower()
+        if word not in ("true", "false"):
+            self.bad(key, "true or false")
+            return None
+        return word == "true"
+
+    def word(self, key: str, allowed: Sequence[str]) -> str:
+        """Give one of several words in the letters in which they are listed."""
+        node = self.find(key)
+        if node is None:
+            return ""
+        found = {word.lower(): word for word in allowed}.get(str(node.value).lower(), "")
+        if not found:
+            self.bad(key, f"one of {', '.join(allowed)}")
+        return found
+
+    def duration(self, key: str) -> dt.timedelta | None:
+        """Give a duration."""
+        node = self.find(key)
+        if node is None:
+            return None
+        try:
+            return parse_duration(str(node.value))
+        except ValueError:
+            self.bad(key, "a duration such as 90m, 2h or 1d")
+            return None
+
+    def texts(self, key: str) -> tuple[YamlNode, ...]:
+        """Give the items of a list of texts; one text alone is such a list."""
+        node = self.find(key)
+        if node is None:
+            return ()
+        items = (node,) if isinstance(node.value, str) else node.items
+        if not items and node.value != ():
+            self.bad(key, "a list of texts")
+        others = [item for item in items if not isinstance(item.value, str)]
+        for item in others:
+            self._bad_item(key, item)
+        return () if others else items
+
+    def bad(self, key: str, expected: str, hint: str = "") -> None:
+        """Note that a value does not fit, or that it is a reference that gives something else."""
+        value = self.members[key].node.value
+        dotted = f"{self.above}.{key}" if self.above else key
+        if isinstance(value, VersionReference):
+            sentence = f"{value} stands under {dotted}, which is no {value.field}"
+            self.report(key, "reference-wrong-field", sentence)
+            return
+        self.report(
+            key, "bad-value", f"{dotted} is {shown(key, value)}; it must be {expected}", hint
+        )
+
+    def _bad_item(self, key: str, item: YamlNode) -> None:
+        if isinstance(item.value, VersionReference | Broken):
+            self.bad(key, "a list of texts")
+            return
+        dotted = f"{self.above}.{key}" if self.above else key
+        sentence = f"{dotted} holds {shown(key, item.value)}; it must be a list of texts"
+        self.findings.append(Finding(item.where, "bad-value", sentence))
+
+    def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
+        """Note an error where a value stands."""
+        self.findings.append(Finding(self.place(key), code, sentence, hint))
+
+    def warn(self, key: str, code: str, sentence: str, hint: str = "") -> None:
+        """Note a warning where a value stands."""
+        where = self.place(key)
+        self.findings.append(Finding(where, code, sentence, hint, Severity.WARNING))
+
+
+def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]) -> Section:
+    """Take a mapping's members by their one name; note unknown, missing and doubled keys."""
+    section = Section(node, above, findings)
+    if not isinstance(node.value, Mapping):
+        if not isinstance(node.value, Broken):
+            whole = Section(node, "", findings, {above: Member(node.where, node)})
+            whole.bad(above, "a mapping")
+        return section
+    for written, member in node.members.items():
+        key = keys.aliases.get(written, written)
+        if key not in keys.known:
+            _unknown(written, member, keys, findings)
+        elif key in section.members and member.is_merged != section.members[key].is_merged:
+            section.members[key] = section.members[key] if member.is_merged else member
+        elif key in section.members:
+            _conflict(key, section.members[key].key, member.key, keys, findings)
+        else:
+            section.members[key] = member
+    for key in keys.needed:
+        if key not in section.members or section.members[key].node.value is None:
+            where = section.members[key].key if key in section.members else node.where
+            findings.append(Finding(where, "missing-key", f"{key!r} is missing"))
+    return section
+
+
+def as_date(text: str) -> dt.date | None:
+    """Read a date as YAML writes it.
+
+    >>> as_date("2024-03-01"), as_date("2024-3-1")
+    (datetime.date(2024, 3, 1), None)
+    """
+    try:
+        return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def shown(key: str, value: object) -> str:
+    """Show a value in a sentence: short, and no password."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, tuple):
+        return "a list"
+    if value is None:
+        return "null"
+    text = mask_value(key, mask(str(value)))
+    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return repr(cut) if isinstance(value, str) else cut.lower()
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _unknown(written: str, member: Member, keys: Keys, findings: list[Finding]) -> None:
+    known = sorted({*keys.known, *keys.aliases})
+    hint = did_you_mean(written, known) or f"known here: {', '.join(known)}"
+    findings.append(Finding(member.key, "unknown-key", f"unknown key {written!r}", hint))
+
+
+def _conflict(
+    key: str, first: Location, second: Location, keys: Keys, findings: list[Finding]
+) -> None:
+    names = (key, *(alias for alias, name in keys.aliases.items() if name == key))
+    sentence = f"{' and '.join(names)} are one key; the other is on line {min(first, second).line}"
+    findings.append(Finding(max(first, second), "alias-conflict", sentence, "keep one of them"))

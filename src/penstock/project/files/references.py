@@ -1,0 +1,243 @@
+"""`${{ file: PATH }}` and paths of SQL: what a file includes and names (spec/drift.md §1.5)."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.core.findings import Finding, Location
+from penstock.project.files.nodes import Broken, Member, Value, VersionReference, YamlNode
+from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile
+from penstock.project.files.values import Plain, list_of, mapping_of
+
+_YAML = (".yml", ".yaml")
+_MOST = 200_000
+
+
+class Files(Protocol):
+    """The files of a project; what cannot be read is a finding of whoever reads."""
+
+    def yaml_file(self, path: str) -> YamlFile:
+        """Give a YAML file."""
+
+    def filled(self, path: str) -> Plain:
+        """Give its tree with the environment's values filled in."""
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+
+    def data(self, path: str) -> bytes:
+        """Give the bytes of a file."""
+
+    def text(self, path: str) -> str | None:
+        """Give a file as text with line ends of one kind, None where it cannot be read."""
+
+
+@dataclass(slots=True)
+class Resolved:
+    """A file with what it includes, the paths of which stand in `included` in order, each once."""
+
+    path: str
+    root: YamlNode
+    included: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+def resolve(path: str, files: Files) -> Resolved:
+    """Read a YAML file and put in what it includes, files in files too.
+
+    What cannot be included is `Broken` in the tree, and a finding. References to versions stay.
+    """
+    resolved = Resolved(path, YamlNode(None, Location(path, 1, 1)))
+    try:
+        resolved.root = _Resolver(files, resolved).whole(path, (path,))
+    except _TooLargeError:
+        sentence = f"with everything it includes the file has more than {_MOST:,} nodes"
+        resolved.findings.append(Finding(Location(path, 1, 1), "bad-value", sentence))
+    return resolved
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """A node of a file: the key of its place, and the place itself or the nearest around it."""
+
+    file: YamlFile
+    name: str
+    where: Location
+
+    def below(self, part: str) -> _At:
+        name = f"{self.name}\n{part}" if self.name else part
+        found = self.file.places.get(name)
+        return _At(self.file, name, Location(self.file.path, *found) if found else self.where)
+
+    @property
+    def key(self) -> Location:
+        found = self.file.keys.get(self.name)
+        return Location(self.file.path, *found) if found else self.where
+
+
+@dataclass(slots=True)
+class _Resolver:
+    files: Files
+    into: Resolved
+    count: int = 0
+
+    def whole(self, path: str, chain: tuple[str, ...]) -> YamlNode:
+        file = self.files.yaml_file(path)
+        if file.tree is None:
+            where = Location(path, 1, 1)
+            return YamlNode(Broken() if file.findings else None, where)
+        at = _At(file, "", Location(path, 1, 1))
+        return self.node(at, self.files.filled(path), chain)
+
+    def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
+        self.seen(1)
+        if isinstance(tree, Mapping):
+            if REFERENCE in tree:
+                return self.reference(str(tree[REFERENCE]), at.where, chain)
+            return YamlNode(self.mapping(at, tree, chain), at.where)
+        if isinstance(tree, list):
+            return YamlNode(self.items(at, tree, chain), at.where)
+        return YamlNode(_scalar(tree), at.where)
+
+    def seen(self, count: int) -> None:
+        self.count += count
+        if self.count > _MOST:
+            raise _TooLargeError
+
+    def items(self, at: _At, tree: list[Plain], chain: tuple[str, ...]) -> tuple[YamlNode, ...]:
+        found: list[YamlNode] = []
+        for index, item in enumerate(tree):
+            node = self.node(at.below(str(index)), item, chain)
+            spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
+            found += node.items if spliced else [node]
+            self.seen(len(node.items) if spliced else 0)
+        return tuple(found)
+
+    def mapping(
+        self, at: _At, tree: Mapping[str, Plain], chain: tuple[str, ...]
+    ) -> Mapping[str, Member]:
+        own = {}
+        for key, value in tree.items():
+            if key != MERGE:
+                below = at.below(key)
+                own[key] = Member(below.key, self.node(below, value, chain))
+        for index, value in enumerate(list_of(tree.get(MERGE))):
+            node = self.node(at.below(MERGE).below(str(index)), value, chain)
+            if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
+                sentence = "<< merges what is no mapping"
+                self.into.findings.append(Finding(node.where, "bad-value", sentence))
+            own = {key: Member(m.key, m.node, True) for key, m in node.members.items()} | own  # noqa: FBT003  merged
+            self.seen(len(node.members))
+        return own
+
+    def reference(self, inner: str, where: Location, chain: tuple[str, ...]) -> YamlNode:
+        if not inner.startswith("file:"):
+            _, version, name = inner.split(".")
+            return YamlNode(VersionReference(version, name), where)
+        written = inner.removeprefix("file:").strip().strip("'\"")
+        path = path_from(where, written)
+        problem = self.problem(where, written, path, chain)
+        if problem:
+            self.into.findings.append(problem)
+            return YamlNode(Broken(), where)
+        if path not in self.into.included:
+            self.into.included.append(path)
+        if path.endswith(_YAML):
+            return self.whole(path, (*chain, path))
+        return self.text(path, where)
+
+    def text(self, path: str, where: Location) -> YamlNode:
+        try:
+            text = self.files.data(path).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            sentence = f"{path} is not UTF-8: byte {error.start}"
+            hint = "save the file as UTF-8"
+            self.into.findings.append(Finding(where, "not-utf8", sentence, hint))
+            return YamlNode(Broken(), where)
+        return YamlNode(text, Location(path, 1, 1), path)
+
+    def problem(
+        self, where: Location, written: str, path: str, chain: tuple[str, ...]
+    ) -> Finding | None:
+        if is_outside(path):
+            hint = "include files of the project only"
+            return Finding(where, "include-outside-project", outside_sentence(written), hint)
+        if path in chain:
+            loop = " → ".join((*chain[chain.index(path) :], path))
+            hint = "a file cannot include itself; take one reference out"
+            return Finding(where, "include-cycle", loop, hint)
+        if not self.files.has(path):
+            hint = "paths are relative to the file that names them"
+            return Finding(where, "include-not-found", f"there is no file {path}", hint)
+        return None
+
+
+def path_from(where: Location, written: str) -> str:
+    """Give a path that a file names, seen from the project's root.
+
+    >>> path_from(Location("models/a/m.yaml"), "../s.yaml")
+    'models/s.yaml'
+    """
+    return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
+
+
+def is_outside(path: str) -> bool:
+    """Whether what `path_from` gave lies outside of the project."""
+    return posixpath.isabs(path) or path == ".." or path.startswith("../")
+
+
+def outside_sentence(written: str) -> str:
+    """Say that a file is none of the project's."""
+    return f"{written!r} lies outside of the project"
+
+
+def _scalar(tree: Plain) -> Value:
+    return tree if isinstance(tree, str | int | float | bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SqlText:
+    """SQL, the file and line where it begins, and that file if all of it is this SQL."""
+
+    text: str
+    path: str
+    line: int = 1
+    file: str = ""
+
+
+def is_path(text: str) -> bool:
+    """Whether SQL is the path of a file: one word that ends in .sql.
+
+    >>> is_path("daily.v1.sql"), is_path("select 1 -- a.sql")
+    (True, False)
+    """
+    return text.endswith(".sql") and len(text.split()) == 1
+
+
+def file_text(
+    written: str, where: Location, files: Files, findings: list[Finding]
+) -> SqlText | None:
+    """Read a file that is named at a place; None beside a finding."""
+    path = path_from(where, written)
+    if is_outside(path):
+        sentence, code = outside_sentence(written), "include-outside-project"
+        findings.append(Finding(where, code, sentence, "name files of the project only"))
+        return None
+    if not files.has(path):
+        sentence = f"there is no file {path}"
+        hint = f"paths are relative to {where.path}"
+        findings.append(Finding(where, "sql-file-not-found", sentence, hint))
+        return None
+    text = files.text(path)
+    if text is not None and not text.strip():
+        sentence, hint = "the file is empty", "write a query, or delete the file"
+        findings.append(Finding(Location(path), "empty-file", sentence, hint))
+        return None
+    return None if text is None else SqlText(text, path, 1, path)

@@ -1,0 +1,262 @@
+"""Every body of every partition model learns which range of each input it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.core.findings import Finding, Location
+from penstock.core.mapping import (
+    ByGrain,
+    Everything,
+    RangeMapping,
+    Same,
+    read_mapping,
+    write_mapping,
+)
+from penstock.core.model import Body, InputMapping, Model, Partition, Source
+from penstock.core.names import InputKind, InputName
+from penstock.core.partition import Grain, Grid
+from penstock.project.files.cache import CacheEntry, ParseCache
+from penstock.project.files.parsed import read_findings, write_findings
+from penstock.project.files.values import digest
+from penstock.project.input_ranges.inputs import (
+    Found,
+    Inferred,
+    InputShape,
+    as_input,
+    inference_key,
+)
+from penstock.project.input_ranges.mapping_checks import (
+    first_partition,
+    is_mismatch,
+    is_narrower,
+    mismatch,
+    narrower,
+    over_column,
+    read_whole,
+    self_reading,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An entry of `depends_on`; `mapping` is None for `auto`, `column` "" where none is given."""
+
+    input: InputName
+    mapping: RangeMapping | None
+    column: str
+    where: Location
+
+
+def map_inputs(
+    models: Mapping[str, Model],
+    sources: Mapping[str, Source],
+    declared: Mapping[str, tuple[Declared, ...]],
+    cache: ParseCache,
+) -> tuple[dict[str, Model], list[Finding]]:
+    """Fill `Body.inputs` of every model of the strategy `partition`; others stay as they are.
+
+    Inputs are what its query reads, what `declared` names and what views among them read; one
+    that reads itself has itself as an input, under the name of the model.
+    """
+    shapes: dict[InputName, InputShape] = {m.input_name: shape_of(m) for m in models.values()}
+    shapes |= {source.input_name: InputShape() for source in sources.values()}
+    views = {
+        m.input_name: tuple(as_input(n) for n in m.inputs) for m in models.values() if m.is_view
+    }
+    result: dict[str, Model] = {}
+    findings: list[Finding] = []
+    for name, model in models.items():
+        if isinstance(model.strategy, Partition):
+            reader = _Bodies(model, shapes, views, declared.get(name, ()), cache)
+            versions = tuple(
+                replace(
+                    version,
+                    body=reader.mapped(version.body, findings),
+                    revisions=tuple(reader.mapped(body, findings) for body in version.revisions),
+                )
+                for version in model.versions
+            )
+            result[name] = replace(model, versions=versions)
+        else:
+            result[name] = model
+    return result, findings
+
+
+def shape_of(model: Model) -> InputShape:
+    """Give what a model is as an input of others.
+
+    Columns are known if every version declares them: the table has those of all versions.
+    """
+    if model.is_view:
+        bodies = [body for version in model.versions for body in version.bodies]
+        queries = [body.query for body in bodies] or [model.query]
+        texts = (text for query in queries for text in (query.text, query.incremental))
+        return InputShape(view=tuple(dict.fromkeys(texts)))
+    schemas = [version.schema.names for version in model.versions]
+    columns: tuple[str, ...] | None = None
+    if schemas and all(schemas):
+        columns = tuple(dict.fromkeys(name for names in schemas for name in names))
+    part = model.partition
+    if part is None:
+        return InputShape(columns=columns)
+    return InputShape(part.field, part.type, columns, part.grid)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bodies:
+    """Maps the bodies of one model."""
+
+    model: Model
+    shapes: Mapping[InputName, InputShape]
+    views: Mapping[InputName, tuple[InputName, ...]]
+    declared: tuple[Declared, ...]
+    cache: ParseCache
+
+    def mapped(self, body: Body, findings: list[Finding]) -> Body:
+        """Give a body with its inputs, from the cache where nothing that counts has changed."""
+        shapes = self._shapes(body)
+        texts = tuple(dict.fromkeys((body.query.text, body.query.incremental)))
+        key = self._key(body, texts, shapes)
+        file = f"mapping\n{self.model.name}\n{body.fingerprint.label}"
+        kept = self.cache.recall(file, key, lambda entry: _read(entry.result))
+        if kept is None:
+            kept = self._map(body, texts, shapes)
+            self.cache.keep(file, CacheEntry(key, (), _write(*kept)))
+        inputs, found = kept
+        findings += found
+        return replace(body, inputs=inputs)
+
+    def _key(
+        self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
+    ) -> str:
+        grid = self.model.grid
+        parts = (
+            inference_key(texts, grid, shapes),
+            self.declared,
+            body.where,
+            first_partition(self.model),
+        )
+        rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
+        return digest(repr((parts, rest)))
+
+    def _shapes(self, body: Body) -> dict[InputName, InputShape]:
+        """Give the inputs of a body, those of views among them."""
+        todo = [as_input(name) for name in body.query.inputs]
+        todo += (as_input(each.input) for each in self.declared)
+        found: dict[InputName, InputShape] = {}
+        for name in todo:
+            if name not in found:
+                found[name] = self.shapes.get(name, InputShape())
+                todo += self.views.get(name, ())
+        return found
+
+    def _map(
+        self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
+    ) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
+        declared = self._declared(body)
+        asked = {
+            name: replace(shape, field=declared[name].column)
+            if name in declared and declared[name].column and not shape.field and not shape.view
+            else shape
+            for name, shape in shapes.items()
+        }
+        from penstock.project.input_ranges.infer import infer  # the parser, which a warm load saves
+
+        inferred = infer(texts, self.model.grid, asked)
+        inputs: list[InputMapping] = []
+        findings: list[Finding] = []
+        for name, shape in shapes.items():
+            entry = declared.get(name)
+            read = inferred.get(name)
+            if entry is None or entry.mapping is None or shape.view:
+                one = self._automatic(name, asked[name], read, body, findings)
+            else:
+                one = self._chosen(name, shape, entry, read, findings)
+            if name == self.model.input_name:
+                where = entry.where if entry else body.where
+                findings += self_reading(self.model, body, one.mapping, where)
+            inputs.append(one)
+        return tuple(inputs), findings
+
+    def _declared(self, body: Body) -> dict[InputName, Declared]:
+        """Give the entries by input; that of a view is for its tables, where none is their own."""
+        own = {as_input(each.input): each for each in self.declared}
+        direct = {as_input(name) for name in body.query.inputs}
+        result = dict(own)
+        todo = [(name, each) for name, each in own.items() if name in self.views]
+        for view, entry in todo:
+            for name in self.views[view]:
+                if name not in result and name not in direct and entry.mapping is not None:
+                    result[name] = entry
+                    todo += [(name, entry)] if name in self.views else []
+        return result
+
+    def _automatic(
+        self,
+        name: InputName,
+        shape: InputShape,
+        read: Inferred | None,
+        body: Body,
+        findings: list[Finding],
+    ) -> InputMapping:
+        is_itself = name == self.model.input_name
+        if read is None:
+            mapping = _by_grain(shape, self.model.grid)
+            is_odd = isinstance(mapping, Everything) and shape.grid.grain is not Grain.WHOLE
+            if is_odd and not is_itself:
+                findings.append(read_whole(name, body))
+            return InputMapping(name, mapping)
+        if read.found in (Found.WHOLE, Found.UNCLEAR, Found.UNREAD) and not is_itself:
+            findings.append(read_whole(name, body, unclear=read.found is Found.UNCLEAR))
+        return InputMapping(name, read.mapping)
+
+    def _chosen(
+        self,
+        name: InputName,
+        shape: InputShape,
+        entry: Declared,
+        read: Inferred | None,
+        findings: list[Finding],
+    ) -> InputMapping:
+        mapping = entry.mapping or Everything()
+        grid = self.model.grid
+        if is_mismatch(mapping, grid, shape.grid):
+            findings.append(mismatch(name, self.model, shape.grid, entry.where))
+            return InputMapping(name, Everything(), declared=True)
+        if shape.grid.grain is Grain.WHOLE:
+            mapping = over_column(mapping, entry.column, grid)
+            if not entry.column:
+                return InputMapping(name, mapping, declared=True)
+        known = read and read.found in (Found.INFERRED, Found.WHOLE)
+        if known and read and is_narrower(mapping, read.mapping, self.model, shape.grid):
+            findings.append(narrower(name, entry.column, read.mapping, entry.where))
+        return InputMapping(name, mapping, declared=True)
+
+
+def _by_grain(shape: InputShape, grid: Grid) -> RangeMapping:
+    """Map an input that only `depends_on` knows."""
+    if shape.grid.grain is Grain.WHOLE:
+        return over_column(Same(), shape.field, grid)
+    is_comparable = (grid.grain is Grain.RANGE) == (shape.grid.grain is Grain.RANGE)
+    return ByGrain() if is_comparable else Everything()
+
+
+# Any: this is the JSON of our own cache; what does not fit is thrown away.
+def _write(inputs: Iterable[InputMapping], findings: Iterable[Finding]) -> list[Any]:
+    written = [
+        [each.input.kind.value, each.input.name, write_mapping(each.mapping), each.declared]
+        for each in inputs
+    ]
+    return [written, write_findings(findings)]
+
+
+def _read(result: Sequence[Any]) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
+    written, findings = result
+    inputs = tuple(
+        InputMapping(InputName(InputKind(kind), name), read_mapping(mapping), bool(declared))
+        for kind, name, mapping, declared in written
+    )
+    return inputs, read_findings(findings)

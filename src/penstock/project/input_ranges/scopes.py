@@ -1,0 +1,272 @@
+"""The tables that a query reads, each with the conditions that its rows must meet to count.
+
+A condition is pushed from a query into its subqueries, CTEs and views only where that keeps the
+rows of the result: not past LIMIT, past a window that is not partitioned by it, or past an
+aggregate. sqlglot's own pushdown is not used, because it needs the columns of every table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+PREFIX = "#"
+"""Marks the relations of resolved columns: `#3`."""
+QUERY = "penstock:query"
+"""The placeholder of a subquery inside of a condition."""
+FIRST_COLUMN = "penstock:first"
+
+
+@dataclass(slots=True, eq=False)
+class FromItem:
+    """One table, subquery, CTE or view in a FROM clause.
+
+    `columns` are its names in order, None where they are not known; `certain` are names that it
+    has in any case. A `sealed` one (PIVOT) takes no conditions, a `hidden` one (the right side of
+    a semi join) is seen only by its ON clause.
+    """
+
+    label: str
+    name: str
+    token: str = ""
+    columns: tuple[str, ...] | None = None
+    certain: frozenset[str] = frozenset()
+    branches: tuple[SelectScope, ...] = ()
+    sealed: bool = False
+    hidden: bool = False
+    conditions: list[exp.Expr] = field(default_factory=list)
+
+    def has(self, name: str) -> bool:
+        """Whether it surely has a column."""
+        return name in self.certain or (self.columns is not None and name in self.columns)
+
+    def may_have(self, name: str) -> bool:
+        """Whether it may have a column."""
+        return self.columns is None or self.has(name)
+
+
+@dataclass(slots=True, eq=False)
+class Star:
+    """`*` or `t.*` in a select list."""
+
+    relations: tuple[FromItem, ...]
+    without: frozenset[str]
+
+
+@dataclass(slots=True, eq=False)
+class SelectScope:
+    """One SELECT: its relations, its conditions with the relations they hold for, its columns.
+
+    `order` are the names of its columns, None where they are not known; `aliases` those that a
+    name may mean beside columns of relations, `hidden` those that it means before them (HAVING).
+    """
+
+    outer: SelectScope | None
+    relations: list[FromItem] = field(default_factory=list)
+    shared: dict[str, FromItem | None] = field(default_factory=dict)
+    tests: list[tuple[exp.Expr, frozenset[str]]] = field(default_factory=list)
+    outputs: dict[str, exp.Expr | None] = field(default_factory=dict)
+    stars: list[Star] = field(default_factory=list)
+    order: tuple[str, ...] | None = None
+    closed: bool = False
+    windows: list[frozenset[str]] = field(default_factory=list)
+    aliases: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def visible(self) -> list[FromItem]:
+        """The relations that the whole SELECT sees."""
+        return [each for each in self.relations if not each.hidden]
+
+    def output(self, name: str) -> exp.Expr | None:
+        """Give the expression of a column, None where it is not known."""
+        if name in self.outputs:
+            return self.outputs[name]
+        for star in self.stars:
+            if name not in star.without:
+                found = self.column(name, star.relations)
+                if found is not None:
+                    return found
+        return None
+
+    def column(self, name: str, among: Iterable[FromItem]) -> exp.Column | None:
+        """Resolve a name without qualifier among relations; None where it is not certain."""
+        if name in self.shared:
+            relation = self.shared[name]
+            return resolved(name, relation.label) if relation else None
+        relations = list(among)
+        found = [each for each in relations if each.has(name)]
+        found = found or [each for each in relations if each.may_have(name)]
+        return resolved(name, found[0].label) if len(found) == 1 else None
+
+    def lets_in(self, expression: exp.Expr) -> bool:
+        """Whether a condition on an output column may as well stand in WHERE."""
+        if self.closed or not is_plain(expression):
+            return False
+        return all(_text(expression) in keys for keys in self.windows)
+
+
+def resolved(name: str, label: str) -> exp.Column:
+    """Write a column of a relation."""
+    return exp.column(name.lower(), table=label)
+
+
+def is_plain(expression: exp.Expr) -> bool:
+    """Whether an expression surely takes its value from one row before groups are made."""
+    if expression.find(exp.AggFunc, exp.Window, exp.UDTF, exp.Anonymous, exp.AnonymousAggFunc):
+        return False
+    return all(each.name != QUERY for each in expression.find_all(exp.Placeholder))
+
+
+def labels_of(expression: exp.Expr) -> frozenset[str]:
+    """Give the relations whose columns an expression names; "" stands for unknown ones."""
+    return frozenset(column.table for column in expression.find_all(exp.Column))
+
+
+def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Give the conditions that all must hold."""
+    if isinstance(node, exp.Paren):
+        yield from conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    elif node is not None:
+        yield node
+
+
+def settle(scope: SelectScope) -> None:
+    """Give every relation its conditions, and push them into subqueries where that is sound."""
+    for test, allowed in scope.tests:
+        labels = labels_of(test) & allowed
+        for relation in scope.relations:
+            if relation.label in labels and not relation.sealed:
+                relation.conditions.append(test)
+    for relation in scope.relations:
+        for branch in relation.branches:
+            allowed = frozenset(each.label for each in branch.visible)
+            for condition in relation.conditions:
+                pushed = substituted(condition, relation.label, branch)
+                if pushed is not None:
+                    branch.tests.append((pushed, allowed))
+            settle(branch)
+
+
+def substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
+    """Write a condition on a subquery's columns as one inside of it; None where that changes it."""
+    known: dict[str, exp.Expr] = {}
+    for column in condition.find_all(exp.Column):
+        if column.table == label and column.name not in known:
+            inside = branch.output(column.name)
+            if inside is None or not branch.lets_in(inside):
+                return None
+            known[column.name] = inside
+
+    def replace(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.table == label:
+            return exp.paren(known[node.name].copy())
+        return node
+
+    return condition.transform(replace)
+
+
+def renamed(branches: tuple[SelectScope, ...], names: Mapping[int, str] | None) -> None:
+    """Give the columns of a query other names, by their places."""
+    if names is None:
+        return
+    for branch in branches:
+        if branch.order is None or len(branch.order) != len(names):
+            outputs, order = {}, None
+        else:
+            pairs = [(names[at], branch.output(old)) for at, old in enumerate(branch.order)]
+            outputs, order = dict(pairs), tuple(name for name, _ in pairs)
+        branch.outputs, branch.order, branch.stars = outputs, order, []
+
+
+def _text(expression: exp.Expr) -> str:
+    inner = expression.unnest() if isinstance(expression, exp.Paren) else expression
+    return inner.sql()
+
+
+def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset[str]]:
+    """Give by what each window among some nodes is partitioned."""
+    named = bool(select.args.get("windows"))
+    keys = []
+    for node in nodes:
+        for window in node.find_all(exp.Window):
+            by = () if named else window.args.get("partition_by") or ()
+            keys.append(frozenset(_text(each) for each in by))
+    return keys
+
+
+TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
+_TIMESTAMP = "penstock__run_timestamp"
+
+
+def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
+    """Give a column under the mark of its relation, without one where it may be of several."""
+    name, table = column.name.lower(), str(column.text("table")).lower()
+    if name.startswith(TOKEN) or name == _TIMESTAMP or table.startswith("#"):
+        return column
+    if column.text("db"):
+        return resolved(name, "")
+    at: SelectScope | None = scope
+    while at is not None:
+        if table:
+            found = [each for each in at.relations if each.name == table]
+            if found:
+                return resolved(name, found[0].label if len(found) == 1 else "")
+        elif name in at.hidden:
+            return resolved(name, "")
+        elif any(each.may_have(name) for each in at.visible) or name in at.shared:
+            is_alias = name in at.aliases and not any(each.has(name) for each in at.visible)
+            return (None if is_alias else at.column(name, at.visible)) or resolved(name, "")
+        at = at.outer
+    return resolved(name, "")
+
+
+def memberships(node: exp.Expr) -> list[exp.In]:
+    """Give each `x IN (SELECT …)` that is joined to the whole by AND and OR alone."""
+    match node:
+        case exp.And() | exp.Or():
+            return memberships(node.this) + memberships(node.expression)
+        case exp.Paren():
+            return memberships(node.this)
+        case exp.In() if isinstance(node.args.get("query"), exp.Query):
+            return [node]
+        case _:
+            return []
+
+
+def is_group(node: exp.Expr) -> bool:
+    """Whether a node is a join in brackets."""
+    if not isinstance(node, exp.Subquery):
+        return False
+    inner = node.this
+    is_joined = bool(inner.args.get("joins")) and not isinstance(inner, exp.Select)
+    return is_joined or bool(inner.args.get("alias")) or not isinstance(inner, exp.Query)
+
+
+def aggregates(node: exp.Expr) -> bool:
+    """Whether a column makes one row of many, outside of a window."""
+    return any(each.find_ancestor(exp.Window) is None for each in node.find_all(exp.AggFunc))
+
+
+def star_names(star: Star, scope: SelectScope) -> list[str] | None:
+    """Give the columns that a star stands for, None where not all are known."""
+    if scope.shared or not star.relations:
+        return None
+    names: list[str] = []
+    for relation in star.relations:
+        if relation.columns is None:
+            return None
+        names += (name for name in relation.columns if name not in star.without)
+    return names
+
+
+def alias_names(alias: object) -> dict[int, str] | None:
+    """Give the names of columns by their places, None where an alias names none."""
+    if not isinstance(alias, exp.TableAlias) or not alias.columns:
+        return None
+    return {at: column.name.lower() for at, column in enumerate(alias.columns)}

@@ -1,0 +1,384 @@
+"""A query as scopes: relations found, names resolved, CTEs and views put in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from penstock.project.input_ranges.scopes import (
+    FIRST_COLUMN,
+    QUERY,
+    TOKEN,
+    FromItem,
+    SelectScope,
+    Star,
+    aggregates,
+    alias_names,
+    conjuncts,
+    is_group,
+    is_plain,
+    memberships,
+    renamed,
+    resolved,
+    resolved_column,
+    star_names,
+    window_keys,
+)
+
+_MOST = 5_000
+_SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where", "having"}
+
+
+class TooBigError(Exception):
+    """A query whose CTEs multiply beyond all reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """What stands behind the token of a table: its columns, and trees where it is a view."""
+
+    columns: tuple[str, ...] | None = None
+    certain: frozenset[str] = frozenset()
+    trees: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cte:
+    query: exp.Expr
+    known: Mapping[str, _Cte | None]
+    names: Mapping[int, str] | None
+    recursive: bool = False
+
+
+Known = Mapping[str, "_Cte | None"]
+
+
+@dataclass(slots=True)
+class Tree:
+    """Builds the scopes of a query; `opened` tells what a token stands for.
+
+    `roots` are the scopes that nothing is pushed into.
+    """
+
+    opened: Callable[[str], OpenedTable]
+    roots: list[SelectScope] = field(default_factory=list)
+    relations: dict[str, FromItem] = field(default_factory=dict)
+    _inside: list[str] = field(default_factory=list)
+    _used: set[int] = field(default_factory=set)
+
+    def add(self, query: exp.Expr) -> None:
+        """Take in a whole query."""
+        self.roots += self.build(query, {}, None)
+
+    def build(
+        self, query: exp.Expr, known: Known, outer: SelectScope | None
+    ) -> tuple[SelectScope, ...]:
+        """Give the SELECTs whose rows a query unites, columns named as in the first."""
+        known, ctes = self._with(query, known)
+        match query:
+            case exp.Select():
+                branches: tuple[SelectScope, ...] = (self._select(query, known, outer),)
+            case exp.SetOperation():
+                branches = self._united(query, known, outer)
+            case exp.Subquery() if not is_group(query):
+                branches = self.build(query.this, known, outer)
+            case exp.Subquery():
+                scope = SelectScope(outer)
+                self._from(query.this, scope, known)
+                scope.stars = [Star(tuple(scope.relations), frozenset())]
+                branches = (scope,)
+            case _:
+                branches = (SelectScope(outer, closed=True),)
+        if any(query.args.get(key) for key in ("limit", "offset", "sample")):
+            for branch in branches:
+                branch.closed = True
+        for cte in ctes:
+            if id(cte.query) not in self._used:
+                self.roots += self.build(cte.query, cte.known, outer)
+        return branches
+
+    def _with(self, query: exp.Expr, known: Known) -> tuple[Known, list[_Cte]]:
+        clause = query.args.get("with_")
+        if not isinstance(clause, exp.With):
+            return known, []
+        added = dict(known)
+        ctes = []
+        for each in clause.expressions:
+            name = each.alias.lower()
+            recursive = bool(clause.args.get("recursive"))
+            inside = {**added, name: None} if recursive else dict(added)
+            cte = _Cte(each.this, inside, alias_names(each.args.get("alias")), recursive)
+            added[name] = cte
+            ctes.append(cte)
+        return added, ctes
+
+    def _united(
+        self, query: exp.SetOperation, known: Known, outer: SelectScope | None
+    ) -> tuple[SelectScope, ...]:
+        left = self.build(query.this, known, outer)
+        right = self.build(query.expression, known, outer)
+        if not query.args.get("by_name"):
+            order = left[0].order
+            if order is None:
+                for branch in right:
+                    branch.outputs, branch.stars, branch.order = {}, [], None
+            else:
+                renamed(right, dict(enumerate(order)))
+        return left + right
+
+    def _select(self, select: exp.Select, known: Known, outer: SelectScope | None) -> SelectScope:
+        scope = SelectScope(outer)
+        source = select.args.get("from_")
+        left = self._from(source.this, scope, known) if source else []
+        self._joins(select.args.get("joins") or (), left, scope, known)
+        for lateral in select.args.get("laterals") or ():
+            self._from(lateral, scope, known)
+        self._outputs(select, scope, known)
+        self._tests(select, scope, known)
+        for key, value in select.args.items():
+            if key not in _SEEN_ELSEWHERE:
+                for node in value if isinstance(value, list) else [value]:
+                    if isinstance(node, exp.Expr):
+                        self._resolve(node, scope, known)
+        return scope
+
+    def _from(self, node: exp.Expr, scope: SelectScope, known: Known) -> list[FromItem]:
+        """Add what a FROM item holds; a join in brackets has several relations."""
+        alias = node.args.get("alias")
+        if is_group(node) and not alias:
+            found = self._from(node.this, scope, known)
+        else:
+            found = [self._relation(node, alias, scope, known)]
+        for each in found:
+            if node.args.get("pivots"):
+                each.sealed, each.columns, each.certain = True, None, frozenset()
+            each.sealed = each.sealed or bool(node.args.get("sample"))
+        self._joins(node.args.get("joins") or (), found, scope, known)
+        return found
+
+    def _relation(
+        self, node: exp.Expr, alias: object, scope: SelectScope, known: Known
+    ) -> FromItem:
+        name = alias.name.lower() if isinstance(alias, exp.TableAlias) else ""
+        names = alias_names(alias)
+        relation = self._new(name, scope)
+        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
+            self._derive(relation, self.build(node.this, known, scope), names)
+        elif isinstance(node, exp.Subquery):
+            self._derive(relation, self.build(node, known, scope.outer), names)
+        elif isinstance(node, exp.Table) and node.name.startswith(TOKEN):
+            self._token(relation, node, names)
+        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in known:
+            relation.name = name or node.name.lower()
+            self._cte(relation, known[node.name.lower()], scope, names)
+        else:
+            relation.name = name or (node.name.lower() if isinstance(node, exp.Table) else "")
+            relation.columns = tuple(names.values()) if names else None
+            self._resolve_inside(node, scope, known)
+        return relation
+
+    def _token(self, relation: FromItem, node: exp.Table, names: Mapping[int, str] | None) -> None:
+        token, _, bare = node.name.partition(":bare:")
+        relation.name = relation.name or (bare or token.rpartition(":")[2]).lower()
+        opened = self.opened(token)
+        if opened.trees and token not in self._inside:
+            self._inside.append(token)
+            branches = tuple(b for tree in opened.trees for b in self.build(tree, {}, None))
+            self._inside.pop()
+            self._derive(relation, branches, names)
+            if len(opened.trees) > 1:
+                relation.columns = None
+            return
+        relation.token = token
+        relation.columns, relation.certain = opened.columns, opened.certain
+        if names:
+            relation.columns, relation.certain, relation.sealed = None, frozenset(), True
+
+    def _cte(
+        self,
+        relation: FromItem,
+        cte: _Cte | None,
+        scope: SelectScope,
+        names: Mapping[int, str] | None,
+    ) -> None:
+        if cte is None:  # a recursive one reads itself
+            return
+        self._used.add(id(cte.query))
+        branches = self.build(cte.query, cte.known, scope.outer)
+        renamed(branches, cte.names)
+        for branch in branches:
+            branch.closed = branch.closed or cte.recursive
+        self._derive(relation, branches, names)
+
+    def _derive(
+        self,
+        relation: FromItem,
+        branches: tuple[SelectScope, ...],
+        names: Mapping[int, str] | None = None,
+    ) -> None:
+        renamed(branches, names)
+        relation.branches = branches
+        relation.columns = branches[0].order
+        relation.certain = frozenset(branches[0].outputs)
+
+    def _new(self, name: str, scope: SelectScope) -> FromItem:
+        if len(self.relations) >= _MOST:
+            raise TooBigError
+        relation = FromItem(f"#{len(self.relations)}", name)
+        self.relations[relation.label] = relation
+        scope.relations.append(relation)
+        return relation
+
+    def _joins(
+        self, joins: Sequence[exp.Join], left: list[FromItem], scope: SelectScope, known: Known
+    ) -> None:
+        """Add joined relations; `left` grows by them. ON holds for the sides that it can empty."""
+        for join in joins:
+            right = self._from(join.this, scope, known)
+            side, kind = join.side.upper(), join.kind.upper()
+            sides = {"LEFT": right, "RIGHT": list(left), "FULL": []}.get(side, [*left, *right])
+            if kind == "SEMI":
+                sides = [*left, *right]
+            elif kind == "ANTI":
+                sides = right
+            allowed = frozenset(each.label for each in sides)
+            if str(join.args.get("method") or "").upper() == "NATURAL":
+                for each in (*left, *right):
+                    each.certain, each.columns = frozenset(), None
+            for name in join.args.get("using") or ():
+                self._using(name.name.lower(), (left, right), side, allowed, scope)
+            for test in conjuncts(join.args.get("on")):
+                scope.tests.append((self._condition(test, scope, known), allowed))
+            for each in right:
+                each.hidden = each.hidden or kind in ("SEMI", "ANTI")
+            left += right
+
+    def _using(
+        self,
+        name: str,
+        pair: tuple[list[FromItem], list[FromItem]],
+        side: str,
+        allowed: frozenset[str],
+        scope: SelectScope,
+    ) -> None:
+        left = scope.column(name, pair[0])
+        right = SelectScope(None).column(name, pair[1])
+        if left is None or right is None or side == "FULL":
+            scope.shared[name] = None
+        else:
+            scope.tests.append((exp.EQ(this=left, expression=right), allowed))
+            kept = right if side == "RIGHT" else left
+            scope.shared[name] = self.relations[kept.table]
+
+    def _outputs(self, select: exp.Select, scope: SelectScope, known: Known) -> None:
+        """Find the columns of the result; of two with one name none is known."""
+        order: list[str] | None = []
+        aliases: set[str] = set()
+        resolved_list = []
+        for node in select.expressions:
+            star = self._star(node, scope)
+            if star is not None:
+                scope.stars.append(star)
+                names = star_names(star, scope)
+                order = None if order is None or names is None else [*order, *names]
+                continue
+            scope.aliases = frozenset(aliases)
+            expression = self._resolve(node.unalias(), scope, known)
+            resolved_list.append(expression)
+            name = node.alias_or_name.lower()
+            scope.outputs[name] = None if name in scope.outputs else expression
+            order = None if order is None else [*order, name]
+            if isinstance(node, exp.Alias):
+                aliases.add(name)
+        scope.aliases = frozenset(aliases)
+        scope.outputs.pop("", None)
+        if order is None or "" in order or len(set(order)) != len(order):
+            scope.order = None
+        else:
+            scope.order = tuple(order)
+        self._shape(select, scope, resolved_list, known)
+
+    def _shape(
+        self,
+        select: exp.Select,
+        scope: SelectScope,
+        outputs: Sequence[exp.Expr],
+        known: Known,
+    ) -> None:
+        qualify = select.args.get("qualify")
+        parts = [*outputs, *([self._resolve(qualify, scope, known)] if qualify else [])]
+        scope.windows = window_keys(select, parts)
+        group = select.args.get("group")
+        if group:
+            kinds = ("rollup", "cube", "grouping_sets")
+            scope.closed = scope.closed or any(group.args.get(key) for key in kinds)
+        elif any(aggregates(each) for each in outputs):
+            scope.closed = True
+
+    def _star(self, node: exp.Expr, scope: SelectScope) -> Star | None:
+        star = node.this if isinstance(node, exp.Column) else node
+        if not isinstance(star, exp.Star):
+            return None
+        among = scope.visible
+        if isinstance(node, exp.Column):
+            among = [each for each in among if each.name == node.table.lower()]
+        without = {each.name.lower() for each in star.args.get("except_") or ()}
+        without |= {each.alias_or_name.lower() for each in star.args.get("replace") or ()}
+        if star.args.get("rename"):
+            among = []
+        return Star(tuple(among), frozenset(without))
+
+    def _tests(self, select: exp.Select, scope: SelectScope, known: Known) -> None:
+        visible = frozenset(each.label for each in scope.visible)
+        aliases, scope.aliases = scope.aliases, frozenset()
+        where = select.args.get("where")
+        for test in conjuncts(where.this if where else None):
+            scope.tests.append((self._condition(test, scope, known), visible))
+        scope.aliases = aliases
+        scope.hidden = frozenset(name for name in aliases if not _is_itself(name, scope))
+        having = select.args.get("having")
+        for test in conjuncts(having.this if having else None):
+            condition = self._condition(test, scope, known)
+            if select.args.get("group") and not scope.closed and is_plain(condition):
+                scope.tests.append((condition, visible))
+        scope.hidden = frozenset()
+
+    def _condition(self, test: exp.Expr, scope: SelectScope, known: Known) -> exp.Expr:
+        """Resolve a condition; `x IN (SELECT y …)` becomes an equality with that column."""
+        test = test.copy()
+        for found in memberships(test):
+            relation = FromItem(f"#{len(self.relations)}", "")
+            self.relations[relation.label] = relation
+            branches = self.build(found.args["query"], known, scope)
+            self.roots += branches
+            self._derive(relation, branches, {0: FIRST_COLUMN})
+            column = resolved(FIRST_COLUMN, relation.label)
+            equal = exp.EQ(this=found.this.copy(), expression=column)
+            test = equal if found is test else test
+            found.replace(equal)
+        return self._resolve(test, scope, known)
+
+    def _resolve(self, node: exp.Expr, scope: SelectScope, known: Known) -> exp.Expr:
+        """Give a copy whose columns name their relations; subqueries are taken in by themselves."""
+
+        def replace(each: exp.Expr) -> exp.Expr:
+            if isinstance(each, exp.Query):
+                self.roots += self.build(each, known, scope)
+                return exp.Placeholder(this=QUERY)
+            is_name = isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)
+            return resolved_column(each, scope) if is_name else each
+
+        return node.transform(replace)
+
+    def _resolve_inside(self, node: exp.Expr, scope: SelectScope, known: Known) -> None:
+        for child in node.iter_expressions():
+            if not isinstance(child, exp.Join | exp.TableAlias):
+                self._resolve(child, scope, known)
+
+
+def _is_itself(alias: str, scope: SelectScope) -> bool:
+    """Whether an alias gives a column its own name."""
+    expression = scope.outputs.get(alias)
+    return isinstance(expression, exp.Column) and expression.name == alias

@@ -1,0 +1,207 @@
+"""The keys of checks by type, and checks taken out of YAML as text (spec/checks.md §1.2, §12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.checks import TYPES
+from penstock.core.findings import Location
+from penstock.project.files.cache import packed, unpacked
+from penstock.project.files.nodes import Keys
+from penstock.project.files.parsed import YamlFile, place_key
+from penstock.project.files.references import is_outside, is_path, path_from
+from penstock.project.files.values import Path, Plain, list_of, mapping_of
+
+TYPE_NAMES = tuple(TYPES.values())
+WITH_CHECKS = ("checks", "invariants")
+"""The keys under which checks stand: the second is another word for the first."""
+PHASES = ("before", "after")
+_SHOWN = ("name", "type", "severity", "description", "tags", "meta", "enabled", "sample")
+_ROWS = ("where", "input", "query", "scope", "empty")
+_COLUMNS = {"column": "columns"}
+_QUERY = {"source": "query"}
+
+
+def _typed(
+    known: tuple[str, ...], needed: tuple[str, ...] = (), aliases: Mapping[str, str] | None = None
+) -> Keys:
+    return Keys((*_SHOWN, *_ROWS, *known), needed, {**_QUERY, **(aliases or {})})
+
+
+KEYS: Mapping[str, Keys] = {
+    "sql": Keys((*_SHOWN, "sql", "empty"), ("sql",)),
+    "row_count": _typed(("min", "max")),
+    "column_check": _typed(("column", "check"), ("column", "check")),
+    "null_percentage": _typed(("column", "max_percentage"), ("column", "max_percentage")),
+    "distinct_count": _typed(("columns", "min", "max"), ("columns",), _COLUMNS),
+    "value_range": _typed(("column", "min", "max", "strict"), ("column",)),
+    "unique": _typed(("columns", "nulls", "versions"), ("columns",), _COLUMNS),
+    "not_null": _typed(("columns",), ("columns",), _COLUMNS),
+    "accepted_values": _typed(("column", "values"), ("column", "values")),
+    "relationships": _typed(
+        ("columns", "to", "fields"),
+        ("columns", "to", "fields"),
+        {**_COLUMNS, "field": "fields"},
+    ),
+    "freshness": _typed(("column", "max_age"), ("column", "max_age")),
+    "row_count_change": _typed(
+        ("max_increase_percent", "max_decrease_percent", "max_percent", "compare", "last")
+    ),
+}
+"""The keys of every type."""
+
+
+def canonical(key: str) -> str:
+    """Give the one name of a key of any type.
+
+    >>> canonical("column"), canonical("source"), canonical("min")
+    ('columns', 'query', 'min')
+    """
+    return {**_COLUMNS, **_QUERY, "field": "fields"}.get(key, key)
+
+
+def checks_schema() -> dict[str, Plain]:
+    """Give the JSON Schema of what stands under `checks:`, for editors; loading checks more."""
+    keys = {key for each in KEYS.values() for key in (*each.known, *each.aliases)}
+    known: dict[str, Plain] = {key: {} for key in sorted(keys)}
+    known["type"] = {"enum": list(TYPE_NAMES)}
+    known["severity"] = {"enum": ["error", "warning", "warn"]}
+    known["scope"] = {"enum": ["step", "table"]}
+    known["empty"] = {"enum": ["pass", "fail"]}
+    check: Plain = {"type": "object", "properties": known}
+    listed: Plain = {"type": "array", "items": check}
+    phases: dict[str, Plain] = dict.fromkeys(PHASES, listed)
+    phases["on_failure"] = {"enum": ["flag", "block", "rollback"]}
+    return {"anyOf": [listed, {"type": "object", "properties": phases}]}
+
+
+CHECK_KEYS = (*WITH_CHECKS, "on_failure")
+"""The settings of a model that say something of its checks."""
+_TESTS = ("tests", "data_tests")
+_OF_COLUMN = ("name", *_TESTS)
+_QUERIES = ("sql", "query", "source")
+Spots = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A tree without its checks, and the checks as text by the place of their entry.
+
+    `named` are the SQL files that checks name.
+    """
+
+    tree: Plain
+    texts: Mapping[str, str] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
+
+
+def extracted(path: str, tree: Plain, places: Spots, keys: Spots) -> Extracted:
+    """Take the checks of every model, snapshot and source table out of a file's tree."""
+    if not isinstance(tree, Mapping):
+        return Extracted(tree)
+    texts: dict[str, str] = {}
+    named: dict[str, None] = {}
+
+    def taken(entry: Plain, at: Path) -> Plain:
+        if not isinstance(entry, Mapping):
+            return entry
+        rest, checks = _split(entry)
+        if checks:
+            below = place_key(at)
+            kept = [_below(below, spots) for spots in (places, keys)]
+            text = json.dumps([checks, *kept], separators=(",", ":"), ensure_ascii=False)
+            texts[below] = packed(text)
+            named.update(dict.fromkeys(named_in(path, checks)))
+        return rest
+
+    found = dict(tree)
+    for key in ("models", "snapshots"):
+        if isinstance(tree.get(key), list):
+            items = enumerate(list_of(tree[key]))
+            found[key] = [taken(entry, (key, index)) for index, entry in items]
+    if isinstance(tree.get("sources"), list):
+        items = enumerate(list_of(tree["sources"]))
+        found["sources"] = [_source(entry, index, taken) for index, entry in items]
+    return Extracted(found, texts, tuple(named))
+
+
+def is_kept_spot(key: str) -> bool:
+    """Whether a place is of a check, so that the file itself need not know it."""
+    parts = key.split("\n")
+    return any(part in (*CHECK_KEYS, *_TESTS) for part in parts[2:])
+
+
+def checks_at(
+    file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
+) -> tuple[Plain, Callable[[Path, bool], Location]] | None:
+    """Give the checks of an entry with a function that knows their places; None without any.
+
+    `filled` puts the environment's values in.
+    """
+    below = place_key(at)
+    text = file.checks.get(below)
+    if text is None:
+        return None
+    tree, *spots = json.loads(unpacked(text))
+
+    def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
+        for depth in range(len(path), -1, -1):
+            known = spots[1] if key and depth == len(path) else spots[0]
+            found = known.get(place_key(path[:depth]))
+            if found:
+                return Location(file.path, *found)
+        return file.place(*at)
+
+    return (filled(tree) if file.reads else tree), place
+
+
+def named_in(path: str, tree: Plain) -> Iterator[str]:
+    """Give the SQL files that the checks of a file name."""
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            if key in _QUERIES and isinstance(value, str) and is_path(value):
+                found = path_from(Location(path), value)
+                if not is_outside(found):
+                    yield found
+            yield from named_in(path, value)
+    for item in list_of(tree):
+        yield from named_in(path, item)
+
+
+def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    checks = {key: entry[key] for key in WITH_CHECKS if key in entry}
+    rest = {key: value for key, value in entry.items() if key not in checks}
+    config = mapping_of(entry.get("config"))
+    inner = {key: config[key] for key in CHECK_KEYS if key in config}
+    if inner:
+        checks["config"] = inner
+        rest["config"] = {key: value for key, value in config.items() if key not in inner}
+    columns = list_of(entry.get("columns"))
+    if any(key in mapping_of(column) for column in columns for key in _TESTS):
+        checks["columns"] = list(map(_of_column, columns))
+    return rest, checks
+
+
+def _of_column(column: Plain) -> Plain:
+    """Give what a column says of tests; None for what is no column, which its shape reports."""
+    if not isinstance(column, Mapping):
+        return None
+    return {key: column[key] for key in _OF_COLUMN if key in column}
+
+
+def _source(entry: Plain, index: int, taken: Callable[[Plain, Path], Plain]) -> Plain:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("tables"), list):
+        return entry
+    tables = enumerate(list_of(entry["tables"]))
+    return {**entry, "tables": [taken(t, ("sources", index, "tables", n)) for n, t in tables]}
+
+
+def _below(above: str, spots: Spots) -> dict[str, tuple[int, int]]:
+    start = f"{above}\n"
+    inside = ((key.removeprefix(start), at) for key, at in spots.items() if key.startswith(start))
+    return {key: at for key, at in inside if key.partition("\n")[0] in _KEPT}
+
+
+_KEPT = (*WITH_CHECKS, "columns", "config")

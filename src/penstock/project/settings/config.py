@@ -1,0 +1,233 @@
+"""The settings of one model: aliases resolved, layers merged by precedence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.history import Snapshot, SystemColumns
+from penstock.core.model import Layout, OnSchemaChange, Strategy, View
+from penstock.project.files.values import (
+    Path,
+    Plain,
+    is_true,
+    mapping_of,
+    pairs_of,
+    text_of,
+    texts_of,
+)
+
+NESTED = "snapshot"
+OF_SNAPSHOTS = (
+    "strategy",
+    "updated_at",
+    "check_cols",
+    "valid_from",
+    "compare_rows",
+    "hard_deletes",
+    "null_updated_at",
+    "allow_empty",
+    "row_hash",
+    "retention",
+    "layout",
+    "system_columns",
+)
+KEYS = frozenset(
+    {
+        "materialized",
+        "unique_key",
+        "schema",
+        "alias",
+        "tags",
+        "partition_by",
+        "partition_type",
+        "partition_start",
+        "partition_end",
+        "partition_interval",
+        "start",
+        "ready_after",
+        "batch_size",
+        "cluster_by",
+        "table_properties",
+        "description",
+        "comment",
+        "time_column",
+        "lookback",
+        "window",
+        "window_on",
+        "null_watermark",
+        "string_watermark",
+        "overwrite",
+        "on_schema_change",
+        "null_keys",
+        "on_duplicate",
+        "order_by",
+        "depends_on",
+        "meta",
+        "columns",
+        "enabled",
+        *OF_SNAPSHOTS,
+    }
+)
+_ALIASES = {
+    "primary_key": "unique_key",
+    "updated_at_column": "updated_at",
+    "updated_at_columns": "updated_at",
+    "check_columns": "check_cols",
+    "invalidate_hard_deletes": "hard_deletes",
+}
+_NAMES = ("unique_key", "updated_at", "check_cols")
+Normal = str | frozenset[str] | tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Lifted:
+    """Settings by their one name, the place of each, and what contradicts itself."""
+
+    values: dict[str, Plain] = field(default_factory=dict)
+    places: dict[str, Location] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def lift(layer: Mapping[str, Plain], place: Callable[[Path], Location]) -> Lifted:
+    """Lift the settings of a layer; `place` gives where a key stands.
+
+    `snapshot` itself stands in the places alone.
+    """
+    lifted = Lifted()
+    for key, value in layer.items():
+        if key != NESTED:
+            _add(lifted, key, value, place((key,)))
+            continue
+        for inner, below in mapping_of(value).items():
+            lifted.places[NESTED] = place((NESTED,))
+            _add(lifted, inner, below, place((NESTED, inner)))
+    return lifted
+
+
+def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
+    key = _ALIASES.get(written, written)
+    if written == "invalidate_hard_deletes" and value is not None:
+        value = "invalidate" if is_true(value) else "ignore"
+    if key not in lifted.values:
+        lifted.values[key] = value
+        lifted.places[key] = where
+        return
+    first, at = lifted.values[key], lifted.places[key]
+    if _normal(key, first) != _normal(key, value):
+        pair = sorted([(at, _shown(first)), (where, _shown(value))], key=lambda each: each[0])
+        (earlier, said), (later, here) = pair
+        sentence = f"{key} is {here} here and {said} at line {earlier.line}"
+        lifted.findings.append(Finding(later, "conflicting-settings", sentence, "keep one"))
+
+
+def _normal(key: str, value: Plain) -> Normal:
+    """Give what a value means: names without case and order, texts as they are."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((name, text_of(item)) for name, item in value.items()))
+    if key in _NAMES and not (key == "check_cols" and value == "all"):
+        return frozenset(name.lower() for name in texts_of(value))
+    return text_of(value) if not isinstance(value, list) else frozenset(texts_of(value))
+
+
+def _shown(value: Plain) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    return str(value) if isinstance(value, list | Mapping) else text_of(value)
+
+
+_MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
+
+
+@dataclass(slots=True)
+class Config:
+    """Merged settings of a model; `own` are the keys that its own files set, and where."""
+
+    settings: dict[str, Plain]
+    own: Mapping[str, Location]
+    where: Location
+    name: str = ""
+    findings: list[Finding] = field(default_factory=list)
+
+    def text(self, key: str) -> str:
+        """Give a setting as text, "" if it is not set."""
+        return text_of(self.settings.get(key))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Give a setting as a tuple of texts."""
+        return texts_of(self.settings.get(key))
+
+    def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
+        """Note an error where the key was set."""
+        self.findings.append(Finding(self.own.get(key, self.where), code, sentence, hint))
+
+    def warn(self, key: str, code: str, sentence: str) -> None:
+        """Note a warning where the key was set."""
+        where = self.own.get(key, self.where)
+        self.findings.append(Finding(where, code, sentence, severity=Severity.WARNING))
+
+
+def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
+    """Merge layers, the most specific last. Mappings merge key by key, all else is replaced.
+
+    `retention` counts as one setting: a rule of the layer above would keep more than is asked.
+    """
+    result: dict[str, Plain] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            if key in _MAPPINGS:
+                value = {**mapping_of(result.get(key)), **mapping_of(value)}  # noqa: PLW2901
+            result[key] = value
+    return result
+
+
+def layout_of(config: Config, strategy: Strategy) -> Layout:
+    """Give how the table lies on disk; a history table is split into current and closed rows."""
+    if isinstance(strategy, View):
+        return Layout()
+    layout = Layout(
+        config.texts("partition_by"),
+        config.texts("cluster_by"),
+        pairs_of(config.settings.get("table_properties")),
+    )
+    if layout.partition_by and layout.cluster_by:
+        sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
+        config.report("cluster_by", "option-conflict", sentence, "keep one of them")
+    if isinstance(strategy, Snapshot) and strategy.by_current:
+        return _by_current(layout, strategy.columns)
+    return layout
+
+
+def _by_current(layout: Layout, columns: SystemColumns) -> Layout:
+    """Put `is_current` before the partition columns, or `valid_to` before the clustering ones."""
+    if layout.cluster_by:
+        return replace(layout, cluster_by=_first(columns.valid_to, layout.cluster_by))
+    return replace(layout, partition_by=_first(columns.is_current, layout.partition_by))
+
+
+def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
+    return (column, *(name for name in others if name.lower() != column.lower()))
+
+
+def on_schema_change_of(config: Config) -> OnSchemaChange:
+    """Give what happens when columns change; the default is to append them."""
+    with suppress(ValueError):
+        return OnSchemaChange(config.text("on_schema_change") or "append")
+    return OnSchemaChange.APPEND
+
+
+def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, str]:
+    """Give the settings flat, lists joined by commas: what `config.KEY:` selects by.
+
+    >>> shown_config({"tags": ["a", "b"], "meta": {"owner": "x"}})
+    {'tags': 'a,b', 'meta.owner': 'x'}
+    """
+    flat: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= shown_config(value, f"{above}{key}.")
+        else:
+            flat[f"{above}{key}"] = ",".join(texts_of(value))
+    return flat

@@ -1,0 +1,200 @@
+"""The settings of a plain SQL model that is cut into partitions (spec/drift.md §1.7)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from penstock.core.errors import UsageError
+from penstock.core.model import ColumnDoc, Layout, Partition
+from penstock.core.partition import Grain, Grid
+from penstock.core.schema import Column, Schema
+from penstock.project.files.values import duration_of, pairs_of
+from penstock.project.settings.config import Config
+
+CLUSTERED = 4
+"""How many columns Delta clusters by."""
+LAYOUTS = ("auto", "partitioned", "clustered")
+_TIMES = ("timestamp", "timestamp_ntz")
+_DATES = ("date", *_TIMES)
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_ALIASES = {
+    "int64": "bigint",
+    "integer": "int",
+    "long": "bigint",
+    "short": "smallint",
+    "byte": "tinyint",
+    "datetime": "timestamp_ntz",
+    "timestamp_ltz": "timestamp",
+    "float64": "double",
+    "real": "float",
+    "bool": "boolean",
+    "bytes": "binary",
+    "numeric": "decimal(38,9)",
+    "decimal": "decimal(10,0)",
+}
+_SCALARS = frozenset({*_DATES, *_INTEGERS, "float", "double", "boolean", "string", "binary"})
+_DECIMAL = re.compile(r"decimal\(\d+,\d+\)")
+_OF_RANGE = ("partition_start", "partition_end", "partition_interval")
+
+
+def partition_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Partition:
+    """Read the settings of partitions; what does not go together becomes findings."""
+    if config.text("time_column"):
+        sentence = "partition with time_column follows watermarks, which come with a later release"
+        hint = "take time_column out, or use merge with a key"
+        config.report("time_column", "not-supported-yet", sentence, hint)
+    grid = _grid(config)
+    return Partition(
+        field=_field(config),
+        type=_type(config, grid.grain, columns),
+        grid=grid,
+        start=_start(config, grid),
+        ready_after=duration_of(config.settings.get("ready_after")),
+        batch_size=_number(config, "batch_size"),
+    )
+
+
+def partition_layout(config: Config, partition: Partition) -> Layout:
+    """Give how the table lies; `cluster_by` may hold columns beside the field."""
+    cluster = config.texts("cluster_by")
+    if len(cluster) > CLUSTERED:
+        sentence = f"cluster_by names {len(cluster)} columns; Delta clusters by {CLUSTERED} at most"
+        config.report("cluster_by", "cluster-too-many", sentence, "keep those that filters name")
+    word = config.text("layout") or "auto"
+    if word not in LAYOUTS:
+        sentence = f"layout {word!r} is not known"
+        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
+    return laid_out(partition, cluster, word, pairs_of(config.settings.get("table_properties")))
+
+
+def laid_out(
+    partition: Partition, cluster: Sequence[str], word: str, properties: dict[str, str]
+) -> Layout:
+    """Decide between a folder per value and clustering (spec/drift.md §1.2).
+
+    >>> laid_out(Partition("d", "date", Grid(Grain.DAY)), ["a"], "auto", {}).partition_by
+    ('d',)
+    >>> laid_out(Partition("d", "date", Grid(Grain.MONTH)), ["a"], "auto", {}).cluster_by
+    ('d', 'a')
+    """
+    by_day = partition.grid.grain is Grain.DAY and partition.type == "date"
+    if word == "partitioned" or (word != "clustered" and by_day):
+        return Layout(partition_by=(partition.field,), properties=properties)
+    others = [name for name in cluster if name.lower() != partition.field.lower()]
+    by = (partition.field, *others)[:CLUSTERED]
+    return Layout(cluster_by=by, properties=properties)
+
+
+def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
+    """Give the schema that described columns declare, and its JSON.
+
+    There is none, and "", unless every column has a type, and one without parts: of a struct the
+    description says too little.
+
+    >>> declared_schema([ColumnDoc("b", type="INT64"), ColumnDoc("A", type="date")])[1]
+    '[{"name":"A","type":"date","mode":"NULLABLE"},{"name":"b","type":"bigint","mode":"NULLABLE"}]'
+    """
+    types = [_scalar(column.type) for column in columns]
+    if not all(types):
+        return Schema(), ""
+    pairs = [(column.name, kind) for column, kind in zip(columns, types, strict=True)]
+    made = Schema(tuple(Column(name, kind) for name, kind in pairs))
+    parts = [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in sorted(pairs)]
+    return made, json.dumps(parts, separators=(",", ":")) if parts else ""
+
+
+def _scalar(written: str) -> str:
+    word = re.sub(r"\s", "", written.lower())
+    kind = _ALIASES.get(word, word)
+    return kind if kind in _SCALARS or _DECIMAL.fullmatch(kind) else ""
+
+
+def fitting_types(grain: Grain) -> tuple[str, ...]:
+    """Give the types that a partition field may have, the usual one first.
+
+    >>> fitting_types(Grain.HOUR)
+    ('timestamp', 'timestamp_ntz')
+    """
+    if grain is Grain.RANGE:
+        return tuple(reversed(_INTEGERS))
+    return _TIMES if grain is Grain.HOUR else _DATES
+
+
+def _field(config: Config) -> str:
+    names = config.texts("partition_by")
+    if not names:
+        sentence = "partition needs partition_by"
+        config.report("materialized", "missing-key", sentence, "name the column: partition_by='d'")
+    elif len(names) > 1:
+        sentence = f"partition_by names {len(names)} columns; a partition has one field"
+        config.report("partition_by", "bad-value", sentence, "keep one, or use cluster_by")
+    return names[0] if names else ""
+
+
+def _type(config: Config, grain: Grain, columns: Sequence[ColumnDoc]) -> str:
+    name = next(iter(config.texts("partition_by")), "")
+    fitting = fitting_types(grain)
+    declared = next((c.type for c in columns if c.type and c.name.lower() == name.lower()), "")
+    if not declared:
+        return fitting[0]
+    kind = _scalar(declared)
+    if kind not in fitting:
+        *others, last = (each.upper() for each in fitting)
+        needed = f"{', '.join(others)} or {last}"
+        sentence = f'{grain} needs {needed}; "{name}" is {declared.strip().upper()}'
+        config.report("partition_by", "partition-type-mismatch", sentence)
+        return fitting[0]
+    return kind
+
+
+def _grid(config: Config) -> Grid:
+    grain = Grain.DAY
+    with suppress(ValueError):
+        grain = Grain((config.text("partition_type") or "DAY").upper())
+    if grain is not Grain.RANGE:
+        for key in _OF_RANGE:
+            if config.settings.get(key) is not None:
+                sentence = f"{key} is for partition_type RANGE, and this is {grain}"
+                config.report(key, "bad-value", sentence, "take it out")
+        return Grid(grain)
+    start, end, interval = (_number(config, key) for key in _OF_RANGE)
+    for key, value in zip(_OF_RANGE, (start, end, interval), strict=True):
+        if value is None:
+            config.report("partition_type", "missing-key", f"RANGE needs {key}", f"{key}=…")
+    if start is None or end is None or interval is None or interval < 1:
+        return Grid(grain, 0, 1, 1)
+    if end <= start:
+        sentence = f"partition_end is {end}; it must be greater than partition_start, {start}"
+        config.report("partition_end", "bad-value", sentence)
+        return Grid(grain, start, start + 1, 1)
+    return Grid(grain, start, end, interval)
+
+
+def _start(config: Config, grid: Grid) -> dt.date | None:
+    text = config.text("start").strip()
+    if grid.grain is Grain.RANGE:
+        if text:
+            sentence = "start has no effect on RANGE, whose first partition is partition_start"
+            config.warn("start", "option-without-effect", sentence)
+        return None
+    if not text:
+        sentence = "a partition model without versions needs start, its first date"
+        config.report("materialized", "missing-start", sentence, "start='2024-01-01'")
+        return None
+    with suppress(ValueError):
+        return dt.date.fromisoformat(text)
+    try:
+        return grid.date(grid.parse(text))
+    except UsageError as error:
+        config.report("start", "bad-value", f"start: {error}", "a date, or a key of the grain")
+    return None
+
+
+def _number(config: Config, key: str) -> int | None:
+    with suppress(ValueError):
+        return int(config.text(key))
+    return None

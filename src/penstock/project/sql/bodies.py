@@ -1,0 +1,271 @@
+"""The SQL of one version, linked and fingerprinted (spec/drift.md §1.6, §4)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.history import ChangeTest, ColumnsDiffer, HashDiffers, NewerThan, Snapshot
+from penstock.core.model import (
+    Append,
+    Body,
+    ColumnDoc,
+    Fingerprint,
+    Layout,
+    Merge,
+    Partition,
+    Strategy,
+    Table,
+    WindowSettings,
+    strategy_name,
+)
+from penstock.core.names import InputName, quoted
+from penstock.core.query import PARAMETERS, Query, parameters
+from penstock.project.files.parsed import Branch, RefKind, fill
+from penstock.project.files.values import digest
+from penstock.project.sql.link import Linked, QueryOwner, link
+from penstock.project.sql.names import NameResolver
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is said of a table and its columns."""
+
+    description: str = ""
+    columns: tuple[ColumnDoc, ...] = ()
+
+
+def fingerprint(
+    linked: Linked, strategy: Strategy, layout: Layout, said: Description
+) -> Fingerprint:
+    """Give the checksums of a model's code, and of how its table lies.
+
+    `linked.shown` is `Project.shown_sql`, followed by the incremental branch where that differs.
+    """
+    return Fingerprint(
+        sql=digest(linked.shown),
+        canonical=digest(linked.query.canonical),
+        settings=digest(settings_text(strategy, layout)),
+        layout=digest(layout_text(layout, said)),
+        parser=parser_version(),
+    )
+
+
+@cache
+def parser_version() -> str:
+    """Give the version of sqlglot, which decides what canonical SQL looks like."""
+    return version("sqlglot")
+
+
+def layout_text(layout: Layout, said: Description) -> str:
+    """Write how a table lies and what is said of it as JSON with sorted keys."""
+    parts = {
+        "partition_by": layout.partition_by,
+        "cluster_by": layout.cluster_by,
+        "properties": dict(layout.properties),
+        "description": said.description,
+        "columns": [[c.name, c.description] for c in said.columns if c.description],
+    }
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+
+
+def settings_text(strategy: Strategy, layout: Layout) -> str:
+    """Write the settings that change rows as JSON with sorted keys.
+
+    Descriptions, tags, clustering and properties are in none: they change no row. Partition
+    columns are, where they decide which rows are replaced. Column names stand in small letters.
+
+    >>> settings_text(Table(), Layout(cluster_by=("a",)))
+    '{"strategy":"table"}'
+    """
+    parts: dict[str, object] = {"strategy": strategy_name(strategy)}
+    match strategy:
+        case Table(overwrite_partitions=True):
+            parts["overwrite"] = list(layout.partition_by)
+        case Append(window):
+            parts["window"] = _window(window)
+        case Merge(keys, window, order_by, match_null_keys):
+            parts["keys"] = list(keys)
+            parts["window"] = _window(window)
+            parts["order_by"] = list(order_by)
+            parts["match_null_keys"] = match_null_keys
+        case Snapshot():
+            parts |= _history(strategy)
+        case Partition(field, _, grid):
+            parts["field"] = field.lower()
+            parts["grid"] = [str(grid.grain), grid.start, grid.end, grid.interval]
+        case _:
+            pass
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+
+
+def _history(strategy: Snapshot) -> dict[str, object]:
+    retention = strategy.retention
+    return {
+        "keys": _folded(strategy.keys),
+        "change": _change(strategy.change),
+        "event_time": strategy.event_time,
+        "hard_deletes": str(strategy.hard_deletes),
+        "match_null_keys": strategy.match_null_keys,
+        "ignore_null_time": strategy.ignore_null_time,
+        "allow_empty": strategy.allow_empty,
+        "retention": [retention.keep_last, retention.keep_days] if retention else None,
+        "system_columns": list(strategy.columns.names),
+    }
+
+
+def _change(change: ChangeTest) -> list[object]:
+    match change:
+        case NewerThan(column, compare_rows):
+            return ["newer", column.lower(), compare_rows]
+        case ColumnsDiffer(columns):
+            return ["columns", None if columns is None else _folded(columns)]
+        case HashDiffers(column, hashed):
+            return ["hash", column, None if hashed is None else _folded(hashed)]
+
+
+def _folded(names: tuple[str, ...]) -> list[str]:
+    """Give names without case and order: neither says anything."""
+    return sorted(name.lower() for name in names)
+
+
+def _window(window: WindowSettings | None) -> dict[str, object] | None:
+    if window is None:
+        return None
+    return {
+        "time_column": window.time_column,
+        "lookback": None if window.lookback is None else str(window.lookback),
+        "on": dict(window.on),
+        "null_watermark": str(window.null_watermark),
+        "string_watermark": window.string_watermark,
+    }
+
+
+_OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBody:
+    """What a file says of one body, before its names are known.
+
+    `path` is the file that the lines of `branch` count in. `where` is where
+    the version or revision stands; `source` is the SQL file, or `text` itself for inline SQL.
+    `schema`, `yaml`, `settings` and `layout` are checksums, as `Fingerprint` has them.
+    """
+
+    path: str
+    where: Location
+    text: str
+    source: str
+    branch: Branch
+    version: int = 1
+    revision: int = 0
+    effective_from: dt.date | None = None
+    schema: str = ""
+    yaml: str = ""
+    settings: str = ""
+    layout: str = ""
+    has_partition: bool = False
+    backfill_since: dt.date | None = None
+    description: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class BuiltBody:
+    """A body, the line on which each input is first read, and what is wrong with its names."""
+
+    body: Body
+    inputs: dict[InputName, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def body_of(given: GivenBody, reader: QueryOwner, resolver: NameResolver) -> BuiltBody:
+    """Link a body. `Body.inputs` stays empty: what a partition reads is said elsewhere.
+
+    Its canonical form names tables as its text does, so that it is the one of `canonical_of(text)`.
+    """
+    linked = link([given.branch], resolver, reader)
+    canonical = canonical_as_written(given.branch, given.text)
+    checksums = Fingerprint(
+        sql=digest(given.text),
+        canonical=digest(canonical),
+        settings=given.settings,
+        layout=given.layout,
+        version=given.version,
+        revision=given.revision,
+        effective_from=given.effective_from,
+        schema=given.schema,
+        yaml=given.yaml,
+        parser=parser_version(),
+    )
+    body = Body(
+        query=replace(linked.query, canonical=canonical),
+        fingerprint=checksums,
+        text=given.text,
+        source=given.source,
+        where=given.where,
+        is_range=is_range(linked.query),
+        backfill_since=given.backfill_since,
+        description=given.description,
+        reason=given.reason,
+    )
+    found = parameter_findings([given.branch], given.path, has_partition=given.has_partition)
+    if given.has_partition:
+        found += no_parameter_findings(body)
+    return BuiltBody(body, linked.inputs, [*linked.findings, *found])
+
+
+def is_range(query: Query) -> bool:
+    """Whether one run over a range equals one run per partition: only its ends are asked for."""
+    used = parameters(query.text)
+    return bool(used & {"start_date", "end_date"}) and "partition_date" not in used
+
+
+def parameter_findings(
+    branches: Sequence[Branch], path: str, *, has_partition: bool
+) -> list[Finding]:
+    """Report parameters of partitions in the SQL of a model that has none."""
+    if has_partition:
+        return []
+    used = [ref for branch in branches for ref in branch.refs if ref.kind is RefKind.PARAM]
+    found = [
+        Finding(
+            Location(path, ref.line),
+            "parameter-without-partition",
+            f"@{ref.names[0]} is that of a partition, and the model has none",
+            "name a partition field, or write @run_date",
+        )
+        for ref in used
+        if f"@{ref.names[0]}" in _OF_PARTITIONS
+    ]
+    return list(dict.fromkeys(found))
+
+
+def no_parameter_findings(body: Body) -> list[Finding]:
+    """Warn of SQL that makes the same rows for every partition."""
+    if parameters(body.query.text) - {"run_date"}:
+        return []
+    sentence = f"{body.fingerprint.label}: none of {', '.join(_OF_PARTITIONS)}"
+    hint = "filter the query by one of them: each partition gets only its own rows"
+    where = body.where
+    return [Finding(where, "no-partition-parameter", sentence, hint, Severity.WARNING)]
+
+
+def canonical_as_written(branch: Branch, text: str) -> str:
+    """Give what `canonical_of(text)` would, out of the text's branch and without a parser."""
+    if branch.canonical is None:
+        return text
+
+    def name(number: int) -> str:
+        found = branch.refs[number]
+        if found.kind is RefKind.PARAM:
+            return f"@{found.names[0]}"
+        return ".".join(quoted(part) for part in found.names)
+
+    return fill(branch.canonical, name)

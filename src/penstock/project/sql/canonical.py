@@ -1,0 +1,220 @@
+"""Canonical SQL: one line in which only what changes the meaning is left (spec/drift.md §4).
+
+Before: ``select  IFNULL(`a`, 1) x -- note``; after: ``SELECT COALESCE(`a`, 1) AS `x` ``.
+Every identifier is quoted, so whether a user quoted it makes no difference and no list of
+keywords decides.
+
+Spark's own generator leaves out what it holds to be a default, and writes some functions as others
+that mean nearly the same. A canonical form may not: an edit there would not be seen.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import groupconcat_sql
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+
+from penstock.core.names import is_plain
+from penstock.core.query import PARAMETERS
+
+if TYPE_CHECKING:
+    from sqlglot.generator import Generator
+
+
+def print_query(tree: exp.Query) -> str:
+    """Print on one line, every name quoted; raises `UnsupportedError` where Spark has no word."""
+    printer = _Printer(
+        dialect=Spark(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
+    )
+    printed: str = printer.generate(tree, copy=False)
+    return printed
+
+
+def _to_date(printer: Generator, node: exp.TsOrDsToDate) -> str:
+    if node.args.get("format"):
+        return printer.func("TO_DATE", node.this, printer.format_time(node))
+    printed: str = Spark.Generator.TRANSFORMS[exp.TsOrDsToDate](printer, node)
+    return printed
+
+
+def _list_agg(printer: Generator, node: exp.GroupConcat) -> str:
+    return groupconcat_sql(printer, node, sep=None)
+
+
+def _within_group(printer: Generator, node: exp.WithinGroup) -> str:
+    return printer.withingroup_sql(node)
+
+
+class _Printer(Spark.Generator):  # type: ignore[misc,valid-type]  # an attribute, to mypy
+    PARSE_JSON_NAME = "PARSE_JSON"
+    TRANSFORMS: ClassVar[Mapping[type[exp.Expr], Callable[..., str]]] = {
+        **Spark.Generator.TRANSFORMS,
+        exp.GroupConcat: _list_agg,
+        exp.TsOrDsToDate: _to_date,
+        exp.WithinGroup: _within_group,
+    }
+
+
+# What the parser cannot make sense of is Spark's to say; it would speak into the user's terminal.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+# A query that Spark reads must load even where the parser stumbles over it.
+PARSER_BUGS = (RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
+_SIDES = ("kind", "start", "start_side", "end", "end_side")
+_STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
+
+
+class NotAQueryError(Exception):
+    """The text holds another statement than a query, several, or none."""
+
+    def __init__(self, sentence: str, line: int) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.line = line
+
+
+def canonical_sql(text: str) -> str | None:
+    r"""Give the canonical form of a query, None where it cannot be parsed or printed back.
+
+    >>> canonical_sql("select a::INT x from `raw.t` -- note") == canonical_sql(
+    ...     "SELECT CAST(`a` AS INT) AS x\nFROM raw.t;"
+    ... )
+    True
+    """
+    try:
+        tokens = tokens_of(text)
+        tree = parse_query(tokens, text)
+    except (NotAQueryError, SqlglotError):
+        return None
+    return None if tree is None or has_pipes(tokens) else print_canonical(tree)
+
+
+def canonical_of(text: str) -> str:
+    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
+    found = canonical_sql(text)
+    return text if found is None else found
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Cut a text into tokens, semicolons at its end left out; raises `SqlglotError`."""
+    tokens = list(Spark().tokenize(text))
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    return tokens
+
+
+def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
+    """Parse one query; None for a query that Spark reads and the parser does not.
+
+    Raises `NotAQueryError` for anything that is no query at all, `SqlglotError` on syntax.
+    """
+    if not tokens:
+        raise NotAQueryError("there is no query", 1)
+    first = tokens[0]
+    if first.text.upper() not in _STARTS:
+        word = first.text.upper()
+        raise NotAQueryError(f"a model is one query; this begins with {word[:40]}", first.line)
+    second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), None)
+    if second is not None:
+        raise NotAQueryError("a model is one query; another statement follows", second.line)
+    try:
+        trees = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(list(tokens), text)
+    except PARSER_BUGS as error:
+        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.DML | exp.DDL | exp.Command) and not isinstance(tree, exp.Query):
+        raise NotAQueryError(f"a model is one query; this is {tree.key.upper()}", first.line)
+    if not isinstance(tree, exp.Query) or (isinstance(tree, exp.Select) and not tree.expressions):
+        return None
+    return tree
+
+
+def has_pipes(tokens: Sequence[Token]) -> bool:
+    """Whether a query has steps after `|>`: its tree then tells which tables it reads, and no more.
+
+    The parser forgets the order of steps: `|> LIMIT 5 |> WHERE x` and `|> WHERE x |> LIMIT 5` are
+    one tree to it.
+    """
+    return any(token.token_type is TokenType.PIPE_GT for token in tokens)
+
+
+def print_canonical(tree: exp.Query) -> str | None:
+    """Print a tree in canonical form, changing it; None if Spark's SQL cannot express it."""
+    for node in tree.walk():
+        node.pop_comments()  # some are printed whatever the generator is told
+        match node:
+            case exp.WindowSpec():
+                _shout(node)
+            case exp.Table():
+                _split_table(node)
+            case exp.Column():
+                _split_column(node)
+            case exp.Anonymous():
+                _name_function(node)
+            case exp.Parameter() if node.name in PARAMETERS:
+                node.replace(exp.Var(this=f"@{node.name}"))
+            case exp.Identifier() if isinstance(node.parent, exp.Func) and is_plain(node.name):
+                node.args["quoted"] = False  # a lambda's variable, which is printed as written
+            case _:
+                pass
+    try:
+        return print_query(tree)
+    except (SqlglotError, *PARSER_BUGS):
+        return None
+
+
+def _shout(window: exp.WindowSpec) -> None:
+    for side in _SIDES:
+        value = window.args.get(side)
+        if isinstance(value, str):
+            window.set(side, value.upper())
+
+
+def _name_function(call: exp.Anonymous) -> None:
+    """Give a function that the parser does not know one spelling: its case says nothing."""
+    written = call.this
+    name = written.name if isinstance(written, exp.Identifier) else str(written)
+    if is_plain(name):
+        call.set("this", name.upper())
+
+
+def dotted_parts(identifier: exp.Identifier) -> tuple[str, ...]:
+    """Give the parts of a name; a back-ticked dotted one means its parts.
+
+    >>> dotted_parts(exp.to_identifier("raw.events", quoted=True))
+    ('raw', 'events')
+    """
+    name = identifier.name
+    if identifier.args.get("quoted") and "." in name and "/" not in name:
+        parts = tuple(name.split("."))
+        return parts if all(parts) else (name,)
+    return (name,)
+
+
+def _split_table(table: exp.Table) -> None:
+    written = table.this
+    if not isinstance(written, exp.Identifier) or table.args.get("db"):
+        return
+    *above, last = (exp.to_identifier(part, quoted=True) for part in dotted_parts(written))
+    if above:
+        catalog, schema, *rest = above if len(above) > 1 else (None, *above)
+        table.set("catalog", catalog)
+        table.set("db", schema)
+        table.set("this", exp.Dot.build([*rest, last]) if rest else last)
+
+
+def _split_column(column: exp.Column) -> None:
+    """Split the first part, `schema.table`; the others are fields, whose names may hold dots."""
+    first, outer = ("table", "db") if not column.args.get("db") else ("db", "catalog")
+    written = column.args.get(first)
+    if not isinstance(written, exp.Identifier) or column.args.get(outer):
+        return
+    parts = dotted_parts(written)
+    if len(parts) == 2:  # noqa: PLR2004  schema and table
+        column.set(outer, exp.to_identifier(parts[0], quoted=True))
+        column.set(first, exp.to_identifier(parts[1], quoted=True))

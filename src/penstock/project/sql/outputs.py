@@ -1,0 +1,215 @@
+"""The columns of a query, read off its text: what can be said of them before Spark is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from penstock.core.query import RUN_TIMESTAMP
+from penstock.project.files.parsed import OutputColumn, Outputs
+from penstock.project.sql.canonical import PARSER_BUGS
+
+VOLATILE = (
+    "current_timestamp",
+    "now",
+    "current_date",
+    "rand",
+    "randn",
+    "uuid",
+    "monotonically_increasing_id",
+    "spark_partition_id",
+    "input_file_name",
+)
+_PARSED: Mapping[type[exp.Expr], str] = {
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentDate: "current_date",
+    exp.Rand: "rand",
+    exp.Randn: "randn",
+    exp.Uuid: "uuid",
+}
+_OPAQUE = Outputs()
+Known = Mapping[str, Outputs]
+
+
+def outputs_of(tree: exp.Query) -> Outputs:
+    """Give the columns of a query, seen through CTEs, subqueries and unions.
+
+    A star over anything else leaves the list open.
+    """
+    try:
+        return _of_query(tree, {})
+    except PARSER_BUGS:
+        return _OPAQUE
+
+
+def _of_query(tree: exp.Expr, above: Known) -> Outputs:
+    known = dict(above)
+    clause = tree.args.get("with_") or tree.args.get("with")  # the older parsers' key
+    for cte in clause.expressions if isinstance(clause, exp.With) else ():
+        known[str(cte.alias).lower()] = _renamed(cte, _of_query(cte.this, known))
+    if isinstance(tree, exp.Subquery):
+        return _of_query(tree.this, known)
+    if isinstance(tree, exp.SetOperation):
+        return _of_union(tree, known)
+    return _of_select(tree, known) if isinstance(tree, exp.Select) else _OPAQUE
+
+
+def _of_union(tree: exp.SetOperation, known: Known) -> Outputs:
+    left, right = _of_query(tree.this, known), _of_query(tree.expression, known)
+    if tree.args.get("by_name") or not (left.whole and right.whole):
+        return Outputs(left.columns, whole=left.whole and not tree.args.get("by_name"))
+    if len(left.columns) != len(right.columns):
+        return left
+    pairs = zip(left.columns, right.columns, strict=True)
+    both = tuple(_made(a.name, a.line, {*a.volatile, *b.volatile}) for a, b in pairs)
+    return Outputs(both, whole=True)
+
+
+def _of_select(select: exp.Select, known: Known) -> Outputs:
+    sources = _sources(select, known)
+    columns: list[OutputColumn] = []
+    whole = True
+    for item in select.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and item.is_star):
+            inner = _of_star(item, select, sources)
+            columns += inner.columns
+            whole = whole and inner.whole
+            continue
+        made_by = _made_by(item, sources)
+        named = [(one.name, int(one.meta.get("line", 1))) for one in _names(item)]
+        named = named or [("", 1)] * _is_one(item)
+        columns += (_made(name, line, made_by) for name, line in named)
+        whole = whole and bool(named)
+    return Outputs(tuple(columns), whole=whole)
+
+
+def _sources(select: exp.Select, known: Known) -> dict[str, Outputs]:
+    clause = select.args.get("from_") or select.args.get("from")  # the older parsers' key
+    joins = select.args.get("joins") or []
+    nodes = [node.this for node in (clause, *joins) if node is not None]
+    return {
+        str(n.alias_or_name).lower() or f"#{i}": _of_source(n, known) for i, n in enumerate(nodes)
+    }
+
+
+def _of_source(node: exp.Expr, known: Known) -> Outputs:
+    if node.args.get("pivots"):
+        return _OPAQUE
+    if isinstance(node, exp.Subquery):
+        return _renamed(node, _of_query(node, known))
+    if isinstance(node, exp.Table) and not node.args.get("db"):
+        return _renamed(node, known.get(node.name.lower(), _OPAQUE))
+    return _OPAQUE
+
+
+def _renamed(node: exp.Expr, inner: Outputs) -> Outputs:
+    alias = node.args.get("alias")
+    names = alias.columns if isinstance(alias, exp.TableAlias) else []
+    if not names:
+        return inner
+    if not inner.whole or len(names) != len(inner.columns):
+        return _OPAQUE
+    pairs = zip(names, inner.columns, strict=True)
+    return Outputs(tuple(OutputColumn(n.name, c.line, c.volatile) for n, c in pairs), whole=True)
+
+
+def _of_star(item: exp.Expr, select: exp.Select, sources: Known) -> Outputs:
+    star = item if isinstance(item, exp.Star) else item.this
+    if any(star.args.values()):  # except, replace, rename
+        return _OPAQUE
+    if isinstance(item, exp.Column):
+        return sources.get(item.table.lower(), _OPAQUE)
+    if len(sources) != 1 or select.args.get("laterals") or select.args.get("joins"):
+        return _OPAQUE
+    return next(iter(sources.values()))
+
+
+def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
+    """Give the names of a selected expression; none where Spark makes one up."""
+    if isinstance(item, exp.Alias):
+        found = [item.args.get("alias")]
+    elif isinstance(item, exp.Aliases):
+        found = list(item.aliases and item.expressions)
+    else:
+        inner = (
+            item.this if isinstance(item, exp.Cast) else item
+        )  # Spark keeps a cast column's name
+        found = [inner.this] if isinstance(inner, exp.Column) else []
+    yield from (n for n in found if isinstance(n, exp.Identifier) and n.name != RUN_TIMESTAMP)
+
+
+def _is_one(item: exp.Expr) -> bool:
+    """Whether an expression without a name is one column for certain, and no generator."""
+    known = isinstance(
+        item, exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
+    )
+    return known or type(item) in _PARSED or _is_volatile(item)
+
+
+def _is_volatile(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Anonymous) and item.name.lower() in VOLATILE
+
+
+def _made_by(item: exp.Expr, sources: Known) -> set[str]:
+    made: set[str] = set()
+    for node in item.walk():
+        if _is_volatile(node):
+            made.add(node.name.lower())
+        elif type(node) in _PARSED:
+            made.add(_PARSED[type(node)])
+        elif isinstance(node, exp.Column):
+            made |= _passed_on(node, sources)
+    return made
+
+
+def _passed_on(column: exp.Column, sources: Known) -> set[str]:
+    name = column.name.lower()
+    asked = column.table.lower()
+    read = [s for alias, s in sources.items() if asked in ("", alias)]
+    if not asked and len(read) != 1:
+        return set()
+    return {word for s in read for c in s.columns if c.name.lower() == name for word in c.volatile}
+
+
+def _made(name: str, line: int, volatile: set[str]) -> OutputColumn:
+    return OutputColumn(name, line, tuple(sorted(volatile)))
+
+
+_UNITS: Mapping[str, str] = {
+    "HOUR": "HOUR",
+    "DAY": "DAY",
+    "DD": "DAY",
+    "WEEK": "WEEK",
+    "MONTH": "MONTH",
+    "MON": "MONTH",
+    "MM": "MONTH",
+    "YEAR": "YEAR",
+    "YYYY": "YEAR",
+    "YY": "YEAR",
+}
+
+
+def truncations(text: str) -> dict[str, str]:
+    """Give the unit of every output column that is the truncation of a date or time.
+
+    >>> truncations("select CAST(DATE_TRUNC('WEEK', date) AS DATE) AS week_start, 1 AS one")
+    {'week_start': 'WEEK'}
+    """
+    try:
+        tree = parse_one(text, dialect="spark")
+    except SqlglotError:
+        return {}
+    if not isinstance(tree, exp.Query):
+        return {}
+    units = {str(item.alias_or_name): _unit(item.unalias()) for item in tree.selects}
+    return {name: unit for name, unit in units.items() if unit}
+
+
+def _unit(item: exp.Expr) -> str:
+    while isinstance(item, exp.Cast | exp.TsOrDsToDate | exp.Paren | exp.Date):
+        item = item.this
+    if not isinstance(item, exp.DateTrunc | exp.TimestampTrunc):
+        return ""
+    return _UNITS.get(str(item.unit.name if item.unit else "").upper(), "")

@@ -1,0 +1,157 @@
+"""Parameters, `@partition_date`, and placeholders of checks, `{destination}`: where they stand.
+
+They are found by the tokens of a text, so strings, comments and quoted names never hold one; a
+quoted name that is nothing but a placeholder is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from sqlglot import Token, TokenType
+from sqlglot.errors import SqlglotError
+
+from penstock.core.findings import Severity
+from penstock.core.query import PARAMETERS
+from penstock.project.files.parsed import RefKind, TableRef
+from penstock.project.files.values import did_you_mean
+from penstock.project.sql.canonical import tokens_of
+from penstock.project.sql.problems import Problem
+
+_WORD = re.compile("[A-Za-z_0-9]+")
+_SPELT = re.compile(rf"@(?:{'|'.join(PARAMETERS)})\b")
+_KNOWN = tuple(f"@{name}" for name in PARAMETERS)
+
+Cut = tuple[int, int, TableRef]
+"""From where to where a reference reaches, the end not included."""
+
+
+def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
+    """Give every parameter of a query with its place, unknown names too.
+
+    >>> from penstock.project.sql.canonical import tokens_of
+    >>> text = "select @run_date, '@run_date'"
+    >>> [(start, end) for start, end, _ in parameters_of(text, tokens_of(text))]
+    [(7, 16)]
+    """
+    for start, end in _spots(text, tokens):
+        name, line = text[start + 1 : end], text.count("\n", 0, start) + 1
+        yield start, end, TableRef(RefKind.PARAM, (name,), line, qualifies=True)
+
+
+def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
+    """Report names that are no parameter, and strings that spell one out."""
+    for start, end in _spots(text, tokens):
+        spelt = text[start:end]
+        if spelt not in _KNOWN:
+            sentence = f"unknown parameter {spelt!r}"
+            hint = did_you_mean(spelt, _KNOWN) or f"known here: {', '.join(_KNOWN)}"
+            line = text.count("\n", 0, start)
+            yield Problem("unknown-parameter", sentence, hint, line_offset=line)
+    for token in tokens:
+        found = _SPELT.search(text, token.start, token.end + 1) if _is_string(token) else None
+        if found:
+            sentence = f"{found[0]} stands in a string and stays text"
+            hint = "a parameter is a typed value: write it without quotes"
+            line = text.count("\n", 0, found.start())
+            yield Problem("parameter-in-string", sentence, hint, Severity.WARNING, line)
+
+
+def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    for sign, word in pairwise(tokens):
+        if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
+            name = text[word.start : word.end + 1]
+            if word.start == sign.end + 1 and _WORD.fullmatch(name):
+                yield sign.start, word.end + 1
+
+
+def _is_string(token: Token) -> bool:
+    return token.token_type.name.endswith("STRING")
+
+
+DESTINATION = "destination"
+COLUMN = "column"
+_THIS = "`penstock:this`"
+_BRACED = re.compile("[A-Za-z_][A-Za-z_0-9]*")
+_QUOTED = re.compile("`{([A-Za-z_][A-Za-z_0-9]*)}`")
+
+Spot = tuple[int, int, str]
+"""From where to where something reaches, the end not included, and the text it is about."""
+
+
+def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
+    """Give every `{word}` of a text with its place, unknown words too.
+
+    >>> text = "select '{a}' from {destination} -- {b}"
+    >>> list(placeholders_of(text, tokens_of(text)))
+    [(18, 31, 'destination')]
+    """
+    for number, token in enumerate(tokens):
+        if token.token_type is TokenType.IDENTIFIER:
+            found = _QUOTED.fullmatch(text, token.start, token.end + 1)
+            if found:
+                yield token.start, token.end + 1, found[1]
+        elif token.token_type is TokenType.L_BRACE:
+            spot = _between_braces(text, tokens[number : number + 3])
+            if spot:
+                yield spot
+
+
+def replaced(text: str, spots: Iterable[Spot]) -> str:
+    """Put the text of each spot in its place; they do not overlap.
+
+    >>> replaced("a {b} c", [(2, 5, "B")])
+    'a B c'
+    """
+    out: list[str] = []
+    done = 0
+    for start, end, content in sorted(spots):
+        out += [text[done:start], content]
+        done = end
+    return "".join(out) + text[done:]
+
+
+def with_destination(text: str) -> tuple[str, list[Problem]]:
+    """Write `{destination}` as templates write `this`, and report every other placeholder.
+
+    The lines stay. A text that cannot be cut into tokens stays as it is.
+    """
+    try:
+        tokens = tokens_of(text) if "{" in text else []
+    except SqlglotError:
+        return text, []
+    found = list(placeholders_of(text, tokens))
+    known = [(start, end, _THIS) for start, end, word in found if word == DESTINATION]
+    return replaced(text, known), unknown_placeholders(text, found, DESTINATION)
+
+
+def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[Problem]:
+    """Report every placeholder but the one that is known here; "" means that none is."""
+    return [
+        Problem(
+            "unknown-placeholder",
+            f"unknown placeholder {{{word}}}",
+            _hint(word, known),
+            line_offset=text.count("\n", 0, start),
+        )
+        for start, _, word in found
+        if word != known
+    ]
+
+
+def _hint(word: str, known: str) -> str:
+    if word in PARAMETERS:
+        return f"did you mean @{word}?"
+    if word == COLUMN:
+        return "{column} is known in the `check` of a column_check: write the column's name"
+    return f"did you mean {{{known}}}?" if known else "name columns as they are"
+
+
+def _between_braces(text: str, tokens: Sequence[Token]) -> Spot | None:
+    start, end = tokens[0].start, tokens[-1].end + 1
+    word = text[start + 1 : end - 1]
+    is_shut = len(tokens) == 3 and tokens[2].token_type is TokenType.R_BRACE  # noqa: PLR2004  {, word, }
+    is_other = text[max(start - 1, 0) : start] in ("{", "$") or text[end : end + 1] == "}"
+    return (start, end, word) if is_shut and _BRACED.fullmatch(word) and not is_other else None

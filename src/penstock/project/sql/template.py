@@ -1,0 +1,354 @@
+"""Rendering model files with Jinja: no Spark, no state, no file outside of macros/.
+
+Tables render to marks that `mentions.py` turns into references; so do the system columns of
+`as_of(ref('x'), time)`, the versions of a history table that held at a time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateNotFound, TemplateSyntaxError, nodes
+from jinja2.exceptions import SecurityError, UndefinedError
+from jinja2.loaders import BaseLoader
+from jinja2.sandbox import SandboxedEnvironment
+
+from penstock.core.findings import Finding, Location
+from penstock.core.query import RUN_TIMESTAMP
+from penstock.project.files.parsed import Dependency, RefKind
+from penstock.project.files.render_context import RenderContext
+from penstock.project.files.values import Plain, did_you_mean
+from penstock.project.sql.template_lines import (
+    HeaderKeys,
+    blank_comments,
+    header_keys,
+    keep_lines,
+    settle_lines,
+)
+
+_TABLE = re.compile(r"`penstock:(\d+)`")
+_PLACEHOLDER = re.compile(r"@[A-Za-z_][A-Za-z0-9_]*")
+
+
+class BadTimeError(Exception):
+    """The second argument says no point in time."""
+
+
+def table_marker(text: str) -> int | None:
+    """Give the number of the call that rendered to a mark, None for any other text."""
+    found = _TABLE.fullmatch(text)
+    return int(found[1]) if found else None
+
+
+def time_sql(moment: object) -> str:
+    """Write a point in time as SQL; a date is midnight UTC, no offset means UTC.
+
+    Raises `BadTimeError` for anything but ISO-8601, `run_timestamp` and a placeholder.
+
+    >>> time_sql("2024-03-01"), time_sql("@partition_date")
+    ("TIMESTAMP '2024-03-01T00:00:00.000000Z'", 'CAST(@partition_date AS TIMESTAMP)')
+    """
+    if moment == RUN_TIMESTAMP:
+        return RUN_TIMESTAMP
+    if moment is None:
+        raise BadTimeError("as_of needs a point in time as its second argument")
+    if not isinstance(moment, str):
+        raise BadTimeError(f"as_of: {str(moment)[:80]} is no point in time")
+    if _PLACEHOLDER.fullmatch(moment):
+        return f"CAST({moment} AS TIMESTAMP)"
+    try:
+        given = dt.datetime.fromisoformat(moment)
+        utc = given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given.astimezone(dt.UTC)
+    except (ValueError, OverflowError) as error:
+        raise BadTimeError(f"as_of: {moment[:80]!r} is no point in time") from error
+    stamp = utc.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return f"TIMESTAMP '{stamp}Z'"
+
+
+def point_in_time(marker: int, moment: str, *, deleted: bool) -> str:
+    """Write the subquery over the history table of a mark; `deleted` leaves tombstones in."""
+    start, end, live = (f"`penstock:{marker}:{w}`" for w in ("valid_from", "valid_to", "present"))
+    held = f"{start} <= {moment} and ({end} is null or {end} > {moment})"
+    rest = "" if deleted else f" and {live}"
+    return f"(select * from `penstock:{marker}` where {held}{rest})"
+
+
+_SHOWN = 300
+_PRINTABLE = "penstock.project.sql.template.Token object"
+
+
+@dataclass(frozen=True, slots=True)
+class TableCall:
+    """A call of ref or source: its arguments and its line."""
+
+    kind: RefKind
+    names: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigCall:
+    """A call of config; `lines` tells where each of its keys stands."""
+
+    settings: Mapping[str, Plain]
+    line: int
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Rendering:
+    """What came out of one file; `text` is "" if it could not be rendered."""
+
+    path: str
+    text: str = ""
+    incremental: bool = False
+    calls: list[TableCall] = field(default_factory=list)
+    configs: list[ConfigCall] = field(default_factory=list)
+    headers: list[HeaderKeys] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    reads: set[Dependency] = field(default_factory=set)
+
+    def report(self, code: str, sentence: str, hint: str = "", line: int = 0) -> None:
+        """Note a finding at a line, or at the line that is being rendered."""
+        where = Location(self.path, line or _line_in(self.path))
+        self.findings.append(Finding(where, code, sentence[:_SHOWN], hint))
+
+
+class Token:
+    """Text that can be printed and nothing else: cutting it up would break it in silence."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        """Print."""
+        return self._text
+
+
+class OutsideProjectError(Exception):
+    """An include that leaves macros/."""
+
+
+class _Macros(BaseLoader):
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    def get_source(
+        self,
+        environment: object,
+        template: str,
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        del environment
+        if template.startswith("/") or ".." in template.split("/"):
+            raise OutsideProjectError(template)
+        for name in (template, f"macros/{template}"):
+            if name in self._files:
+                return self._files[name], name, None
+        raise TemplateNotFound(template)
+
+
+class Renderer:
+    """Renders the files of one load. Macros are compiled on first use; not for two threads."""
+
+    def __init__(self, macros: Mapping[str, str], render_context: RenderContext) -> None:
+        self._render_context = render_context
+        self._env = SandboxedEnvironment(
+            loader=_Macros(macros), undefined=StrictUndefined, keep_trailing_newline=True
+        )
+        self._now = Rendering("")
+        self.findings: list[Finding] = []
+        self._env.globals.update(self._words())
+        self._reads_target = any("target" in text for text in macros.values())
+        self._asks_incremental = any("is_incremental" in text for text in macros.values())
+        for path, text in macros.items():
+            self._declare(path, text)
+
+    def asks_incremental(self, source: str) -> bool:
+        """Whether a file may render differently on top of an existing table."""
+        return self._asks_incremental or "is_incremental" in source
+
+    def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
+        """Render one file; whatever is wrong with it becomes findings."""
+        self._now = now = Rendering(path, incremental=incremental)
+        if self._reads_target or "target" in source:
+            now.reads.add(self._render_context.read("target"))
+        try:
+            blank = blank_comments(source)
+            if "config" in blank:
+                now.headers = header_keys(self._env.lex(blank))
+            marked = keep_lines(self._env, blank)
+            code = self._env.compile(marked, name=path, filename=path)
+            template = Template.from_code(self._env, code, self._env.make_globals(None))
+            now.text = settle_lines(template.render())
+        except Exception as error:  # noqa: BLE001  a template is a program: anything may come out
+            now.text = ""
+            now.findings.append(_template_finding(path, error, self._env.globals))
+        return now
+
+    def _declare(self, path: str, text: str) -> None:
+        try:
+            tree = self._env.parse(text, path)
+        except TemplateSyntaxError as error:
+            where = Location(path, error.lineno)
+            self.findings.append(Finding(where, "template-syntax", error.message or "syntax"))
+            return
+        for macro in tree.find_all(nodes.Macro):
+            self._env.globals[macro.name] = self._macro(path, macro.name)
+
+    def _macro(self, path: str, name: str) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            module = self._env.get_template(path).module
+            return getattr(module, name)(*args, **kwargs)
+
+        return call
+
+    def _words(self) -> dict[str, object]:
+        return {
+            "ref": self._ref,
+            "source": self._source,
+            "config": self._config,
+            "var": self._var,
+            "env_var": self._env_var,
+            "is_incremental": lambda: self._now.incremental,
+            "as_of": self._as_of,
+            "run_timestamp": Token(RUN_TIMESTAMP),
+            "this": Token("`penstock:this`"),
+            "target": self._render_context.target,
+            "null": None,
+        }
+
+    # Any: the arguments are whatever a template passes.
+    def _ref(self, *names: Any, version: Any = None, v: Any = None) -> Token:  # noqa: ANN401
+        asked = version if version is not None else v
+        given = (*names, asked) if asked is not None else names
+        return self._mention(RefKind.REF, given, range(1, 3), "ref('model') or ref('model', 2)")
+
+    def _source(self, *names: Any) -> Token:  # noqa: ANN401  as above
+        return self._mention(RefKind.SOURCE, names, range(2, 3), "source('schema', 'table')")
+
+    def _mention(
+        self, kind: RefKind, names: tuple[object, ...], counts: range, example: str
+    ) -> Token:
+        texts = tuple(str(n) for n in names if isinstance(n, str | int))
+        if len(texts) != len(names) or len(names) not in counts or not all(texts):
+            self._now.report("bad-value", f"{kind} needs names", f"write {example}")
+            return Token("`penstock:bad`")
+        self._now.calls.append(TableCall(kind, texts, _line_in(self._now.path)))
+        return Token(f"`penstock:{len(self._now.calls) - 1}`")
+
+    def _config(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401  as above
+        line = _line_in(self._now.path)
+        if args and not all(isinstance(arg, dict) for arg in args):
+            self._now.report("bad-value", "config takes settings by name: config(materialized=…)")
+        merged: dict[str, Plain] = {}
+        for arg in args:
+            merged |= arg if isinstance(arg, dict) else {}
+        plain = {key: _plain(value) for key, value in {**merged, **settings}.items()}
+        lines = next((h.lines for h in self._now.headers if h.line == line), {})
+        self._now.configs.append(ConfigCall(plain, line, lines))
+        return ""
+
+    def _var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
+        self._now.reads.add(self._render_context.read("var", name))
+        if name in self._render_context.vars:
+            return self._render_context.vars[name]
+        if default:
+            return default[0]
+        hint = did_you_mean(name, self._render_context.vars) or f"set it under vars: {name}: …"
+        self._now.report("missing-var", f"no var is called {name!r}", hint)
+        return ""
+
+    def _env_var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
+        self._now.reads.add(self._render_context.read("env", name))
+        if name in self._render_context.environ:
+            return self._render_context.environ[name]
+        if default:
+            return default[0]
+        hint = f"set it, or write env_var('{name}', 'default')"
+        self._now.report("missing-env-var", f"the environment variable {name} is not set", hint)
+        return ""
+
+    def _as_of(
+        self,
+        table: Any,  # noqa: ANN401  as above
+        moment: Any = None,  # noqa: ANN401  as above
+        include_deleted: Any = False,  # noqa: ANN401, FBT002  as above
+    ) -> Token:
+        marker = table_marker(str(table)) if isinstance(table, Token) else None
+        if marker is None or self._now.calls[marker].kind is not RefKind.REF:
+            sentence = "as_of reads history tables, and its first argument is no ref"
+            self._now.report("not-a-history-model", sentence, "as_of(ref('model'), '2024-03-01')")
+            return Token("(select 1)")
+        try:
+            at = time_sql(str(moment) if isinstance(moment, Token) else moment)
+        except BadTimeError as error:
+            hint = "write '2024-03-01', '2024-03-01T12:00:00Z' or run_timestamp"
+            self._now.report("as-of-argument", str(error), hint)
+            return Token("(select 1)")
+        return Token(point_in_time(marker, at, deleted=bool(include_deleted)))
+
+
+def _line_in(path: str) -> int:
+    """Give the line of the innermost frame that renders the file (Jinja keeps it in its code)."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None and template.name == path:
+            return int(template.get_corresponding_lineno(frame.f_lineno))
+        frame = frame.f_back
+    return 1
+
+
+def _plain(value: object) -> Plain:
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
+    line = _line_of(path, error)
+    message = str(error).partition("\n")[0][:_SHOWN]
+    match error:
+        case TemplateSyntaxError():
+            where = Location(error.filename or path, error.lineno)
+            return Finding(where, "template-syntax", (error.message or message)[:_SHOWN])
+        case UndefinedError():
+            name = message.partition("'")[2].partition("'")[0]
+            hint = did_you_mean(name, known)
+            message = message.replace(_PRINTABLE, "a table or time in a template")
+            return Finding(Location(path, line), "unknown-name", message, hint)
+        case OutsideProjectError():
+            hint = "templates include files of macros/ only"
+            sentence = f"{message!r} lies outside of macros/"
+            return Finding(Location(path, line), "path-outside-project", sentence, hint)
+        case TemplateNotFound():
+            sentence = f"no macro file is called {message!r}"
+            return Finding(Location(path, line), "include-not-found", sentence)
+        case SecurityError():
+            return Finding(Location(path, line), "template-error", message)
+        case SyntaxError():
+            return Finding(Location(path, line), "template-syntax", error.msg)
+        case _:
+            sentence = f"{type(error).__name__}: {message}"
+            return Finding(Location(path, line), "template-error", sentence)
+
+
+def _line_of(path: str, error: Exception) -> int:
+    line = 1
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

@@ -1,0 +1,191 @@
+"""The lines of a template: keys and comments of its config headers, and lines kept on rendering.
+
+What was on line 9 of the file is on line 9 of the query: `keep_lines` puts marks with line numbers
+into the template's text, `settle_lines` turns each into the newlines that rendering swallowed. A
+loop or macro that renders to more lines than it is written on moves what follows down; nothing else
+does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.project.files.parsed import place_key
+from penstock.project.files.values import Path
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_START = re.compile(r"\{\{[-+]?\s*config\s*\(")
+_PIECE = re.compile(
+    r"(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<comment>--[^\n]*|#[^\n]*)"
+    r"|(?P<open>\()|(?P<close>\))",
+    re.DOTALL,
+)
+
+
+def blank_comments(source: str) -> str:
+    r"""Replace the comments of every config header by spaces: nothing moves.
+
+    >>> blank_comments("{{ config(a=1, -- or '2'\n b=2) }}")
+    '{{ config(a=1,          \n b=2) }}'
+    """
+    out: list[str] = []
+    done = 0
+    for start in _START.finditer(source):
+        if start.start() < done:
+            continue
+        depth = 1
+        for piece in _PIECE.finditer(source, start.end()):
+            if piece["comment"]:
+                out += [source[done : piece.start()], " " * len(piece["comment"])]
+                done = piece.end()
+            depth += bool(piece["open"]) - bool(piece["close"])
+            if not depth:
+                break
+    return "".join(out) + source[done:]
+
+
+Lexed = tuple[int, str, str]
+_UNSEEN = ("whitespace", "comment", "comment_begin", "comment_end")
+_OPENING = ("(", "[", "{")
+_CLOSING = (")", "]", "}")
+
+
+@dataclass(slots=True)
+class HeaderKeys:
+    """One call of config: its line and the line of every key that is written in it."""
+
+    line: int
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Inside:
+    bracket: str
+    path: Path
+    item: int = 0
+
+
+def header_keys(tokens: Iterable[Lexed]) -> list[HeaderKeys]:
+    r"""Find the keys of every `config( … )` in what Jinja's lexer gives.
+
+    >>> from jinja2 import Environment
+    >>> header_keys(Environment().lex("{{ config(a=1,\n b={'c': 2}) }}"))[0].lines
+    {'a': 1, 'b': 2, 'b\nc': 2}
+    """
+    seen = [token for token in tokens if token[1] not in _UNSEEN]
+    found = []
+    for index, (_, kind, word) in enumerate(seen[:-1]):
+        if (kind, word) == ("name", "config") and seen[index + 1][1:] == ("operator", "("):
+            keys = HeaderKeys(seen[index + 1][0])  # where Jinja sees the call
+            _read(seen[index + 1 :], keys.lines)
+            found.append(keys)
+    return found
+
+
+def line_of(lines: Mapping[str, int], path: Path, otherwise: int) -> int:
+    """Give the line of a key, or of the nearest one around it."""
+    for depth in range(len(path), 0, -1):
+        line = lines.get(place_key(path[:depth]))
+        if line is not None:
+            return line
+    return otherwise
+
+
+def _read(tokens: list[Lexed], lines: dict[str, int]) -> None:
+    stack: list[_Inside] = []
+    path: Path = ()
+    for (line, kind, word), following in zip(tokens, [*tokens[1:], (0, "", "")], strict=True):
+        inside = stack[-1] if stack else None
+        if kind == "operator" and word in _OPENING:
+            stack.append(_Inside(word, path))
+            path = (*path, 0) if word == "[" else path
+        elif kind == "operator" and word in _CLOSING:
+            stack.pop()
+            if not stack:
+                return
+        elif inside and (kind, word) == ("operator", ","):
+            inside.item += 1
+            path = (*inside.path, inside.item) if inside.bracket == "[" else inside.path
+        elif inside and _is_key(inside.bracket, kind, following):
+            path = (*inside.path, word[1:-1] if kind == "string" else word)
+            lines.setdefault(place_key(path), line)
+
+
+def _is_key(bracket: str, kind: str, following: Lexed) -> bool:
+    sign = following[2] if following[1] == "operator" else ""
+    return (bracket, kind, sign) in (("(", "name", "="), ("{", "string", ":"))
+
+
+_MARKER = re.compile("\0(\\d+)\0")
+_BEGINS = ("variable_begin", "block_begin", "comment_begin")
+_ENDS = ("variable_end", "block_end", "comment_end")
+_BODIES = ("for", "macro", "call", "filter", "set")
+
+
+def keep_lines(environment: Environment, source: str) -> str:
+    """Give the same template with marks; raises `TemplateSyntaxError` as Jinja would.
+
+    Whitespace that `-` strips is stripped here, and its newlines move into the tag.
+    """
+    marked = _MarkedLines()
+    for line, kind, value in environment.lex(source):
+        marked.add(line, kind, value)
+    return "".join(marked.out)
+
+
+def settle_lines(rendered: str) -> str:
+    r"""Replace every mark by the newlines that are missing up to its line.
+
+    >>> settle_lines("select 1\0003\000\nfrom t")
+    'select 1\n\n\nfrom t'
+    """
+    out: list[str] = []
+    line = 1
+    for index, piece in enumerate(_MARKER.split(rendered)):
+        text = "\n" * (int(piece) - line) if index % 2 else piece
+        line += text.count("\n")
+        out.append(text)
+    return "".join(out)
+
+
+@dataclass(slots=True)
+class _MarkedLines:
+    out: list[str] = field(default_factory=list)
+    line: int = 1
+    tag: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
+    glued: bool = False
+
+    def add(self, line: int, kind: str, value: str) -> None:
+        if kind in _BEGINS:
+            self.tag = []
+            value += "\n" * (line - self.line)
+        elif kind in _ENDS:
+            self.glued = value.startswith("-")
+            value = "\n" * value.count("\n") + value.rstrip()
+            if kind == "block_end":
+                self._end_block()
+        elif kind in ("name", "operator"):
+            self.tag.append(value)
+        self.line += value.count("\n")
+        self.out.append(self._marker(line, value) if kind == "data" else value)
+
+    def _marker(self, line: int, value: str) -> str:
+        if self.bodies:
+            return value
+        first, newline, rest = value.partition("\n")
+        if value[:1].isspace() and not self.glued:
+            first = f"\0{line}\0{first}"
+        return f"{first}{newline}\0{line + 1}\0{rest}" if newline else first
+
+    def _end_block(self) -> None:
+        word = self.tag[0] if self.tag else ""
+        if word in _BODIES and not (word == "set" and "=" in self.tag):
+            self.bodies.append(word)
+        elif word.startswith("end") and self.bodies and word == f"end{self.bodies[-1]}":
+            self.bodies.pop()

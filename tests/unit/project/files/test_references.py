@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import pytest
+
+from fakes.versioned_cases import ONLY, daily
+from penstock.core.schema import Column
+
+FIELDS = "- {name: date, type: DATE}\n- {name: users, type: INT64}\n- {name: c, type: STRING}\n"
+SCHEMA = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"
+
+
+def names(project) -> tuple[str, ...]:
+    return project.models["daily"].versions[0].schema.names
+
+
+def text_of(project) -> str:
+    return project.models["daily"].versions[0].body.text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "${{ file: s.yaml }}",
+        "${{file: s.yaml}}  # why",
+        "'${{ file: s.yaml }}' # why",
+        '"${{ file: s.yaml }}"',
+        "\n      ${{ file: s.yaml }}",
+        "!!str ${{ file: s.yaml }}",
+        "${{ file: 's.yaml' }}\r",
+    ],
+)
+def test_DV8_a_schema_may_be_a_file(load, form):
+    project = load({**daily(SCHEMA, f"schema: {form}\n"), "models/s.yaml": FIELDS})
+
+    assert names(project) == ("date", "users", "c")
+    assert list(project.models) == ["daily"]
+
+
+def test_DV8_a_list_in_a_list_is_spliced(load):
+    schema = "schema:\n      - ${{ file: c.yaml }}\n      - {name: users, type: INT64}\n"
+    two = "- {name: date, type: DATE}\n- {name: k, type: INT}\n"
+
+    project = load({**daily(SCHEMA, schema), "models/c.yaml": two})
+
+    assert names(project) == ("date", "k", "users")
+    assert list(project.models) == ["daily"]
+
+
+def test_an_included_mapping_is_merged_and_keys_beside_it_win(load):
+    destination = "  dataset: mart\n  table: daily\n  partition: {field: date, type: DAY}\n"
+    files = daily(destination, "  <<: ${{ file: parts/_to.yml }}\n  table: other\n")
+    to = "dataset: mart\ntable: daily\npartition: ${{ file: ../p.yml }}\n"
+
+    project = load({**files, "models/parts/_to.yml": to, "models/p.yml": "field: date\n"})
+
+    assert str(project.models["daily"].table) == "mart.other"
+    assert project.models["daily"].strategy.field == "date"
+
+
+def test_DV9_included_text_is_kept_byte_for_byte(load):
+    files = daily("sql: daily.sql", "sql: ${{ file: q.sql }}")
+
+    project = load({**files, "models/q.sql": "SELECT 1 AS a -- x: #b"})
+
+    assert text_of(project) == "SELECT 1 AS a -- x: #b"
+    assert project.models["daily"].versions[0].body.source == "q.sql"
+
+
+def test_DV9_sql_may_be_the_first_key_of_an_item(load):
+    keys = "version: 1\n    effective_from: 2024-01-01\n    "
+    files = daily(f"{keys}sql: daily.sql\n", f"sql: ${{{{ file: q.sql }}}}\n    {keys[:-4]}")
+    text = "SELECT date,\n  1 AS users -- x: #b\nFROM raw.events\n"
+
+    project = load({**files, "models/q.sql": text})
+
+    assert text_of(project) == text
+
+
+def test_DV9_comments_and_block_scalars_are_text(load):
+    sql = "sql: |  # ${{ file: nope }}\n      select '\n      ${{ file: nope }}\n      ' as x"
+
+    project = load(daily("sql: daily.sql", sql, more="# ${{ file: nope }}\n"))
+
+    assert text_of(project) == "select '\n${{ file: nope }}\n' as x\n"
+
+
+@pytest.mark.parametrize(
+    "said", ["see ${{ file: nope }}", "'a ${{ file: nope }} b'", "${{ nothing }}"]
+)
+def test_DV9_longer_strings_are_text(findings, load, said):
+    description = f"description: {said}\n" if said != "see ${{ file: nope }}" else ""
+
+    assert findings(daily(more=description)) == []
+
+
+def test_a_bare_reference_in_a_flow_collection_is_a_syntax_error(findings):
+    files = daily(more="tags: [${{ file: t.yml }}]\n")
+
+    assert findings(files)[0].startswith("models/daily.yaml:13:9: error: yaml-syntax")
+
+
+def test_a_quoted_reference_in_a_flow_collection_is_one(load):
+    files = {**daily(more='tags: ["${{ file: t.yml }}", own]\n'), "models/t.yml": "[a, b]\n"}
+
+    assert load(files).models["daily"].tags == ("a", "b", "own")
+
+
+def test_DV10_a_cycle_of_files_prints_its_chain(findings):
+    files = daily(SCHEMA, "schema: ${{ file: b.yaml }}\n")
+    files["models/b.yaml"] = "- ${{ file: c.yaml }}\n"
+    files["models/c.yaml"] = "- {name: x, type: INT}\n- ${{ file: b.yaml }}\n"
+
+    assert findings(files) == [
+        "models/c.yaml:2:3: error: include-cycle: models/b.yaml → models/c.yaml → models/b.yaml"
+    ]
+
+
+def test_DV10_a_model_that_includes_itself_is_found(findings):
+    files = {
+        **daily(SCHEMA, "schema: ${{ file: b.yaml }}\n"),
+        "models/b.yaml": "- ${{ file: daily.yaml }}\n",
+    }
+
+    assert findings(files) == [
+        (
+            "models/b.yaml:1:3: error: include-cycle: "
+            "models/daily.yaml → models/b.yaml → models/daily.yaml"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("s.yaml", "include-not-found: there is no file models/s.yaml"),
+        ("../../etc/x", "include-outside-project: '../../etc/x' lies outside of the project"),
+        ("/etc/x", "include-outside-project: '/etc/x' lies outside of the project"),
+    ],
+)
+def test_DV10_what_cannot_be_included_is_said(findings, path, says):
+    assert findings(daily(SCHEMA, f"schema: ${{{{ file: {path} }}}}\n")) == [
+        f"models/daily.yaml:10:13: error: {says}"
+    ]
+
+
+def test_findings_of_included_content_point_into_its_file(findings):
+    files = daily(SCHEMA, "schema: ${{ file: sub/s.yaml }}\n")
+    files["models/sub/s.yaml"] = "- name: date\n  type: DATE\n- name: users\n  typ: INT64\n"
+
+    assert findings(files) == [
+        "models/sub/s.yaml:3:3: error: missing-key: 'type' is missing",
+        "models/sub/s.yaml:4:3: error: unknown-key: unknown key 'typ'",
+    ]
+
+
+def test_an_included_file_that_is_no_yaml_is_one_finding(findings):
+    files = {**daily(SCHEMA, "schema: ${{ file: s.yaml }}\n"), "models/s.yaml": "- [\n"}
+
+    assert [f.split(": ")[2] for f in findings(files)] == ["yaml-syntax"]
+
+
+def test_a_broken_file_takes_its_sql_with_it(findings):
+    files = {
+        "models/daily.yaml": "name: [\n",
+        "models/daily.v1.sql": "select @partition_date as d",
+        "models/daily.v2.sql": "select 2 as d",
+    }
+
+    assert [f.split(": ")[2] for f in findings(files)] == ["yaml-syntax"]
+
+
+def test_files_may_lie_outside_of_the_model_folders(load):
+    files = {**daily(SCHEMA, "schema: ${{ file: ../parts/s.yaml }}\n"), "parts/s.yaml": FIELDS}
+
+    assert load(files).models["daily"].versions[0].schema.columns[2] == Column("c", "string")
+
+
+@pytest.mark.parametrize("name", ["_common.yml", "_daily.yaml"])
+def test_files_with_an_underscore_are_fragments(load, name):
+    text = ONLY["models/daily.yaml"] if "daily" in name else "- {name: a, type: INT}\n"
+
+    assert list(load({**ONLY, f"models/{name}": text}).models) == ["daily"]
+
+
+def test_files_with_an_underscore_may_describe(load, findings):
+    described = {"models/_m.yml": "sources: [{name: raw, tables: [{name: events}]}]\n"}
+    misspelt = {"models/_n.yml": "surces: []\n"}
+
+    assert list(load({**ONLY, **described}).sources) == ["raw.events"]
+    assert findings(misspelt) == ["models/_n.yml:1:1: error: unknown-key: unknown key 'surces'"]
+
+
+def test_a_model_may_be_merged_from_another_file(load):
+    text = ONLY["models/daily.yaml"].replace("name: daily\n", "", 1)
+    files = {**ONLY, "models/daily.yaml": "name: other\n<<: ${{ file: _d.yaml }}\n"}
+
+    assert list(load({**files, "models/_d.yaml": text}).models) == ["other"]
+
+
+def test_included_files_are_no_strays(findings):
+    files = {**daily(more="meta: {a: '${{ file: a.json }}'}\n"), "models/a.json": "{}"}
+
+    assert findings(files) == []

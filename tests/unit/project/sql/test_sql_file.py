@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("insert into a select 1", "a model is one query; this begins with INSERT"),
+        ("select 1; select 2", "a model is one query; another statement follows"),
+        ("-- nothing", "there is no query"),
+        (
+            "with a as (select 1) insert into b select * from a",
+            "a model is one query; this is INSERT",
+        ),
+    ],
+)
+def test_anything_but_one_query_is_refused(findings, text, said):
+    assert findings({"models/a.sql": text}) == [f"models/a.sql:1: error: not-a-query: {said}"]
+
+
+def test_a_semicolon_at_the_end_is_fine(load):
+    project = load({"models/a.sql": "select 1 as id ; -- done;\n;"})
+
+    assert project.models["a"].query.text == "select 1 as id  -- done;\n"
+
+
+def test_unparsed_sql_is_a_warning_and_keeps_its_references(load):
+    files = {
+        "models/a.sql": "select 1 as x",
+        "models/b.sql": "select x:y.z from {{ ref('a') }} where 1=1",
+    }
+
+    project = load(files)
+
+    model = project.models["b"]
+    assert [f.code for f in project.findings] == ["unparsed-sql"]
+    assert (model.query.parsed, model.depends_on) == (False, ("a",))
+    assert model.query.text == "select x:y.z from `penstock:model:a:bare:a` where 1=1"
+    assert model.query.canonical == project.shown_sql(model)
+
+
+def test_a_query_in_steps_has_its_references_and_its_text_for_its_meaning(load):
+    files = {
+        "models/a.sql": "select 1 as x",
+        "models/b.sql": "from {{ ref('a') }} |> limit 5 |> where x = 1",
+    }
+
+    project = load(files)
+
+    model = project.models["b"]
+    assert [f.code for f in project.findings] == []
+    assert (model.query.parsed, model.depends_on) == (False, ("a",))
+    assert model.query.canonical == project.shown_sql(model)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+import re
+
+from penstock.project import json_schemas
+
+
+def test_editors_know_every_key_of_a_versioned_model():
+    schema = json.loads(json_schemas()["versioned.schema.json"])
+
+    assert {"name", "destination", "versions", "start", "checks"} <= set(schema["properties"])
+    assert sorted(schema["$defs"]["destination"]["properties"]) == [
+        "cluster",
+        "dataset",
+        "layout",
+        "name",
+        "partition",
+        "schema",
+        "table",
+    ]
+
+
+TEXT = json_schemas()["unit_tests.schema.json"]
+
+
+SCHEMA = json.loads(TEXT)
+
+
+def test_editors_know_every_key_of_a_test_and_which_it_needs() -> None:
+    test = SCHEMA["$defs"]["test"]
+
+    assert test["required"] == ["name", "model"]
+    assert test["additionalProperties"] is False
+    assert sorted(test["properties"]) == [
+        "as_of",
+        "config",
+        "description",
+        "expect",
+        "expect_error",
+        "from",
+        "full_refresh",
+        "given",
+        "key",
+        "model",
+        "name",
+        "on_failure",
+        "overrides",
+        "partition",
+        "runs",
+        "tags",
+        "to",
+        "vars",
+        "version",
+    ]
+    assert SCHEMA["$defs"]["expect"]["properties"]["status"] == {
+        "enum": ["success", "failed", "skipped", "unchanged"]
+    }
+
+
+def test_every_reference_has_a_definition() -> None:
+    named = set(re.findall(r'"#/\$defs/(\w+)"', TEXT))
+
+    assert named == set(SCHEMA["$defs"])

@@ -1,0 +1,184 @@
+"""What is wrong with test files, all at once and without a JVM: case C66 and beside it."""
+
+
+def test_C66_missing_unknown_too_large_and_untyped_are_told_with_their_places(told) -> None:
+    assert told(
+        """\
+        unit_tests:
+          - name: a
+            model: both
+            given:
+              inputs:
+                raw.bare: {rows: [{x: null}]}
+                raw.other: {rows: []}
+            expect: {rows: []}
+          - name: b
+            model: staging.users
+            given: {inputs: {raw.users: {rows: [{id: 1}, {id: 300}]}}}
+            expect: {rows: []}
+        """
+    ) == [
+        (
+            "tests/t.yml:2:5: error: missing-input: 'a' does not give staging.users, which both "
+            "reads; hint: add them under given.inputs: staging.users"
+        ),
+        (
+            "tests/t.yml:6:31: error: test-type-unknown: column 'x' holds only NULL, and nothing "
+            "says its type; hint: give columns: {x: TYPE}"
+        ),
+        (
+            "tests/t.yml:7:9: error: unknown-input: both does not read 'raw.other'; "
+            "hint: it reads: raw.bare, staging.users"
+        ),
+        (
+            "tests/t.yml:11:55: error: bad-test-value: column 'id' is TINYINT: "
+            "'300' is no value of TINYINT"
+        ),
+    ]
+
+
+def test_a_test_needs_a_known_model_a_name_of_its_own_and_an_expectation(told) -> None:
+    assert told(
+        """\
+        unit_tests:
+          - {name: a, model: shwon, expect: {rows: []}}
+          - {name: b, model: shown, expect: {rows: []}}
+          - {name: b, model: marts.shown, expect: {rows: []}}
+          - {name: c, model: shown}
+          - {model: shown, expect: {rows: []}, expect_error: x}
+        """
+    ) == [
+        (
+            "tests/t.yml:2:22: error: unknown-model: no model is called 'shwon'; "
+            "hint: did you mean 'shown'?"
+        ),
+        (
+            "tests/t.yml:4:5: error: duplicate-test: shown has a test 'b' already, in "
+            "tests/t.yml:3:5; hint: rename one of them"
+        ),
+        (
+            "tests/t.yml:5:5: error: test-without-expectation: 'c' expects nothing; "
+            "hint: give expect or expect_error"
+        ),
+        "tests/t.yml:6:5: error: missing-key: a unit test needs name",
+        "tests/t.yml:6:54: error: option-conflict: expect and expect_error exclude each other",
+    ]
+
+
+def test_unknown_keys_and_bad_values_name_what_is_allowed(told) -> None:
+    assert told(
+        """\
+        unit_tests:
+          - name: a
+            model: shown
+            givn: {}
+            on_failure: stop
+            full_refresh: 1
+            as_of: soon
+            version: 3
+            expect:
+              row: []
+              status: succes
+              checks: {x: passing}
+              commits: many
+              tolerance: 2
+              columns: {a: TEXT}
+        """
+    ) == [
+        "tests/t.yml:4:5: error: unknown-key: unknown key 'givn'; hint: did you mean 'given'?",
+        (
+            "tests/t.yml:5:17: error: bad-value: on_failure is 'stop'; "
+            "it must be flag, block or rollback"
+        ),
+        "tests/t.yml:6:19: error: bad-value: full_refresh is '1'; it must be true or false",
+        (
+            "tests/t.yml:7:12: error: bad-value: as_of is 'soon'; "
+            "it must be a time, for example 2024-06-02T00:00:00Z"
+        ),
+        "tests/t.yml:8:14: error: bad-value: shown has no version 3; hint: leave it out",
+        "tests/t.yml:10:7: error: bad-value: shown has no check 'x'; hint: there are: none",
+        "tests/t.yml:10:7: error: unknown-key: unknown key 'row'; hint: did you mean 'rows'?",
+        (
+            "tests/t.yml:11:15: error: bad-value: status 'succes' is not known; "
+            "hint: did you mean 'success'?"
+        ),
+        (
+            "tests/t.yml:12:19: error: bad-value: x 'passing' is not known; "
+            "hint: did you mean 'passed'?"
+        ),
+        "tests/t.yml:13:16: error: bad-value: commits is 'many'; it must be an integer >= 0",
+        (
+            "tests/t.yml:14:18: error: bad-value: tolerance is '2'; "
+            "it must be a number from 0 to below 1, for example 1e-9"
+        ),
+        "tests/t.yml:15:20: error: bad-value: column 'a': 'TEXT' names no type",
+    ]
+
+
+def test_partitions_are_needed_where_a_model_has_some_and_refused_elsewhere(told) -> None:
+    given = "given: {inputs: {raw.bare: {rows: [{d: 2024-01-01}]}}}, expect: {rows: []}"
+
+    assert told(
+        f"""\
+        unit_tests:
+          - {{name: a, model: daily, {given}}}
+          - {{name: b, model: daily, partition: 2024-13-01, {given}}}
+          - {{name: c, model: shown, partition: 2024-01-01, expect: {{rows: []}}}}
+        """
+    ) == [
+        (
+            "tests/t.yml:2:5: error: missing-key: daily has partitions; a test names one, "
+            "or from and to; hint: partition: 2024-01-01"
+        ),
+        (
+            "tests/t.yml:3:40: error: invalid-partition: '2024-13-01' is not a DAY partition: "
+            "month must be 1 to 12, got 13. Expected YYYY-MM-DD."
+        ),
+        "tests/t.yml:4:40: error: option-conflict: shown has no partitions; hint: leave it out",
+    ]
+
+
+def test_a_target_stands_in_the_first_run_and_a_view_has_none(told) -> None:
+    assert told(
+        """\
+        unit_tests:
+          - {name: a, model: shown, given: {target: {rows: [{one: 1}]}}, expect: {rows: []}}
+          - name: b
+            model: users
+            given: {inputs: {raw.users: {rows: [{id: 1}]}}}
+            runs:
+              - {as_of: 2024-01-01}
+              - {given: {target: {rows: [{id: 1}]}}, expect: {rows: []}}
+        """
+    ) == [
+        (
+            "tests/t.yml:2:45: error: bad-value: shown is a view, which holds no rows before a "
+            "step; hint: leave target out"
+        ),
+        (
+            "tests/t.yml:8:9: error: bad-value: target stands in a later run, "
+            "which starts from what the last one left; hint: give it in the first run"
+        ),
+    ]
+
+
+def test_files_without_the_key_are_somebody_elses_and_broken_ones_are_findings(load, told) -> None:
+    others = {"tests/other.yml": "a: [1\n", "tests/more/list.yaml": "- unit_tests_of_mine\n"}
+
+    assert load("a: 1", **others).findings == ()
+    assert told("unit_tests: [{a: 1}") == [
+        (
+            "tests/t.yml:1:20: error: yaml-syntax: expected ',' or ']', but got '<stream end>'; "
+            "hint: quote the value if it is meant as text"
+        )
+    ]
+    assert told("unit_tests: []\nunit_test: 1\n") == [
+        (
+            "tests/t.yml:2:1: error: unknown-key: unknown key 'unit_test'; "
+            "hint: did you mean 'unit_tests'?"
+        )
+    ]
+
+
+def test_no_tests_is_no_finding(load) -> None:
+    assert load("version: 2\n") == load("unit_tests:\n")
