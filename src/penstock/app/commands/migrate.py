@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.building import build
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
@@ -116,7 +115,7 @@ class Resettling:
             run_timestamp=record.high_time or self._context.run_timestamp,
         )
         work = Work.just(Commit(sql, exclusive=True))
-        self._ended(build(self._committer(), self._session, intent, work))
+        self._ended(self._committer().make(self._session, intent, work))
 
     def _ended(self, ended: Ended) -> None:
         records = self._context.records

@@ -302,11 +302,9 @@ class Runner:
         for pause in (*_CONFLICT_PAUSES, None):
             if now is None:
                 return replace(result, status="unchanged", reason="another run built it")
-            needed = (
-                now
-                if now.partitions
-                else still_needed(self._services, self._context, now, self._request.options)
-            )
+            needed: Step | None = now
+            if now.reason.pending and not now.partitions:
+                needed = still_needed(self._services, self._context, now, self._request.options)
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.execution.leases import fence, holder_of, patiently, waiting
 from penstock.app.execution.outcomes import outcome_of, with_partitions
-from penstock.app.preparing.statements import Decided, staged
+from penstock.app.preparing.statements import Decided, decide, staged
 from penstock.app.preparing.undo import taken_back
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
@@ -79,6 +79,7 @@ class Committer:
         self._started = time.monotonic()
         self._notes: tuple[str, ...] = ()
         self._holder = services.holder(context.run)
+        self._journal = services.writing.journal
 
     @contextmanager
     def rejecting(self, intent: Intent) -> Iterator[None]:
@@ -86,7 +87,7 @@ class Committer:
         try:
             yield
         except PenstockError as error:
-            self._services.writing.journal.reject(intent, StepFailure.of(error), self._holder)
+            self._journal.reject(intent, StepFailure.of(error), self._holder)
             raise
 
     def alter(
@@ -111,9 +112,17 @@ class Committer:
             lowers_watermarks=False,
         )
         begun = self.begin(own)
-        self._services.fault(f"begun-{kind}")
+        self.fault(f"begun-{kind}")
         self._commit(session, begun, statement)
         return self.finish(begun, self._outcome(begun, None))
+
+    def make(self, session: StepSession, intent: Intent, work: Work) -> Ended:
+        """Do a step that has no inputs to pin and no checks: a seed, hashes made anew."""
+        begun = self.begin(intent)
+        self.fault("after-begin")
+        with self.failing(begun):
+            decided = decide(session, work, self.where)
+        return self.finish(begun, self.made(session, begun, decided, None))
 
     def undo(self, session: StepSession, ended: Ended) -> Ended:
         """Take back a step whose failure asks for it, as a step of its own; see `taken_back`."""
@@ -168,22 +177,20 @@ class Committer:
         self, begun: Intent, late: int | None, checked: Checked, failure: StepFailure
     ) -> Ended:
         """End a step that checks kept from being published."""
-        self._services.writing.journal.fail(begun.step, failure)
+        self._journal.fail(begun.step, failure)
         return Ended(begun, self.unchanged(begun, late), checked=checked)
 
     def record(self, intent: Intent, checked: Checked) -> None:
         """Write what checks said; a store that cannot be reached is tried again for a while."""
-        journal = self._services.writing.journal
-        patiently(lambda: journal.record_checks(intent.step, checked))
+        patiently(lambda: self._journal.record_checks(intent.step, checked))
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
         contents = self._context.contents(intent)
-        journal = self._services.writing.journal
 
         def begin() -> Intent:
             above = self._last_number(intent)
-            begun = journal.begin(intent, contents, self._holder, self._planned_on, above)
+            begun = self._journal.begin(intent, contents, self._holder, self._planned_on, above)
             return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
         return waiting(begin, self._context.wait_seconds)
@@ -221,11 +228,11 @@ class Committer:
         an error is one all the same: "no commit" is not "nothing changed".
         """
         with self.failing(intent):
-            self._services.fault("before-commit")
+            self.fault("before-commit")
             self._require_lease(intent)
             if statement.exclusive:
                 self._hold_version(intent)
-            self._services.fault("at-statement")
+            self.fault("at-statement")
         try:
             session.commit(statement, intent)
         except Exception as error:
@@ -241,11 +248,11 @@ class Committer:
             with self.failing(intent):
                 self._require_lease(intent)
                 raise _skipped(intent)
-        self._services.fault("after-commit")
+        self.fault("after-commit")
 
     def _require_lease(self, intent: Intent) -> None:
         """Raise `lease-lost` where another run has taken the target, and given this step up."""
-        if not self._services.writing.journal.holds(intent.step):
+        if not self._journal.holds(intent.step):
             raise lease_lost(intent)
 
     def _hold_version(self, intent: Intent) -> None:
@@ -289,7 +296,7 @@ class Committer:
                 )
             else:
                 failure = StepFailure.of(error)
-            self._services.writing.journal.fail(intent.step, failure)
+            self._journal.fail(intent.step, failure)
             raise
 
     def _outcome(self, intent: Intent, late: int | None) -> Outcome:
@@ -326,16 +333,15 @@ class Committer:
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
-        journal = self._services.writing.journal
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
         try:
-            patiently(lambda: journal.finish(intent.step, outcome))
+            patiently(lambda: self._journal.finish(intent.step, outcome))
         except StateError as error:
             if error.code != "state-unreachable":
                 raise
             raise not_recorded(intent, outcome) from error
-        self._services.fault("after-finish")
+        self.fault("after-finish")
         return Ended(intent, outcome, checked=checked, notes=self._notes)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.app.execution.building import build
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.observation.seeds import look_at_seed, model_of
 from penstock.app.preparing.run_context import Context
@@ -46,7 +45,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         project = services.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
-        return build(committer, session, intent, Work.just(create_from(made)))
+        return committer.make(session, intent, Work.just(create_from(made)))
 
 
 def refuse_foreign(

@@ -1,0 +1,97 @@
+"""What a step of a whole table finds before it begins, and what must come before its rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.app.checking.watch import subject_of, watched
+from penstock.app.execution.step_state import StepState, known
+from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
+from penstock.core.model import Writing
+from penstock.core.statement import Commit
+from penstock.core.step import Intent
+from penstock.plan.schema.evolution import layout_change
+from penstock.strategies.alter import allow_widening, alter_properties
+
+
+def look(state: StepState) -> StepState:
+    """Open windows, define the query as `penstock_query`, compare it with the table."""
+    services, context, step, model = state.services, state.context, state.step, state.model
+    session, inputs = known(state.session), known(state.inputs)
+    found = Looking(services, context, step, model, inputs).look(session)
+    opened = found.opened
+    intent = replace(
+        state.intent,
+        windows=opened.windows if opened else (),
+        watermarks=opened.watermarks if opened else (),
+        lowers_watermarks=step.initial,
+        cut_at=context.as_of if opened and opened.is_cut else None,
+        passed_by=found.passed_by,
+        base_version=found.facts.version if found.facts else None,
+    )
+    target = subject_of(services, context, session, model, inputs, found)
+    return replace(state, intent=intent, step_inputs=found, check_target=target)
+
+
+def ready_table(state: StepState) -> StepState:
+    """Choose the step's work; make the metadata commits that must come before it.
+
+    Where a gate may hold rows back they come once these have passed; a step that has nothing to
+    read makes none.
+    """
+    watch, work = watched(known(state.check_target), known(state.step_inputs), state.said)
+    state = replace(state, watch=watch, work=work)
+    if state.is_idle:
+        return state
+    state = replace(state, changes=schema_changes(known(state.step_inputs)))
+    if watch is not None and watch.blocks:
+        return replace(state, watch=replace(watch, prepare=lambda: _altered(state).base_version))
+    return replace(state, intent=_altered(state))
+
+
+def _altered(state: StepState) -> Intent:
+    """Make the metadata commits; give the intent that follows them."""
+    intent, found, model = state.intent, known(state.step_inputs), state.model
+    facts, services = found.facts, state.services
+    if facts is None or found.table is None or model.writing is Writing.WHOLE:
+        return intent
+    target = services.project.sql_of(model.table)
+    statements = alter_properties(target, model, facts)
+    if found.evolution.widened:
+        statements = (*allow_widening(target, facts.properties), *statements)
+    record = state.context.records.get(intent.model)
+    kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
+    base: int | None = facts.version
+    for sql in statements:
+        altering = replace(intent, base_version=base, fingerprint=kept)
+        ended = state.committer.alter(known(state.session), altering, Commit(sql, once=False))
+        base = ended.outcome.settled_version
+    return replace(intent, base_version=base)
+
+
+def bring_properties(state: StepState) -> StepState:
+    """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
+    services, model, intent = state.services, state.model, state.intent
+    record = state.context.records[intent.model]
+    session = state.closing.enter_context(services.engine.session(model.name, model.where))
+    facts = services.log.facts(intent.uri)
+    if facts is None or record.fingerprint is None:
+        raise table_gone(model)
+    # a layout that only a full refresh brings is still to be told of by the next plan
+    moved = layout_change(model, facts).moved
+    layout = record.fingerprint.layout if moved else model.fingerprint.layout
+    made = replace(record.fingerprint, layout=layout)
+    intent = replace(intent, base_version=facts.version, fingerprint=made)
+    ended = None
+    for sql in alter_properties(services.project.sql_of(model.table), model, facts):
+        ended = state.committer.alter(session, intent, Commit(sql, once=False))
+        intent = replace(intent, base_version=ended.outcome.settled_version)
+    if ended is None:
+        raise table_gone(model)
+    return replace(state, ended=ended)
+
+
+def schema_changes(step_inputs: StepInputs) -> tuple[str, ...]:
+    """Word how the query's columns change the table."""
+    added = tuple(f"added {name}" for name in step_inputs.evolution.added)
+    return added + tuple(f"widened {name}" for name in step_inputs.evolution.widened)
