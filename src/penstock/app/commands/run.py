@@ -251,6 +251,8 @@ class Runner:
         if self._spark_died:
             return self._skip(key, "")
         step = self._steps[key]
+        if not step.partitions:
+            return self._step(step)
         try:
             share = share_of(self._services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago

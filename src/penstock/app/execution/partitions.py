@@ -14,6 +14,7 @@ from penstock.app.execution.step_state import StepState, known
 from penstock.app.observation.inputs import Inputs, pin_names
 from penstock.app.preparing.statements import of_range, parameter_type
 from penstock.core.checks import OnFailure
+from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError
 from penstock.core.model import Body, Model, Partition
 from penstock.core.names import InputKind, InputName, quoted
@@ -46,7 +47,7 @@ def intended_partitions(step: Step, model: Model, body: Body, intent: Intent) ->
     )
 
 
-def look(state: StepState) -> StepState:
+def look(state: StepState, session: StepSession) -> StepState:
     """Say what the checks are about.
 
     The query is described later: SQL that reads its own table needs that to be there, and a step
@@ -57,10 +58,10 @@ def look(state: StepState) -> StepState:
     target = CheckTarget(
         services=state.services,
         context=state.context,
-        session=known(state.session),
+        session=session,
         model=state.model,
         checks=checks_of_step(project, state.model, version.number, options),
-        inputs=known(state.inputs),
+        inputs=state.inputs,
         partitions=state.step.partitions,
         body=body,
     )
@@ -73,9 +74,9 @@ def ready_partitions(state: StepState) -> StepState:
     What must come before the rows (a table, a wider type) is a step of its own each, safe to stop
     after; where a gate may hold rows back it comes once they have passed.
     """
-    committer, model, session = state.committer, state.model, known(state.session)
+    committer, model = state.committer, state.model
     target, version = known(state.check_target), known(state.version)
-    reshaping = Reshaping(state.services, state.context, committer, session, model)
+    reshaping = Reshaping(state.services, state.context, committer, model)
     if reads_itself(model):
         with committer.rejecting(state.intent):
             reshaping.require_declared()
@@ -129,7 +130,7 @@ def read_by(state: StepState, body: Body, *, own: bool) -> tuple[InputName, ...]
 
 def _with_own(state: StepState) -> StepState:
     """Add the model's own table, if the step reads it, to what was pinned."""
-    context, inputs = state.context, known(state.inputs)
+    context, inputs = state.context, state.inputs
     names = read_by(state, known(state.body), own=True)
     own = pin_names(state.services, state.model, names, context.records, context.view)
     inputs = Inputs(inputs.reads | own.reads, (*inputs.pins, *own.pins))
@@ -142,9 +143,9 @@ def _slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
     Each slice is a view, so that an error of Spark names a line of the user's SQL.
     """
     step, project = state.step, state.services.project
-    reads, query = known(state.inputs).reads, known(state.body).query
+    reads, query = state.inputs.reads, known(state.body).query
     bound = bind_query(project, query, reads, state.context.run_timestamp)
-    known(state.session).bind(bound.relations)
+    state.committer.session.bind(bound.relations)
     pieces = list(step.partitions)
     if not step.is_range:
         pieces = [(number, number) for number in numbers(step.partitions)]
@@ -160,7 +161,7 @@ def _slice(state: StepState, sql: str, number: int, piece: Range) -> tuple[Slice
     """Define the SQL with the parameters of some neighbours."""
     values = of_range(_settings(state), state.context.run_timestamp, *piece)
     view = f"{QUERY_VIEW}_{number}"
-    schema = known(state.session).define(view, with_parameters(sql, values))
+    schema = state.committer.session.define(view, with_parameters(sql, values))
     return _defined(state, view, (piece,)), schema
 
 
@@ -184,7 +185,7 @@ def _together(state: StepState, sql: str, described: Schema) -> Slice | None:
         return None
     view = f"{QUERY_VIEW}_all"
     try:
-        found = known(state.session).define(view, text)
+        found = state.committer.session.define(view, text)
     except QueryError:
         return None
     given, wanted = ([(c.name, c.type) for c in each.columns] for each in (found, described))

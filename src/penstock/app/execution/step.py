@@ -15,9 +15,12 @@ from penstock.app.execution.tables import bring_properties, ready_table
 from penstock.app.execution.tables import look as look_at_table
 from penstock.app.observation.inputs import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import decide, intent_of
+from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
+from penstock.core.inputs import ViewPin
+from penstock.core.model import Model
 from penstock.core.ranges import Ranges
+from penstock.core.step import Intent, StepKind
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
@@ -35,7 +38,8 @@ def pin(state: StepState) -> StepState:
     with state.committer.rejecting(intent):
         inputs = state.held.inputs if state.held else _pinned(state)
         intent = replace(intent, inputs=inputs.pins)
-        if not (state.held or step.only_alters):
+        reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
+        if reads_views and not (state.held or step.only_alters):
             here = step.partitions or _ONE
             look_at_views(services, context, step.key, intent, inputs, here)
     return replace(state, intent=intent, inputs=inputs)
@@ -50,19 +54,21 @@ def _pinned(state: StepState) -> Inputs:
 
 def look(state: StepState) -> StepState:
     """Open the session; find windows, columns and facts. Nothing is written."""
-    where = state.committer.where
-    session = state.closing.enter_context(state.services.engine.session(state.model.name, where))
-    state = replace(state, session=session)
-    with state.committer.rejecting(state.intent):
-        return look_at_table(state) if state.body is None else look_at_partitions(state)
+    committer, engine = state.committer, state.services.engine
+    opened = engine.session(state.model.name, committer.where)
+    session = committer.open(state.closing.enter_context(opened))
+    with committer.rejecting(state.intent):
+        if state.body is None:
+            return look_at_table(state, session)
+        return look_at_partitions(state, session)
 
 
 def check_before(state: StepState) -> StepState:
     """Evaluate the checks of the input rows; a failed gate takes partitions out of the step."""
-    target = known(state.check_target)
+    target = state.check_target
     if state.held is not None:
         return replace(state, said=state.held.results)
-    if not target.checks.before:
+    if target is None or not target.checks.before:
         return state
     with state.committer.rejecting(state.intent):
         return replace(state, said=look_ahead(target, state.intent))
@@ -84,7 +90,7 @@ def stage(state: StepState) -> StepState:
     if watch is not None:
         state.closing.callback(watch.clean, begun)
     with committer.failing(begun):
-        decided = decide(known(state.session), known(state.work), committer.where)
+        decided = decide(committer.session, state.work, committer.where)
         if watch is None:
             return replace(state, decided=decided)
         if not watch.blocks:
@@ -94,8 +100,9 @@ def stage(state: StepState) -> StepState:
         committer.fault("after-evaluating")
     committer.record(begun, held.checked)
     committer.fault("after-checks")
-    published = replace(decided, statement=held.statement)
-    return replace(state, decided=published, checked=held.checked)
+    published, failed = replace(decided, statement=held.statement), held.checked.failure is not None
+    kept_back = failed and held.statement is None
+    return replace(state, decided=published, checked=held.checked, is_kept_back=kept_back)
 
 
 def write(state: StepState) -> StepState:
@@ -107,7 +114,7 @@ def write(state: StepState) -> StepState:
         # only now, so that rows that a gate kept back leave the table as it was
         with committer.failing(begun):
             begun = replace(begun, base_version=watch.prepare())
-    outcome = committer.made(known(state.session), begun, state.decided, state.late)
+    outcome = committer.made(begun, state.decided, state.late)
     return replace(state, intent=begun, outcome=outcome)
 
 
@@ -121,7 +128,7 @@ def check_after(state: StepState) -> StepState:
             checked = watch.unchanged(begun)
         committer.record(begun, checked)
         return replace(state, checked=checked)
-    checked = watch.look(begun, known(state.outcome), state.decided, known(state.observed))
+    checked = watch.look(begun, state.outcome, state.decided, state.observed)
     committer.record(begun, checked)
     committer.fault("after-checks")
     return replace(state, checked=checked)
@@ -131,13 +138,14 @@ def record(state: StepState) -> StepState:
     """Write down what the step did; take it back, as another step, where a gate asks for it."""
     committer, begun, checked = state.committer, state.intent, state.checked
     if checked is not None and checked.failure is not None and state.is_kept_back:
-        ended = committer.fail(begun, state.late, checked, checked.failure)
+        state.services.writing.journal.fail(begun.step, checked.failure)
+        ended = Ended(begun, state.outcome, checked=checked)
     else:
-        ended = committer.finish(begun, known(state.outcome), checked)
+        ended = committer.finish(begun, state.outcome, checked)
     if state.watch is not None and not state.watch.blocks:
-        ended = committer.undo(known(state.session), ended)
+        ended = committer.undo(ended)
     if checked is not None and state.model.is_view:
-        version = version_of(state.services, state.model, known(state.inputs))
+        version = version_of(state.services, state.model, state.inputs)
         state.context.views.keep(version, checked.report)
     return replace(state, ended=replace(ended, schema_changes=state.changes))
 
@@ -158,7 +166,7 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
     raises is a `PenstockError`, `TakenOut`, or a bug.
     """
     model = context.project.models[step.model]
-    intent = intent_of(services, context, step, model)
+    intent = intended(services, context, step, model)
     with ExitStack() as closing:
         if not step.partitions:
             committer = Committer(services, context, model.where, step.planned_on)
@@ -169,6 +177,24 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
         committer = Committer(services, context, body.where, step.planned_on)
         state = StepState(services, context, step, model, committer, closing, intent)
         return done(replace(state, version=version, body=body, held=held), PHASES)
+
+
+def intended(services: Services, context: Context, step: Step, model: Model) -> Intent:
+    """Give what a step intends before anything was looked at."""
+    return Intent(
+        step=services.clock.new_id(),
+        run=context.run,
+        model=model.name,
+        table=model.table,
+        uri="" if model.is_view else services.project.uri_of(model.table),
+        kind=StepKind.BUILD,
+        strategy=model.strategy_name,
+        reason=str(step.reason),
+        triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
+        run_timestamp=context.run_timestamp,
+        fingerprint=model.fingerprint,
+        writing=model.writing,
+    )
 
 
 def done(state: StepState, phases: Sequence[Phase]) -> Ended:

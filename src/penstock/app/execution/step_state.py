@@ -16,7 +16,6 @@ from penstock.app.preparing.statements import Decided
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
-from penstock.core.engine_ports import StepSession
 from penstock.core.model import Body, Model, Version
 from penstock.core.statement import Work
 from penstock.core.step import Intent, Outcome
@@ -31,8 +30,11 @@ class StepState:
 
     `version` and `body` are the SQL of a step of partitions. `held` is what was said already ahead
     of the step that these partitions are left of. `said` is what the checks before it have said,
-    `changes` how the table's columns change. `watch` is None where nothing is to be checked,
-    `observed` what is counted while rows are written. `closing` ends what a phase has opened.
+    `changes` how the table's columns change. `is_idle` is whether all windows are empty: no
+    statement, no commit, new pins. `late` counts rows that came below a watermark, None where
+    nobody can tell. `watch` is None where nothing is to be checked, `observed` what is counted
+    while rows are written. `is_kept_back` is whether a gate lets nothing of it be published.
+    `closing` ends what a phase has opened.
     """
 
     services: Services
@@ -45,38 +47,21 @@ class StepState:
     version: Version | None = None
     body: Body | None = None
     held: Ahead | None = None
-    inputs: Inputs | None = None
-    session: StepSession | None = None
+    inputs: Inputs = Inputs({}, ())
     step_inputs: StepInputs | None = None
     check_target: CheckTarget | None = None
     said: tuple[CheckResult, ...] = ()
+    late: int | None = None
+    is_idle: bool = False
     watch: Watch | None = None
-    work: Work | None = None
+    work: Work = Work.just(None)
     changes: tuple[str, ...] = ()
     decided: Decided | None = None
-    observed: Observation | None = None
+    observed: Observation = Observation()
     checked: Checked | None = None
-    outcome: Outcome | None = None
+    is_kept_back: bool = False
+    outcome: Outcome = Outcome(None)
     ended: Ended | None = None
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether all windows are empty: no statement, no commit, new pins."""
-        found = self.step_inputs
-        return found is not None and found.has_nothing_to_read and not self.step.initial
-
-    @property
-    def late(self) -> int | None:
-        """How many rows came below the watermark, None where nobody can tell."""
-        return self.step_inputs.late if self.step_inputs else None
-
-    @property
-    def is_kept_back(self) -> bool:
-        """Whether a gate lets nothing of the step be published."""
-        blocked = self.watch is not None and self.watch.blocks and self.checked is not None
-        if not blocked or self.checked is None or self.checked.failure is None:
-            return False
-        return self.decided is not None and self.decided.statement is None
 
 
 def known(value: Known | None) -> Known:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.app.checking.watch import subject_of, watched
+from penstock.app.checking.chosen import checks_of_step
+from penstock.app.checking.target import CheckTarget
+from penstock.app.checking.watch import watched
 from penstock.app.execution.step_state import StepState, known
+from penstock.app.preparing.statements import build_of, work_of
 from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
+from penstock.core.engine_ports import StepSession
 from penstock.core.model import Writing
 from penstock.core.statement import Commit
 from penstock.core.step import Intent
@@ -14,11 +18,10 @@ from penstock.plan.schema.evolution import layout_change
 from penstock.strategies.alter import allow_widening, alter_properties
 
 
-def look(state: StepState) -> StepState:
+def look(state: StepState, session: StepSession) -> StepState:
     """Open windows, define the query as `penstock_query`, compare it with the table."""
     services, context, step, model = state.services, state.context, state.step, state.model
-    session, inputs = known(state.session), known(state.inputs)
-    found = Looking(services, context, step, model, inputs).look(session)
+    found = Looking(services, context, step, model, state.inputs).look(session)
     opened = found.opened
     intent = replace(
         state.intent,
@@ -29,8 +32,26 @@ def look(state: StepState) -> StepState:
         passed_by=found.passed_by,
         base_version=found.facts.version if found.facts else None,
     )
-    target = subject_of(services, context, session, model, inputs, found)
-    return replace(state, intent=intent, step_inputs=found, check_target=target)
+    version, options = model.fingerprint.version, context.options
+    target = CheckTarget(
+        services=services,
+        context=context,
+        session=session,
+        model=model,
+        checks=checks_of_step(services.project, model, version, options),
+        inputs=state.inputs,
+        windows=intent.windows,
+    )
+    is_idle = found.has_nothing_to_read and not step.initial
+    return replace(
+        state,
+        intent=intent,
+        step_inputs=found,
+        check_target=target,
+        late=found.late,
+        is_idle=is_idle,
+        changes=() if is_idle else schema_changes(found),
+    )
 
 
 def ready_table(state: StepState) -> StepState:
@@ -39,19 +60,25 @@ def ready_table(state: StepState) -> StepState:
     Where a gate may hold rows back they come once these have passed; a step that has nothing to
     read makes none.
     """
-    watch, work = watched(known(state.check_target), known(state.step_inputs), state.said)
-    state = replace(state, watch=watch, work=work)
+    target, found = known(state.check_target), known(state.step_inputs)
+    if target.checks.is_empty:
+        build = build_of(state.services, state.model, found)
+        state = replace(state, work=work_of(state.services, state.context, build))
+    else:
+        watching, work = watched(target, found, state.said)
+        state = replace(state, watch=watching, work=work)
+    watch = state.watch
     if state.is_idle:
         return state
-    state = replace(state, changes=schema_changes(known(state.step_inputs)))
     if watch is not None and watch.blocks:
-        return replace(state, watch=replace(watch, prepare=lambda: _altered(state).base_version))
-    return replace(state, intent=_altered(state))
+        later = replace(watch, prepare=lambda: _altered(state, found).base_version)
+        return replace(state, watch=later)
+    return replace(state, intent=_altered(state, found))
 
 
-def _altered(state: StepState) -> Intent:
+def _altered(state: StepState, found: StepInputs) -> Intent:
     """Make the metadata commits; give the intent that follows them."""
-    intent, found, model = state.intent, known(state.step_inputs), state.model
+    intent, model = state.intent, state.model
     facts, services = found.facts, state.services
     if facts is None or found.table is None or model.writing is Writing.WHOLE:
         return intent
@@ -64,7 +91,7 @@ def _altered(state: StepState) -> Intent:
     base: int | None = facts.version
     for sql in statements:
         altering = replace(intent, base_version=base, fingerprint=kept)
-        ended = state.committer.alter(known(state.session), altering, Commit(sql, once=False))
+        ended = state.committer.alter(altering, Commit(sql, once=False))
         base = ended.outcome.settled_version
     return replace(intent, base_version=base)
 
@@ -74,6 +101,7 @@ def bring_properties(state: StepState) -> StepState:
     services, model, intent = state.services, state.model, state.intent
     record = state.context.records[intent.model]
     session = state.closing.enter_context(services.engine.session(model.name, model.where))
+    state.committer.open(session)
     facts = services.log.facts(intent.uri)
     if facts is None or record.fingerprint is None:
         raise table_gone(model)
@@ -84,7 +112,7 @@ def bring_properties(state: StepState) -> StepState:
     intent = replace(intent, base_version=facts.version, fingerprint=made)
     ended = None
     for sql in alter_properties(services.project.sql_of(model.table), model, facts):
-        ended = state.committer.alter(session, intent, Commit(sql, once=False))
+        ended = state.committer.alter(intent, Commit(sql, once=False))
         intent = replace(intent, base_version=ended.outcome.settled_version)
     if ended is None:
         raise table_gone(model)

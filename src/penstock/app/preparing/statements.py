@@ -18,11 +18,9 @@ from penstock.core.model import Append, Merge, Model, Partition, Table, Writing
 from penstock.core.model import View as ViewStrategy
 from penstock.core.partition import Grain, literal_at
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
-from penstock.core.step import Intent, StepKind
 from penstock.core.typed import TypedValue
 from penstock.core.window import InputWindow, Window
 from penstock.plan.history import PROPERTY, property_of, retention_of
-from penstock.plan.values import Step
 from penstock.strategies.append import append
 from penstock.strategies.build import Build
 from penstock.strategies.history.engine import history
@@ -180,21 +178,3 @@ def _bounds(window: Window) -> tuple[str, str]:
     if window.upper is not None and window.upper.inclusive:
         high = high.next()
     return low.sql, high.sql
-
-
-def intent_of(services: Services, context: Context, step: Step, model: Model) -> Intent:
-    """Give what a step intends before anything was looked at."""
-    return Intent(
-        step=services.clock.new_id(),
-        run=context.run,
-        model=model.name,
-        table=model.table,
-        uri="" if model.is_view else services.project.uri_of(model.table),
-        kind=StepKind.BUILD,
-        strategy=model.strategy_name,
-        reason=str(step.reason),
-        triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
-        run_timestamp=context.run_timestamp,
-        fingerprint=model.fingerprint,
-        writing=model.writing,
-    )
