@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from penstock.core.history import Snapshot
 from penstock.core.model import Append, Merge, Model, Strategy, Table, window_settings
+from penstock.core.ranges import WHOLE
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, is_looked_at_alone
+from penstock.plan.cascade import is_looked_at_alone
 from penstock.plan.drift import drift, is_replaced
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import table_obstacle

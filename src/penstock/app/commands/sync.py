@@ -26,9 +26,9 @@ from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.model import window_settings
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, count, difference, intersection, merged, union
+from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged, union
 from penstock.plan.agenda import migration_of
-from penstock.plan.cascade import WHOLE, cascaded, parents_of
+from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.partition_drift import Verdict
 from penstock.plan.planner import plan
@@ -310,7 +310,7 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
     verdicts = planned.scope.verdicts
     start: dict[str, Ranges] = {}
     for step in planned.plan.steps:
-        start[step.model] = union(start.get(step.model, ()), step.partitions or WHOLE)
+        start[step.model] = union(start.get(step.model, ()), step.partitions)
     todo = _cascade(project_state.project, start, verdicts)
     found = []
     for name, ranges in todo.items():

@@ -14,9 +14,9 @@ from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, difference
+from penstock.core.ranges import WHOLE, Ranges, difference
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, cascaded, parents_of
+from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.partition_drift import Verdict
 from penstock.plan.resolve import dated

@@ -191,7 +191,7 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     name = step.model
     context.records.update(services.reading.records.models())
     context.view.renew(observe(services, [name], context.records, context.run_timestamp))
-    if step.partitions:
+    if not step.is_whole:
         forced = step.trigger == "backfill" or options.full_refresh
         if not forced and not _still_drift(services, step, context.run_timestamp):
             return None

@@ -101,5 +101,4 @@ class Context:
 
     def fail(self, step: Step) -> None:
         """Remember that a step did not make its partitions."""
-        made = step.partitions or ((0, 0),)
-        self.failed[step.model] = union(self.failed.get(step.model, ()), made)
+        self.failed[step.model] = union(self.failed.get(step.model, ()), step.partitions)
