@@ -18,10 +18,10 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
-from penstock.core.model import Writing
 from penstock.core.partition import Grain, Grid, read_ranges, write_ranges
 from penstock.core.ranges import Ranges, difference
 from penstock.core.step import Intent, StepKind
+from penstock.core.strategy import Writing
 from penstock.state.partition_rules import BUILDS
 from penstock.state.verdict import RecordedChecks, ords_of
 

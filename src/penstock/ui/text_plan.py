@@ -8,6 +8,7 @@ from textwrap import indent
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
 from penstock.ui.text_diff import COSMETIC, diff_text
 from penstock.ui.text_errors import error_text
 from penstock.ui.text_partitions import SHOWN as RANGES
@@ -83,7 +84,7 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
         yield f"also {', '.join(step.reason.also)}"
     if step.partitions:
         yield partitions_text(step.count)
-    if step.initial and result.strategy in ("append", "merge"):
+    if step.initial and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"
     if step.estimate is not None:
         yield _about(step.estimate)

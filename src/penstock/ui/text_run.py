@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from penstock.app.reports import ModelResult, Plan, RunReport
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
 from penstock.ui.text_errors import error_text, first_line
 from penstock.ui.text_failures import by_check, failures
 from penstock.ui.text_invariants import step_lines
@@ -55,7 +56,7 @@ def _outcome(result: ModelResult) -> Iterator[str]:
         yield partitions_text(result.count)
     if result.status == "unchanged":
         yield "no change"
-    elif result.strategy != "view":
+    elif not strategy_named(result.strategy).is_view:
         yield row_counts(result.rows)
     yield from result.schema_changes
     yield seconds(result.duration)

@@ -27,9 +27,9 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
-from penstock.core.model import Writing
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.strategy import Writing
 from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:

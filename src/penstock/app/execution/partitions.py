@@ -21,7 +21,7 @@ from penstock.app.services.services import Services
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError
-from penstock.core.model import Body, Model, Partition, Version
+from penstock.core.model import Body, Model, Version
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partition import Span, literal_at, shown_ranges, write_ranges
 from penstock.core.query import with_parameters
@@ -29,6 +29,7 @@ from penstock.core.ranges import Range, Ranges, count, numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW
 from penstock.core.step import Intent
+from penstock.core.strategy import PartitionSettings
 from penstock.plan.cascade import reads_itself
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
@@ -49,7 +50,7 @@ class Job:
     context: Context
     step: Step
     model: Model
-    settings: Partition
+    settings: PartitionSettings
     version: Version
     body: Body
 

@@ -17,9 +17,9 @@ from penstock.app.preparing.statements import intent_of
 from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
 from penstock.app.services.services import Services
 from penstock.core.engine_ports import StepSession
-from penstock.core.model import Writing
 from penstock.core.statement import Commit
 from penstock.core.step import Intent
+from penstock.core.strategy import Writing
 from penstock.plan.schema.evolution import layout_change
 from penstock.plan.values import Step
 from penstock.strategies.alter import allow_widening, alter_properties

@@ -17,7 +17,6 @@ from penstock.app.request import RunRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.model import window_settings
 from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, difference, intersection
 from penstock.core.records import ModelRecord
@@ -226,7 +225,7 @@ def still_needed(services: Services, context: Context, step: Step, options: Opti
     now = context.view.now
     if not step.reason.pending:
         return step
-    if step.trigger != "run" and window_settings(model.strategy) is not None:
+    if step.trigger != "run" and model.strategy.window is not None:
         below = changed_below(
             services.project, [model.name], context.records, open_log_reader(services)
         )

@@ -57,7 +57,7 @@ def divided(services: Services, request: RunRequest, run_timestamp: dt.datetime)
     others = tuple(name for name in names if name not in snapshots)
     named = _named(project, request.select)
     if request.snapshot:
-        refused = [name for name in named if not project.models[name].is_snapshot]
+        refused = [name for name in named if not project.models[name].keeps_history]
         if not refused and not snapshots and not request.select:
             raise SelectorError("empty-selection", "every snapshot model is excluded")
         if refused or not snapshots:
@@ -65,7 +65,7 @@ def divided(services: Services, request: RunRequest, run_timestamp: dt.datetime)
         listed = ", ".join(others)
         said = f"not snapshots, not run: {listed} ({len(others)})"
         return snapshots, others, said if others and request.select else ""
-    if any(project.models[name].is_snapshot for name in named) or (
+    if any(project.models[name].keeps_history for name in named) or (
         request.select and snapshots and not others
     ):
         raise SelectorError("snapshot-needs-snapshot-run", NEEDS_SNAPSHOT_RUN)
@@ -79,7 +79,7 @@ NEEDS_SNAPSHOT_RUN = (
 
 
 def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if project.models[name].is_snapshot)
+    return tuple(name for name in names if project.models[name].keeps_history)
 
 
 def _named(project: Project, include: tuple[str, ...]) -> list[str]:
