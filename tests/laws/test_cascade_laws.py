@@ -31,8 +31,9 @@ from penstock.core.mapping import (
     Trailing,
     Upper,
 )
-from penstock.core.model import Layout, Model
+from penstock.core.model import Model
 from penstock.core.ranges import numbers
+from penstock.core.strategy import Layout
 from penstock.plan.values import Plan, Step
 
 NAMES = ("a", "b", "c", "d", "e")

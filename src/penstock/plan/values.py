@@ -13,7 +13,7 @@ from penstock.core.facts import Commit, Head, TableFacts
 from penstock.core.history import Retention
 from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grain, Grid
+from penstock.core.partition import Grid
 from penstock.core.ranges import WHOLE, Ranges, count
 
 
@@ -223,12 +223,7 @@ class Step:
     @property
     def key(self) -> str:
         """Its name in the plan: the model, and the first partition where it is one of many."""
-        return self.model if self.is_whole else f"{self.model} {self.partitions[0][0]}"
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it makes a table without partitions: the partition `*`."""
-        return self.grid.grain is Grain.WHOLE
+        return self.model if self.grid.is_whole else f"{self.model} {self.partitions[0][0]}"
 
     @property
     def count(self) -> int:

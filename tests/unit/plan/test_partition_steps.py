@@ -17,10 +17,11 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.mapping import Computed, Lower, Same, Trailing
-from penstock.core.model import Model, View
+from penstock.core.model import Model
 from penstock.core.ranges import Ranges, merged, of_numbers, union
 from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
 from penstock.plan.values import Reason, State, Step
+from penstock.strategies.view import View
 
 FORTY = ords("2024-11-07", "2024-12-16")
 

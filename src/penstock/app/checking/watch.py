@@ -11,7 +11,7 @@ from penstock.app.checking.output import Output, StagedOutput, TableOutput, whol
 from penstock.app.checking.results import decided
 from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.target import CheckTarget
-from penstock.app.preparing.statements import Decided, build_of, work_of
+from penstock.app.preparing.statements import Decided, build_of
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.preparing.undo import flag_if_overwritten
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
@@ -224,18 +224,18 @@ def watched(
     its commit.
     """
     services, context, model = check_target.services, check_target.context, check_target.model
-    build = build_of(services, model, step_inputs)
+    build = build_of(services, context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode = check_target.checks.mode_where(creates=creates)
     if check_target.checks.looks_after and build.takes_feed:
         build = fed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and check_target.checks.looks_after)
-    work = work_of(services, context, build)
+    work = model.strategy.work(build)
     output = TableOutput(
         check_target,
         build,
         work,
-        lambda target: work_of(services, context, replace(build, target=target)),
+        lambda target: model.strategy.work(replace(build, target=target)),
         step_inputs.facts.version if step_inputs.facts else None,
     )
     return Watch(check_target, output, mode, before), work

@@ -210,7 +210,7 @@ class Runner:
             result = _result(self._services, blocked.model, "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
         nodes = [
-            Node(s.key, (*s.upstream, *self._unsettled(s)), not s.is_whole, s.later_than)
+            Node(s.key, (*s.upstream, *self._unsettled(s)), not s.grid.is_whole, s.later_than)
             for s in self._plan.steps
         ]
         for result in self._settled.results:
@@ -251,7 +251,7 @@ class Runner:
         if self._spark_died:
             return self._skip(key, "")
         step = self._steps[key]
-        if step.is_whole:
+        if step.grid.is_whole:
             return self._step(step)
         try:
             share = share_of(self._services, self._context, step)
@@ -305,7 +305,7 @@ class Runner:
             if now is None:
                 return replace(result, status="unchanged", reason="another run built it")
             needed: Step | None = now
-            if now.reason.pending and now.is_whole:
+            if now.reason.pending and now.grid.is_whole:
                 needed = still_needed(self._services, self._context, now, self._request.options)
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")

@@ -27,11 +27,11 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import Commit as LogCommit
 from penstock.core.findings import Location
-from penstock.core.model import Writing
 from penstock.core.project import Project
 from penstock.core.records import Lease
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.strategy import Writing
 from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from penstock.core.records import ModelRecord
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.step import Intent, StepKind
+from penstock.core.strategy import Build
 from penstock.plan.refusals import table_of_another_store
 from penstock.plan.schema.evolution import check_query, refuse
 from penstock.plan.values import Reason, State
-from penstock.strategies.build import Build, create_from
+from penstock.strategies.build import create_from
 
 STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"

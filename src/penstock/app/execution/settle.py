@@ -32,12 +32,13 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.mapping import downstream
-from penstock.core.model import InputMapping, Model, Writing
+from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputName
 from penstock.core.partition import Grid, Span, key_pairs
 from penstock.core.ranges import Ranges, count, difference, intersection, union
 from penstock.core.records import Run
 from penstock.core.step import Intent, Outcome
+from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
 from penstock.plan.changes import column_of, touched_since
 from penstock.plan.resolve import Segment, body_of

@@ -154,7 +154,7 @@ def detect_drift(project_state: ProjectState) -> DriftReport:
             continue
         reasons[name] = drift(project, model, project_state.records, project_state.view.now)
         runs = reasons[name].drift and reasons[name].state not in IDLE
-        start[name] = WHOLE if runs and not model.is_snapshot else ()
+        start[name] = WHOLE if runs and not model.keeps_history else ()
     if not any(start.values()):
         return DriftReport(project_state, reasons, verdicts)
     todo = cascaded(

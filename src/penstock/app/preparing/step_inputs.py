@@ -15,11 +15,12 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, TableFacts
 from penstock.core.inputs import DeltaPin, DeltaRead, Pin, Relation
-from penstock.core.model import Append, Model, NullWatermark, WindowSettings, window_settings
+from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.records import ModelRecord
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.core.typed import TypedValue, read_typed
 from penstock.core.window import Watermark, Window
 from penstock.plan.schema.evolution import Evolution, evolve
@@ -239,6 +240,10 @@ class StepInputs:
     has_nothing_to_read: bool = False
 
 
+NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
+"""What is known before anything was looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Looking:
     """One step about to begin."""
@@ -251,7 +256,7 @@ class Looking:
 
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
-        settings = window_settings(self.model.strategy)
+        settings = self.model.strategy.window
         windowed = self._windows(session, settings) if settings else None
         opened, late = windowed or (None, None)
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -277,7 +282,7 @@ class Looking:
         """
         name, records = self.model.name, self.context.records
         record = records.get(name)
-        if self.step.initial or record is None or window_settings(self.model.strategy) is None:
+        if self.step.initial or record is None or self.model.strategy.window is None:
             return ()
         now = changed_below(self.services.project, [name], records, open_log_reader(self.services))
         passed = {*record.passed_by, *now.get(name, ())}
@@ -316,7 +321,7 @@ class Looking:
             return ()
         marks = record.watermarks if record else self._set_by_hand()
         built = record is not None and record.succeeded_once
-        if not built and not marks and isinstance(self.model.strategy, Append):
+        if not built and not marks and self.model.strategy.adds_again:
             raise TableError(
                 "adopt-needs-watermark",
                 f"{self.model.table} holds rows already; appending from the start doubles them",
