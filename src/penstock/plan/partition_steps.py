@@ -20,7 +20,7 @@ from penstock.core.ranges import (
 )
 from penstock.plan.cascade import grid_of, reads_itself
 from penstock.plan.changes import joined, spans_of
-from penstock.plan.partition_drift import Piece, Verdict
+from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Reason, State, Step
 
