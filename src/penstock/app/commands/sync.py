@@ -26,9 +26,9 @@ from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.project import Project
 from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged, union
-from penstock.plan.agenda import migration_of
 from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift.verdict import Verdict
+from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
