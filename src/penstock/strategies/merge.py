@@ -20,9 +20,15 @@ from penstock.core.strategy import (
     Writing,
 )
 from penstock.core.types import parse_type, scalars
-from penstock.strategies.build import HASH_JOIN, create_from, listed, texts_of
+from penstock.strategies.build import (
+    HASH_JOIN,
+    create_from,
+    listed,
+    lost_counts,
+    lost_rules,
+    texts_of,
+)
 from penstock.strategies.comparing import same
-from penstock.strategies.partition_texts import lost_counts, lost_rules
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"

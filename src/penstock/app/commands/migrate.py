@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.building import build
-from penstock.app.execution.commit import Committer, Ended
+from penstock.app.execution.commit import Committer, Ended, make
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
 from penstock.app.observation.inputs import pin_inputs
@@ -98,7 +97,7 @@ class Resettling:
 
     def _alter(self, sql: str, *, once: bool = False) -> None:
         statement = Commit(sql, exclusive=True, once=once)
-        self._ended(self._committer().alter(self._session, self._intent(), statement))
+        self._ended(self._committer().alter(self._intent(), statement))
 
     def _rewrite(self, sql: str) -> None:
         """Change rows as a step that leaves pins, code and high time of the last build on record.
@@ -117,7 +116,7 @@ class Resettling:
             run_timestamp=record.high_time or self._context.run_timestamp,
         )
         work = Work.just(Commit(sql, exclusive=True))
-        self._ended(build(self._committer(), self._session, intent, work))
+        self._ended(make(self._committer(), intent, work))
 
     def _ended(self, ended: Ended) -> None:
         records = self._context.records
@@ -131,7 +130,9 @@ class Resettling:
     def _committer(self) -> Committer:
         record = self._context.records.get(self._model.name)
         planned_on = record.last_step_seq if record else 0
-        return Committer(self._services, self._context, self._model.where, planned_on)
+        committer = Committer(self._services, self._context, self._model.where, planned_on)
+        committer.open(self._session)
+        return committer
 
     def _intent(self) -> Intent:
         record = self._context.records.get(self._model.name)

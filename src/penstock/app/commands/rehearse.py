@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.commands.plan import preview_results
-from penstock.app.execution.step import schema_changes
+from penstock.app.execution.tables import schema_changes
 from penstock.app.observation.inputs import pin_inputs
 from penstock.app.planning.planning import make_plan
 from penstock.app.preparing.run_context import Context

@@ -251,6 +251,8 @@ class Runner:
         if self._spark_died:
             return self._skip(key, "")
         step = self._steps[key]
+        if not step.partitions:
+            return self._step(step)
         try:
             share = share_of(self._services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago
@@ -302,11 +304,9 @@ class Runner:
         for pause in (*_CONFLICT_PAUSES, None):
             if now is None:
                 return replace(result, status="unchanged", reason="another run built it")
-            needed = (
-                now
-                if now.partitions
-                else still_needed(self._services, self._context, now, self._request.options)
-            )
+            needed: Step | None = now
+            if now.reason.pending and not now.partitions:
+                needed = still_needed(self._services, self._context, now, self._request.options)
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:

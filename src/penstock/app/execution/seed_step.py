@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.app.execution.building import build
-from penstock.app.execution.commit import Committer, Ended
+from penstock.app.execution.commit import Committer, Ended, make
 from penstock.app.observation.seeds import look_at_seed, model_of
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
@@ -41,13 +40,14 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         refuse_foreign(services, seed, reason, record)
     committer.await_target(intent)
     with services.engine.session(seed.name, seed.where) as session:
+        committer.open(session)
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
             refuse(tuple(check_query(model_of(seed), columns)))
         project = services.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
-        return build(committer, session, intent, Work.just(create_from(made)))
+        return make(committer, intent, Work.just(create_from(made)))
 
 
 def refuse_foreign(

@@ -59,13 +59,11 @@ class Share:
 
 
 def share_of(services: Services, context: Context, step: Step) -> Share:
-    """Divide a step of partitions; any other step is done as it is.
+    """Divide a step of partitions.
 
     Partitions that read failed ones are not made, and count as failed for those below them. Those
     that were only planned because something above would change are not made where nothing did.
     """
-    if not step.partitions:
-        return Share((step,))
     model = context.project.models[step.model]
     version, body = body_of(model, step.version, step.revision)
     here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
@@ -268,7 +266,9 @@ class _Settling:
             ended = Ended(intent, self.outcome, checked=checked)
             if not self.writes:
                 return ended
-            return Committer(services, context, model.where, None).undo(session, ended)
+            committer = Committer(services, context, model.where, None)
+            committer.open(session)
+            return committer.undo(ended)
 
     def _checked(self, context: Context, session: StepSession) -> Checked:
         """Look at the rows; those of a step that the model would not make so now fail unlooked."""

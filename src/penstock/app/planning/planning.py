@@ -217,14 +217,12 @@ def _still_drift(services: Services, step: Step, run_timestamp: dt.datetime) -> 
 
 @in_one_state
 def still_needed(services: Services, context: Context, step: Step, options: Options) -> Step | None:
-    """Decide about a pending step once its upstreams have ended; give other steps as they are.
+    """Decide about a pending step of a whole table once its upstreams have ended.
 
     None means that no upstream made a change. What is left may be a change of its properties.
     """
     model = services.project.models[step.model]
     now = context.view.now
-    if not step.reason.pending:
-        return step
     if step.trigger != "run" and model.strategy.window is not None:
         below = changed_below(
             services.project, [model.name], context.records, open_log_reader(services)

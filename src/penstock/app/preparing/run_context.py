@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -92,22 +92,6 @@ class Context:
     failed: dict[str, Ranges] = field(default_factory=dict)
     bases: dict[str, int] = field(default_factory=dict)
     views: ViewReports = field(default_factory=ViewReports)
-
-    def contents(self, intent: Intent) -> Mapping[str, str]:
-        """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
-        model = self.project.models.get(intent.model)
-        if model is None:
-            return {}
-        made = intent.fingerprint
-        for version in model.versions:
-            for body in version.bodies:
-                if body.fingerprint == made:
-                    texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                    return texts | ({made.schema: version.schema_text} if made.schema else {})
-        if made.sql != model.fingerprint.sql:
-            return {}
-        shown = self.project.shown_sql(model)
-        return {made.sql: shown, made.canonical: model.query.canonical}
 
     def change(self, intent: Intent) -> None:
         """Remember that a step changed its partitions."""

@@ -16,12 +16,10 @@ from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.partition import Grain, literal_at
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
-from penstock.core.step import Intent, StepKind
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.core.typed import TypedValue
 from penstock.core.window import InputWindow, Window
 from penstock.plan.history import PROPERTY, property_of, retention_of
-from penstock.plan.values import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
     view_sql = ""
     if catalog and model.is_view:  # over path tables whoever reads a view reads its query
         view_sql = services.project.view_sql(model, marked_histories(services, model.query))
-    whole = model.writing is Writing.WHOLE or step_inputs.table is None
+    whole = step_inputs.table is None or model.writing is Writing.WHOLE
     return Build(
         model=model,
         target=services.project.sql_of(model.table),
@@ -162,21 +160,3 @@ def _bounds(window: Window) -> tuple[str, str]:
     if window.upper is not None and window.upper.inclusive:
         high = high.next()
     return low.sql, high.sql
-
-
-def intent_of(services: Services, context: Context, step: Step, model: Model) -> Intent:
-    """Give what a step intends before anything was looked at."""
-    return Intent(
-        step=services.clock.new_id(),
-        run=context.run,
-        model=model.name,
-        table=model.table,
-        uri="" if model.is_view else services.project.uri_of(model.table),
-        kind=StepKind.BUILD,
-        strategy=model.strategy_name,
-        reason=str(step.reason),
-        triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
-        run_timestamp=context.run_timestamp,
-        fingerprint=model.fingerprint,
-        writing=model.writing,
-    )

@@ -226,7 +226,8 @@ class StepInputs:
     """What a step knows before it begins.
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
-    `passed_by` are inputs that changed rows which the windows have passed.
+    `passed_by` are inputs that changed rows which the windows have passed. `has_nothing_to_read` is
+    whether the model has windows and all of them are empty.
     """
 
     query: Schema
@@ -236,11 +237,7 @@ class StepInputs:
     opened: Opened | None
     late: int | None
     passed_by: tuple[str, ...] = ()
-
-    @property
-    def has_nothing_to_read(self) -> bool:
-        """Whether the model has windows and all of them are empty."""
-        return self.opened is not None and self.opened.all_empty
+    has_nothing_to_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +268,8 @@ class Looking:
             read = DeltaRead(uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        return StepInputs(written, evolution, facts, table, opened, late, self._passed_by())
+        passed_by, empty = self._passed_by(), opened is not None and opened.all_empty
+        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Rule
-from penstock.strategies.build import listed
+from penstock.strategies.build import listed, lost_rules
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.terms import (
     COPIES,
@@ -20,7 +20,6 @@ from penstock.strategies.history.terms import (
     TWICE,
     Terms,
 )
-from penstock.strategies.partition_texts import lost_rules
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
