@@ -9,11 +9,11 @@ from fakes.latest import Latest
 from fakes.place import Place, statuses
 from penstock.app.checking.reports import CheckRequest
 from penstock.app.commands.check import check
-from penstock.app.commands.plan import plan
+from penstock.app.commands.plan import preview
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.test import run_tests
-from penstock.app.request import PlanRequest, RunRequest, StatusRequest
+from penstock.app.request import RunRequest, StatusRequest
 from penstock.app.unit_testing.reports import UnitTestRequest
 from penstock.core.strategy import strategies
 
@@ -65,7 +65,7 @@ def asked(place: Place, command, request, **changes):
 
 
 def test_it_is_planned_run_checked_and_found_current(events) -> None:
-    planned = asked(events, plan, PlanRequest())
+    planned = asked(events, preview, RunRequest())
     report = events.run()
     checked = asked(events, check, CheckRequest(select=("top",)))
 
@@ -135,6 +135,6 @@ def test_its_unit_tests_run(events) -> None:
 def test_catalogues_read_of_it_as_of_a_table(events) -> None:
     events.run()
 
-    manifest = json.loads((events.root / "target" / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((events.root / ".penstock" / "target" / "manifest.json").read_text(encoding="utf-8"))
 
     assert manifest["nodes"]["model.shop.top"]["config"]["materialized"] == "table"
