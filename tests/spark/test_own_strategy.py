@@ -135,6 +135,8 @@ def test_its_unit_tests_run(events) -> None:
 def test_catalogues_read_of_it_as_of_a_table(events) -> None:
     events.run()
 
-    manifest = json.loads((events.root / ".penstock" / "target" / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads(
+        (events.root / ".penstock" / "target" / "manifest.json").read_text(encoding="utf-8")
+    )
 
     assert manifest["nodes"]["model.shop.top"]["config"]["materialized"] == "table"

@@ -102,6 +102,22 @@ ANSI = {
 HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
 
+def shown_key(keys: tuple[str, ...]) -> str:
+    """Give SQL that shows a row's key as people write it: `id=3, land=NULL`."""
+    pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in keys]
+    return "concat(" + ", ', ', ".join(pairs) + ")"
+
+
+def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool) -> str:
+    """Give the condition that two rows have the same key.
+
+    >>> same_key(("id",), "s", "t", matches_null=True)
+    's.`id` <=> t.`id`'
+    """
+    equals = "<=>" if matches_null else "="
+    return " AND ".join(f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in keys)
+
+
 def texts_of(build: Build) -> tuple[str, ...]:
     """Give the query's columns of text that partition the table."""
     by = build.model.layout.partition_by if build.partition_by is None else build.partition_by
@@ -147,9 +163,9 @@ def guarded(value: str, name: str, model: str) -> str:
     return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
 
-def refusing(code: str, lost_sentence: str) -> str:
+def refusing(code: str, message: str) -> str:
     """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
-    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {lost_sentence}))"
+    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {message}))"
 
 
 def counted_texts(build: Build) -> Work | None:
@@ -200,20 +216,26 @@ def create(build: Build, rows: str, properties: Mapping[str, str] | None = None)
 
     Creates the table with schema, layout, properties and the rows of a query in one commit.
     """
-    layout = build.model.layout
-    clauses = [f"CREATE OR REPLACE TABLE {build.target} USING delta"]
+    model = build.model
+    clauses = table_clauses(model.layout, model.description, build.location, properties or {})
+    return Commit(f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}")
+
+
+def table_clauses(
+    layout: Layout, description: str, location: str, properties: Mapping[str, str]
+) -> str:
+    """Give what a statement that makes a table says of it; `location` where a catalog is told."""
+    clauses = []
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
     if layout.cluster_by:
         clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
-    if build.model.description:
-        clauses.append(f"COMMENT {literal(build.model.description)}")
-    if build.location:
-        clauses.append(f"LOCATION {literal(build.location)}")
-    lost_sentence = table_properties(layout) | dict(properties or {})
-    clauses.append(f"TBLPROPERTIES ({written(lost_sentence)})")
-    clauses.append(f"AS {rows}")
-    return Commit(" ".join(clauses))
+    if description:
+        clauses.append(f"COMMENT {literal(description)}")
+    if location:
+        clauses.append(f"LOCATION {literal(location)}")
+    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout) | dict(properties))})")
+    return " ".join(clauses)
 
 
 def table_properties(layout: Layout) -> dict[str, str]:

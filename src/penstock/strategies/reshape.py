@@ -12,7 +12,7 @@ from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, Overwrite
 from penstock.core.strategy import Layout
 from penstock.core.types import parse_type, sql_type
-from penstock.strategies.build import listed, table_properties, written
+from penstock.strategies.build import table_clauses, written
 from penstock.strategies.comparing import cast, null
 
 _ANSI = {"spark.sql.ansi.enabled": "true"}
@@ -92,18 +92,7 @@ def physical(layout: Layout) -> Layout:
 
 
 def _clauses(model: Model, location: str) -> str:
-    layout = physical(model.layout)
-    clauses = []
-    if layout.partition_by:
-        clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
-    if layout.cluster_by:
-        clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
-    if model.description:
-        clauses.append(f"COMMENT {literal(model.description)}")
-    if location:
-        clauses.append(f"LOCATION {literal(location)}")
-    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout))})")
-    return " ".join(clauses)
+    return table_clauses(physical(model.layout), model.description, location, {})
 
 
 def _declared(model: Model, column: Column) -> str:
