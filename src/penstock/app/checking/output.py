@@ -18,10 +18,9 @@ from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, Kept, Work
 from penstock.core.step import Outcome
 from penstock.core.strategy import Build
-from penstock.strategies.build import ROWS_VIEW, feed_of, stored
+from penstock.strategies.build import ROWS_VIEW, feed_of, stored, with_rows
 from penstock.strategies.checks.partitions import key_sql
 from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
-from penstock.strategies.would_be import with_rows
 
 _ADDED = "check_added_rows"
 
