@@ -93,8 +93,7 @@ def _model_of(key: str) -> str:
 
 
 def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    model = services.project.models[name]
-    return ModelResult(name, model.table, model.strategy_name, status, reason)
+    return ModelResult.of(services.project.models[name], status, reason)
 
 
 @dataclass(frozen=True, slots=True)

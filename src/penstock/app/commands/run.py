@@ -115,8 +115,7 @@ def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
 
 
 def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    model = services.project.models[name]
-    return ModelResult(name, model.table, model.strategy_name, status, reason)
+    return ModelResult.of(services.project.models[name], status, reason)
 
 
 def _of_step(services: Services, step: Step, status: str, reason: str) -> ModelResult:
@@ -380,12 +379,7 @@ class Runner:
         return tuple(result for name in order for result in by_name.get(name, ()))
 
     def _run_record(self) -> Run:
-        return Run(
-            id=self._report.run_id,
-            command=self._report.command,
-            arguments=self._request.arguments,
-            target=self._services.project.target.name,
-            run_timestamp=self._report.run_timestamp,
-            holder=self._services.holder(self._report.run_id),
-            started=self._services.clock.now(),
+        report, arguments = self._report, self._request.arguments
+        return self._services.run_record(
+            report.run_id, report.command, report.run_timestamp, arguments
         )
