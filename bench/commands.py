@@ -21,7 +21,6 @@ from timing import median_of
 from penstock.app.services.wire import Where, open_services
 from penstock.core.graph import ordered
 from penstock.core.inputs import DeltaPin, InputPin, Pin
-from penstock.core.model import window_settings
 from penstock.core.ports import RebuiltStep
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
@@ -29,8 +28,8 @@ from penstock.core.step import Intent, Outcome, StepKind
 from penstock.core.token import write_token
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
-from penstock.plan.drift import wanted_pins
-from penstock.plan.planner import upstream_models
+from penstock.plan.cascade import upstream_models
+from penstock.plan.drift.inputs import wanted_pins
 from penstock.plan.values import Now
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
@@ -113,7 +112,7 @@ def _order(project: Project) -> list[str]:
 def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> RebuiltStep:
     model = project.models[name]
     moment = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
-    settings = window_settings(model.strategy)
+    settings = model.strategy.window
     mark = TypedValue.parse("TIMESTAMP", "2024-01-01")
     first = str(model.query.inputs[0])
     marks = (Watermark(first, settings.time_column, mark),) if settings else ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.app.checking.reports import CheckReport
-    from penstock.app.commands.verify import VerifyReport, Violation
+    from penstock.app.commands.verify import VerifyReport
     from penstock.app.entry import (
         audit,
         backfill,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from penstock.core.check_results import CheckResult, InvariantReport
     from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
+    from penstock.strategies.history.verify import Violation
 
 _HOMES = {
     "check": "penstock.app.entry",

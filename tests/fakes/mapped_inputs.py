@@ -18,7 +18,6 @@ from penstock.core.model import (
     Model,
     Partition,
     Source,
-    Table,
     Version,
     View,
 )
@@ -28,6 +27,7 @@ from penstock.core.query import Query, mention, mentioned
 from penstock.core.schema import Column, Schema
 from penstock.project.files.cache import ParseCache
 from penstock.project.input_ranges.mappings import Declared, map_inputs
+from penstock.strategies.table import Table
 
 DAYS = Grid(Grain.DAY)
 WHERE = Location("queries/weekly.yaml", 7)

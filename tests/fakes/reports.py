@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fakes.builders import NOON
-from penstock.app.reports import ModelResult, Plan, Reason, RunReport, State, Step
+from penstock.app.reports import ModelResult, RunReport
 from penstock.core.check_results import CheckResult, CheckStatus
 from penstock.core.checks import Phase
 from penstock.core.findings import Severity
 from penstock.core.names import TableName
+from penstock.plan.values import Plan, Reason, State, Step
 
 
 def a_step(model: str, state: State = State.NEVER_RUN, **changes: object) -> Step:

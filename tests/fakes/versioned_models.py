@@ -5,19 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 from fakes.builders import a_model, a_project, a_source, reads
+from penstock.core.bounds import Ceiled, Floored, Lower, Moved, Upper
 from penstock.core.facts import Touched
 from penstock.core.findings import Location
 from penstock.core.inputs import DeltaPin, Pin
-from penstock.core.mapping import (
-    Ceiled,
-    Computed,
-    Floored,
-    Lower,
-    Moved,
-    RangeMapping,
-    Upper,
-)
-from penstock.core.model import Body, Fingerprint, InputMapping, Model, Partition, Version
+from penstock.core.mapping import Computed, RangeMapping
+from penstock.core.model import Body, Fingerprint, InputMapping, Model, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span
 from penstock.core.project import Project
@@ -26,9 +19,11 @@ from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
 from penstock.core.schema import Schema
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, PartitionCode, Piece, Verdict
+from penstock.plan.drift.detect import Evidence, PartitionCode
+from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import State
+from penstock.plan.values import Reason, State
+from penstock.strategies.partition import Partition
 
 DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
 HUNDREDS = Grid(Grain.RANGE, 0, 250, 100)
@@ -217,7 +212,7 @@ def verdict_of(model: Model, **states: Ranges) -> Verdict:
     """Give a verdict on the due partitions of which these are in a state: `sql_changed=…`."""
     known, segments = partition_code(model).known, partition_code(model).segments
     pieces = [
-        Piece(low, high, (State(state),), (), segment)
+        Piece(low, high, Reason(State(state)), (), segment)
         for state, ranges in states.items()
         for segment in segments
         for low, high in intersection(ranges, (segment.range,))

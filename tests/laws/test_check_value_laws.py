@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from penstock import checks
 from penstock.core.checks import TYPES, Phase
 from penstock.core.findings import Location
-from penstock.core.model import Merge
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import read_check_json, write_check
@@ -20,6 +19,7 @@ from penstock.project.checks.scene import UNKNOWN, Scene, World, allowed_in
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import node_of
 from penstock.project.sql.names import Named, NameResolver
+from penstock.strategies.merge import Merge
 
 RESOLVER = NameResolver()
 RESOLVER.add_model("m", TableName("shop", "m"))

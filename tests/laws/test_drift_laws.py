@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 
 from fakes.naive_drift import Above, Code, Row, Rule, Stood, chosen, states_of_one
 from fakes.versioned_models import DAY, HUNDREDS, MONTH, WEEK, a_body, a_commit, a_daily, a_version
+from penstock.core.bounds import Lower, Moved, Upper
 from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import (
     ByGrain,
     Calendar,
     Computed,
     Everything,
-    Lower,
-    Moved,
     RangeMapping,
     Same,
     Trailing,
-    Upper,
 )
 from penstock.core.model import Fingerprint, InputMapping
 from penstock.core.names import InputKind, InputName
@@ -28,7 +26,7 @@ from penstock.core.partition import Grain, Grid
 from penstock.core.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, PartitionCode, judge
+from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
 from penstock.plan.resolve import Segment, resolve
 
 FROM, DAYS = dt.date(2024, 1, 20), 30
@@ -239,7 +237,7 @@ def judged(services) -> dict[int, tuple]:
         target=target_of(target),
     )
     known = ((sql[0][0][0], sql[-1][0][1]),)
-    verdict = judge(model, PartitionCode(known, segments), evidence, changes_of(above))
+    verdict = detect_drift(model, PartitionCode(known, segments), evidence, changes_of(above))
     return {n: piece.states for piece in verdict.pieces for n in range(piece.low, piece.high + 1)}
 
 

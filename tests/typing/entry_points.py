@@ -7,7 +7,8 @@ import datetime as dt
 from typing import assert_type
 
 import penstock
-from penstock.testing import UnitTestReport, run_unit_tests
+from penstock.app.entry import run_unit_tests
+from penstock.app.unit_testing.reports import UnitTestReport
 
 
 def calls() -> None:

@@ -10,9 +10,10 @@ from typing import Protocol
 from penstock.core.checks import Checks
 from penstock.core.findings import Finding, Severity
 from penstock.core.graph import find_cycle, ordered, reach
-from penstock.core.model import Model, Partition, Seed, Source, Version
+from penstock.core.model import Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
+from penstock.core.strategy import PartitionSettings
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
 from penstock.project.checks.scene import (
@@ -35,6 +36,7 @@ from penstock.project.files.references import Files
 from penstock.project.files.values import Plain
 from penstock.project.models import Built, Draft
 from penstock.project.settings.sources import column_docs
+from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenVersion
@@ -193,7 +195,7 @@ class Checking:
     def _of_model(self, draft: Draft) -> KnownColumns:
         built = self.parts.built.get(draft.name)
         model = built.model if built else None
-        if built and model and isinstance(built.strategy, Partition):
+        if built and model and built.strategy.partitioning is not None:
             declared = model.versions[0].schema.columns
             if declared:
                 return columns_of_version(model.versions[0], None)
@@ -208,7 +210,8 @@ class Checking:
 def _unread(source: Source) -> CheckedModel:
     """Give a subject that nobody builds, so that checks of a source are looked at all the same."""
     name = source.input_name
-    return CheckedModel(Named(name, source.table), _ANY, [Stand(1, (), UNKNOWN, (name,))])
+    readers = versioned_strategy("", PartitionSettings("", "date", Grid()))  # may have partitions
+    return CheckedModel(Named(name, source.table), readers, [Stand(1, (), UNKNOWN, (name,))])
 
 
 def _inputs(built: Built) -> tuple[InputName, ...]:
@@ -232,7 +235,3 @@ def _with_checks(model: Model, result: Result, order: Mapping[str, tuple[str, ..
         checks=checks.get(newest, Checks()),
         order_after=order.get(model.name, ()),
     )
-
-
-_ANY = Partition("", "date", Grid())
-"""Whatever reads a source may have partitions."""

@@ -21,7 +21,8 @@ from penstock.state.parts import Parts, given_up
 from penstock.state.soundness import unsound
 from penstock.state.sql_damage import write_cell
 from penstock.state.sql_database import Database
-from penstock.state.sql_end import End, write_success
+from penstock.state.sql_end import write_success
+from penstock.state.sql_ending import End
 from penstock.state.sql_rows import insert_step, model_id
 from penstock.state.tables import REVISION, metadata, partition_state, project, steps
 

@@ -19,7 +19,8 @@ from penstock.state.partition_rules import RESHAPES
 from penstock.state.parts import Parts, executed_by
 from penstock.state.sql_check_journal import SqlCheckJournal
 from penstock.state.sql_database import Database
-from penstock.state.sql_end import End, write_failure, write_success
+from penstock.state.sql_end import write_failure, write_success
+from penstock.state.sql_ending import End
 from penstock.state.sql_rows import (
     find_step,
     insert_run,

@@ -7,12 +7,14 @@ from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.services import a_shop, built
 from penstock.app.commands.status import status
-from penstock.app.reports import State
 from penstock.app.request import StatusRequest
 from penstock.core.facts import Commit, TableFacts
 from penstock.core.inputs import DeltaPin
-from penstock.core.model import Append, Fingerprint, WindowSettings
+from penstock.core.model import Fingerprint
 from penstock.core.schema import Schema
+from penstock.core.strategy import WindowSettings
+from penstock.plan.values import State
+from penstock.strategies.append import Append
 
 OURS = Commit(0, NOON, "CREATE TABLE AS SELECT", changes_data=True, step="step-users")
 

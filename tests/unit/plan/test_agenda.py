@@ -19,20 +19,22 @@ from fakes.versioned_models import (
     verdict_of,
     weekly,
 )
+from penstock.core.bounds import Lower, Moved
 from penstock.core.calendar import DAY as A_DAY
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, TableFacts
 from penstock.core.inputs import DeltaPin
-from penstock.core.mapping import Computed, Lower, Moved, Same
-from penstock.core.model import Fingerprint, Layout, Model, Version
+from penstock.core.mapping import Computed, Same
+from penstock.core.model import Fingerprint, Model, Version
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
-from penstock.plan.agenda import refusal, wanted_of
-from penstock.plan.partition_drift import Verdict, unreadable
-from penstock.plan.partition_steps import Wanted
+from penstock.core.strategy import Layout
+from penstock.plan.decide import wanted_of
+from penstock.plan.drift.verdict import Verdict, unreadable
+from penstock.plan.obstacles import refusal
 from penstock.plan.planner import plan
-from penstock.plan.question import Question, Scope
+from penstock.plan.question import Question, Scope, Wanted
 from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
 
 EDITED = ords("2024-12-02", "2024-12-16")
@@ -334,7 +336,9 @@ def test_a_table_of_another_store_blocks_its_model_and_only_adopt_takes_it(whole
 def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
     lost = TableError("log-unreadable", "version 3 is damaged")
 
-    assert refused(daily(), unreadable("daily", partition_code(daily()), lost)) is lost
+    code = partition_code(daily())
+
+    assert refused(daily(), unreadable("daily", code.known, code.segments, lost)) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():

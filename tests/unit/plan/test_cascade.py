@@ -16,26 +16,24 @@ from fakes.versioned_models import (
     the_project,
     weekly,
 )
+from penstock.core.bounds import Floored, Lower, Moved, Upper
 from penstock.core.calendar import DAY as A_DAY
 from penstock.core.mapping import (
     ByGrain,
     Calendar,
     Computed,
     Everything,
-    Floored,
-    Lower,
-    Moved,
     RangeMapping,
     Same,
     Trailing,
-    Upper,
 )
-from penstock.core.model import Model, View
+from penstock.core.model import Model
 from penstock.core.partition import Grid
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.plan.cascade import cascaded, parents_of, reads_itself
 from penstock.plan.resolve import due, resolve
+from penstock.strategies.view import View
 
 SINCE = "2024-11-25"
 

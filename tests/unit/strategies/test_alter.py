@@ -2,9 +2,10 @@ from dataclasses import replace
 
 from fakes.builders import a_model
 from penstock.core.facts import TableFacts
-from penstock.core.model import ColumnDoc, Layout
+from penstock.core.model import ColumnDoc
 from penstock.core.schema import Column, Schema
-from penstock.strategies.alter import allow_widening, alter_properties
+from penstock.core.strategy import Layout
+from penstock.strategies.reshape import allow_widening, alter_properties
 
 TARGET = "delta.`/w/s/users`"
 FACTS = TableFacts(

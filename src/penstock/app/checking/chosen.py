@@ -8,9 +8,10 @@ from typing import assert_never
 
 from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport
 from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Relationships, SqlCheck
-from penstock.core.model import Model, Writing
+from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
+from penstock.core.strategy import Writing
 from penstock.plan.values import Options, Step
 from penstock.strategies.relations import leaves_of
 
@@ -189,7 +190,9 @@ def _observes(model: Model, step: Step, mode: OnFailure) -> bool:
         case Writing.RANGES:
             return step.count == 1
         case Writing.WHOLE:
-            return mode is OnFailure.BLOCK and not model.is_view  # staged files are observed
+            return (
+                mode is OnFailure.BLOCK and model.strategy.takes_feed
+            )  # staged files are observed
         case Writing.ADDED:
             return mode is OnFailure.BLOCK or not step.initial
         case _ as never:

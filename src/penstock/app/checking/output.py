@@ -11,16 +11,16 @@ from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.statements import Decided
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaRead, Relation
-from penstock.core.model import Model, Table
+from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, Kept, Work
 from penstock.core.step import Outcome
-from penstock.strategies.build import ROWS_VIEW, Build, feed_of, stored
+from penstock.core.strategy import Build
+from penstock.strategies.build import ROWS_VIEW, feed_of, stored, with_rows
 from penstock.strategies.checks.partitions import key_sql
 from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
-from penstock.strategies.would_be import with_rows
 
 _ADDED = "check_added_rows"
 
@@ -256,7 +256,8 @@ class StagedTable:
             return check_target.as_table(self.rows().sql)
         if not build.takes_feed:
             return self._cloned()
-        kept = _kept(check_target.model)
+        model = check_target.model
+        kept = model.strategy.staying(model.layout, ROWS_VIEW, TARGET_VIEW)
         return check_target.as_table(
             with_rows(TARGET_VIEW, build.table, ROWS_VIEW, stored(build), kept)
         )
@@ -299,14 +300,3 @@ class StagedTable:
             [Relation(check_target.this, AFTER_VIEW, DeltaRead(clone))]
         )
         return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns[AFTER_VIEW])
-
-
-def _kept(model: Model) -> str:
-    """Give the condition of a row that partitions of the rows to come do not replace."""
-    if not isinstance(model.strategy, Table):
-        return ""
-    same = " AND ".join(
-        f"r.{quoted(name)} <=> {quoted(TARGET_VIEW)}.{quoted(name)}"
-        for name in model.layout.partition_by
-    )
-    return f"NOT EXISTS (SELECT 1 FROM {quoted(ROWS_VIEW)} r WHERE {same})"

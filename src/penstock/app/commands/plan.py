@@ -68,7 +68,7 @@ def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]
     found: dict[str, Ranges] = {}
     for step in planned.plan.steps:
         if cascaded or step.trigger != "cascade":
-            ranges = merged(step.partitions or ((0, 0),))
+            ranges = merged(step.partitions)
             found[step.model] = union(found.get(step.model, ()), ranges)
     return found
 
@@ -93,8 +93,7 @@ def _model_of(key: str) -> str:
 
 
 def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    model = services.project.models[name]
-    return ModelResult(name, model.table, model.strategy_name, status, reason)
+    return ModelResult.of(services.project.models[name], status, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from penstock.core.graph import children
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import write_ranges
 from penstock.core.ranges import Ranges, count, difference, merged
-from penstock.core.records import Run, StepRecord
+from penstock.core.records import StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
 from penstock.plan.refusals import table_of_another_store
@@ -211,11 +211,7 @@ def _restore(
         wait_seconds=request.wait,
         triggered_by="rollback",
     )
-    target = services.project.target.name
-    holder, now = services.holder(run_id), services.clock.now()
-    run = Run(
-        run_id, "rollback", request.arguments, target, project_state.run_timestamp, holder, now
-    )
+    run = services.run_record(run_id, "rollback", project_state.run_timestamp, request.arguments)
     with on_record(services, run) as succeeded:
         committed = on_worker(services, lambda: _commit(services, context, project_state, back))
         succeeded()
@@ -249,6 +245,7 @@ def _commit(
     )
     committer = Committer(services, context, model.where, record.last_step_seq if record else 0)
     with services.engine.session(model.name, model.where) as session:
+        committer.open(session)
         statement = restore(services.project.sql_of(model.table), back.version)
-        ended = committer.alter(session, intent, statement, StepKind.ROLLBACK)
+        ended = committer.alter(intent, statement, StepKind.ROLLBACK)
     return ended.outcome.version

@@ -40,12 +40,8 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
 def of_view(project: Project, found: ViewReport) -> ModelResult:
     """Give what came of a view whose checks a step that reads it has looked at again."""
     model, report = project.models[found.view], found.report
-    result = ModelResult(
-        name=model.name,
-        table=model.table,
-        strategy=model.strategy_name,
-        status="unchanged",
-        reason="what it reads has changed",
+    result = replace(
+        ModelResult.of(model, "unchanged", "what it reads has changed"),
         duration=found.duration,
         invariant_report=report,
     )
@@ -166,7 +162,7 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
         command = f"penstock sync --select {intent.model}"
         notes.append(f"{', '.join(passed)} changed rows that it had read; {command} re-makes it")
     created = ended.outcome.version is not None and ended.intent.base_version is None
-    if created and ended.intent.strategy == "snapshot" and not metrics.get("source_rows"):
+    if created and metrics.get("source_rows") == 0:
         notes.append("the source has no rows: the table is empty")
     return tuple(notes)
 

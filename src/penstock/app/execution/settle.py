@@ -32,12 +32,12 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.mapping import downstream
-from penstock.core.model import InputMapping, Model, Writing
+from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputName
 from penstock.core.partition import Grid, Span, key_pairs
 from penstock.core.ranges import Ranges, count, difference, intersection, union
-from penstock.core.records import Run
 from penstock.core.step import Intent, Outcome
+from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
 from penstock.plan.changes import column_of, touched_since
 from penstock.plan.resolve import Segment, body_of
@@ -58,13 +58,11 @@ class Share:
 
 
 def share_of(services: Services, context: Context, step: Step) -> Share:
-    """Divide a step of partitions; any other step is done as it is.
+    """Divide a step of partitions.
 
     Partitions that read failed ones are not made, and count as failed for those below them. Those
     that were only planned because something above would change are not made where nothing did.
     """
-    if not step.partitions:
-        return Share((step,))
     model = context.project.models[step.model]
     version, body = body_of(model, step.version, step.revision)
     here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
@@ -159,7 +157,8 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
     services.engine.require()
     run = services.clock.new_id()
     settled = Settled()
-    with on_record(services, _run_of(services, run)) as succeeded:
+    record = services.run_record(run, "recover", services.clock.now())
+    with on_record(services, record) as succeeded:
         for each in waiting:
             settled += on_worker(services, partial(_settled, services, run, each, writes=writes))
         succeeded()
@@ -170,12 +169,6 @@ def pending_notes(services: Services) -> tuple[str, ...]:
     """Say what the next command that writes will settle."""
     waiting = services.reading.records.unsettled()
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
-
-
-def _run_of(services: Services, run: str) -> Run:
-    now = services.clock.now()
-    target = services.project.target.name
-    return Run(run, "recover", "", target, now, services.holder(run), now)
 
 
 def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:
@@ -231,12 +224,9 @@ def _within(model: Model, intent: Intent, failed: Ranges, *, due: bool) -> Range
 
 
 def _result(model: Model, what: Unsettled, intent: Intent) -> ModelResult:
-    return ModelResult(
-        name=model.name,
-        table=model.table,
-        strategy=model.strategy_name,
-        status="success",
-        reason="its rollback was due" if what.rollback_due else "its checks were pending",
+    reason = "its rollback was due" if what.rollback_due else "its checks were pending"
+    return replace(
+        ModelResult.of(model, "success", reason),
         step=intent.step,
         partitions=key_pairs(intent.grid, intent.ords),
         trigger=intent.triggered_by,
@@ -267,7 +257,9 @@ class _Settling:
             ended = Ended(intent, self.outcome, checked=checked)
             if not self.writes:
                 return ended
-            return Committer(services, context, model.where, None).undo(session, ended)
+            committer = Committer(services, context, model.where, None)
+            committer.open(session)
+            return committer.undo(ended)
 
     def _checked(self, context: Context, session: StepSession) -> Checked:
         """Look at the rows; those of a step that the model would not make so now fail unlooked."""

@@ -10,13 +10,14 @@ from pathlib import Path
 from penstock.app.observation.observe import not_read, observe_target
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
-from penstock.core.model import Fingerprint, Model, Seed, Table
+from penstock.core.model import Fingerprint, Model, Seed
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of
-from penstock.plan.drift import drift
+from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.values import Now, Observed, Reason, State, told_error
+from penstock.strategies.table import Table
 
 
 def model_of(seed: Seed) -> Model:
@@ -47,7 +48,7 @@ def seed_reason(
     except TableError as error:
         return Reason(State.UNREADABLE, told_error(error))
     now = Now(run_timestamp, {seed.name: seen}, {})
-    reason = drift(services.project, model, records, now)
+    reason = detect_table_drift(services.project, model, records, now).reason
     if reason.state is State.SQL_CHANGED:
         what = reason.detail or f"{Path(seed.path).name} changed"
         return Reason(State.SOURCE_CHANGED, what, reason.also)

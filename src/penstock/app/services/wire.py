@@ -16,9 +16,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.services import Services
-from penstock.core.ports import Clock, Fault, Store
+from penstock.core.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
 from penstock.core.step import Intent
 from penstock.core.token import write_fence
@@ -68,10 +69,6 @@ POINTS = (
     "during-finish",
     "after-finish",
 )
-
-
-def inert(point: str) -> None:
-    """Let every point pass."""
 
 
 def fault_from(environ: Mapping[str, str]) -> Fault:
@@ -215,7 +212,8 @@ class Stores:
 
     def open_writing(self) -> Store:
         """Open the database; make it if there is none."""
-        from penstock.state.open import Identity, open_store
+        from penstock.state.identity import Identity
+        from penstock.state.open import open_store
 
         if self._opened is None:
             self._opened = open_store(

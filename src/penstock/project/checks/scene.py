@@ -8,19 +8,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import Condition
-from penstock.core.history import Snapshot
-from penstock.core.model import (
-    ColumnDoc,
-    Partition,
-    Seed,
-    Source,
-    Strategy,
-    Version,
-    window_settings,
-)
+from penstock.core.model import ColumnDoc, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
 from penstock.core.schema import Schema
+from penstock.core.strategy import Strategy
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
 from penstock.project.files.parsed import SqlFile, TableRef
@@ -106,13 +98,13 @@ class Scene:
 def allowed_in(strategy: Strategy) -> frozenset[str]:
     """Give the parameters that checks of a model may name (spec/checks.md §1.6).
 
-    >>> from penstock.core.model import View
+    >>> from penstock.strategies.view import View
     >>> sorted(allowed_in(View()))
     ['run_date']
     """
-    if isinstance(strategy, Partition):
+    if strategy.partitioning is not None:
         return frozenset(PARAMETERS)
-    return _OF_WINDOWS if window_settings(strategy) else frozenset({"run_date"})
+    return _OF_WINDOWS if strategy.window else frozenset({"run_date"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +145,8 @@ def selected(
 ) -> KnownColumns:
     """Give the columns that a query selects, with the types that the project says of them."""
     names = file.branches[0].outputs.names if file and file.branches else None
-    if names is not None and isinstance(strategy, Snapshot):
-        names = (*names, *strategy.columns.names)
+    if names is not None and strategy is not None and strategy.history is not None:
+        names = (*names, *strategy.history.columns.names)
     return KnownColumns(names, _types(docs)) if names is not None or docs else UNKNOWN
 
 

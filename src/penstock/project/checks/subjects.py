@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Strategy
 from penstock.core.names import InputName
+from penstock.core.strategy import Strategy
 from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.checks.scene import UNKNOWN, KnownColumns
 from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section

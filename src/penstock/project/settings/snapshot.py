@@ -11,9 +11,9 @@ from penstock.core.history import (
     ColumnsDiffer,
     HardDeletes,
     HashDiffers,
+    HistorySettings,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
 from penstock.project.files.parsed import Outputs, SqlFile
@@ -35,7 +35,7 @@ _IDLE = {
 }
 
 
-def snapshot_of(config: Config) -> Snapshot:
+def snapshot_of(config: Config) -> HistorySettings:
     """Read the settings of a history table; what does not go together becomes findings."""
     keys = _names(config, "unique_key")
     if _lacks(config, "unique_key"):
@@ -47,7 +47,7 @@ def snapshot_of(config: Config) -> Snapshot:
     event_time = config.text("valid_from") == "updated_at"
     if event_time:
         _check_event_time(config)
-    return Snapshot(
+    return HistorySettings(
         keys=keys,
         change=change,
         event_time=event_time,
@@ -196,7 +196,7 @@ def _unknown(config: Config) -> set[str]:
     return config.settings.keys() - KEYS
 
 
-def check_outputs(strategy: Snapshot, config: Config, file: SqlFile) -> None:
+def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
     """Report what is wrong with the columns that the query of a history table selects."""
     outputs = file.branches[0].outputs
     if outputs.names is not None:
@@ -218,7 +218,7 @@ def check_outputs(strategy: Snapshot, config: Config, file: SqlFile) -> None:
             config.findings.append(warning)
 
 
-def _check_selected(strategy: Snapshot, config: Config, known: tuple[str, ...]) -> None:
+def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str, ...]) -> None:
     folded = {name.lower() for name in known}
     key, columns = _asked(strategy)
     for setting, names in (("unique_key", strategy.keys), (key, columns)):
@@ -233,7 +233,7 @@ def _check_selected(strategy: Snapshot, config: Config, known: tuple[str, ...]) 
         config.report("check_cols", "check-cols-missing", sentence, hint)
 
 
-def _asked(strategy: Snapshot) -> tuple[str, tuple[str, ...]]:
+def _asked(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:
     """Give the setting that names the compared columns, and those columns."""
     match strategy.change:
         case NewerThan(column):
@@ -242,7 +242,7 @@ def _asked(strategy: Snapshot) -> tuple[str, tuple[str, ...]]:
             return "check_cols", columns or ()
 
 
-def _compared_names(strategy: Snapshot, outputs: Outputs) -> set[str]:
+def _compared_names(strategy: HistorySettings, outputs: Outputs) -> set[str]:
     keys = {name.lower() for name in strategy.keys}
     if strategy.change == ColumnsDiffer(None):
         return {column.name.lower() for column in outputs.columns} - keys

@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import mask, mask_value
+from penstock.core.strategy import strategies
 from penstock.project.files.values import Path, Plain, did_you_mean, parse_duration
 from penstock.project.settings.check_keys import checks_schema
 
@@ -34,7 +35,8 @@ _LATER = {
     "historic": "entities",
     "sessions": "session packages",
 }
-SUPPORTED = ("view", "table", "append", "merge", "incremental", "partition", "snapshot")
+INCREMENTAL = "incremental"
+"""dbt's word: it is `merge` with a key and `append` without."""
 UNKNOWN_WORD = "unknown_word"
 
 
@@ -59,12 +61,20 @@ def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return value if isinstance(value, int) and not isinstance(value, bool) else duration(value)
 
 
+def materialized_words() -> tuple[str, ...]:
+    """Give what may stand at `materialized`: the strategies that there are, and dbt's word."""
+    known = strategies()
+    last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
+    return (*[*known][:last], INCREMENTAL, *[*known][last:])
+
+
 def _supported(value: str) -> str:
-    if value in SUPPORTED:
+    words = materialized_words()
+    if value in words:
         return value
     later = _LATER.get(value)
     note = f" ({later} come with a later release)" if later else ""
-    raise ValueError(f"one of {', '.join(SUPPORTED)}{note}")
+    raise ValueError(f"one of {', '.join(words)}{note}")
 
 
 def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -126,10 +136,27 @@ _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "str
 Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
 Text = Annotated[str, BeforeValidator(_text)]
 Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "string"})]
+
+
+@dataclass(frozen=True, slots=True)
+class _Supported:
+    """One of the strategies; they are asked when a value is checked, not when this is loaded."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, inner: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(_supported, inner(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**inner(schema), "enum": list(materialized_words())}
+
+
 Lookback = Annotated[
     str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
 ]
-Materialized = Annotated[str, AfterValidator(_supported), WithJsonSchema({"enum": list(SUPPORTED)})]
+Materialized = Annotated[str, _Supported()]
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
 Whole = Annotated[int, BeforeValidator(_count)]
 GrainWord = Annotated[

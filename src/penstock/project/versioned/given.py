@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from dataclasses import field as made  # a destination has a field of its own
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grid
+from penstock.core.strategy import Layout, PartitionSettings
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.references import SqlText
@@ -106,11 +106,11 @@ class VersionedDraft:
         return _UNDECLARED.get(self.destination.grid.grain, "date")
 
     @property
-    def partition(self) -> Partition | None:
+    def partition(self) -> PartitionSettings | None:
         """How it is cut into partitions."""
         if self.word != "partition" or not self.destination.field:
             return None
-        return Partition(
+        return PartitionSettings(
             self.destination.field,
             self.field_type,
             self.destination.grid,
@@ -127,7 +127,7 @@ class VersionedDraft:
             return Layout()
         if not field:
             return Layout(cluster_by=cluster[:CLUSTERED])
-        partition = Partition(field, self.field_type, self.destination.grid)
+        partition = PartitionSettings(field, self.field_type, self.destination.grid)
         return laid_out(partition, cluster, self.destination.layout, {})
 
 

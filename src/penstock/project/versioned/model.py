@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.mapping import Calendar, Everything, RangeMapping, Same, Trailing
-from penstock.core.model import Body, ColumnDoc, Model, Strategy, Table, Version, View
+from penstock.core.model import Body, ColumnDoc, Model, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain
+from penstock.core.strategy import Strategy
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
 from penstock.project.files.values import did_you_mean, digest
 from penstock.project.input_ranges.mappings import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
+from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.bodies import Description, GivenBody, body_of, layout_text, settings_text
 from penstock.project.sql.link import QueryOwner
 from penstock.project.sql.names import Named, NameResolver
@@ -136,7 +138,7 @@ class VersionedModel:
     @property
     def strategy(self) -> Strategy:
         """How its rows reach the table."""
-        return self.draft.partition or (View() if self.draft.word == "view" else Table())
+        return versioned_strategy(self.draft.word, self.draft.partition)
 
 
 def versioned_models(
@@ -185,7 +187,7 @@ class _VersionBuilder:
         return found
 
     def note(self, name: InputName, line: int) -> None:
-        is_self = name.kind is InputKind.THIS and isinstance(self.item.strategy, View)
+        is_self = name.kind is InputKind.THIS and self.item.strategy.is_view
         if name.kind is InputKind.MODEL or is_self:
             self.built.parents.setdefault(name.name, line)
 

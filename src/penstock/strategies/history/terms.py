@@ -9,12 +9,12 @@ from penstock.core.history import (
     ChangeTest,
     HardDeletes,
     HashDiffers,
+    HistorySettings,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
-from penstock.core.names import quoted
+from penstock.strategies.build import same_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,15 @@ class Terms:
         Stored keys may be NULL under `null_keys: error`, too: the setting may have changed. A row
         of the source may not, so one without a key need not meet a version.
         """
-        equals = "<=>" if stored or self.match_null_keys else "="
-        return " AND ".join(
-            f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in self.keys
-        )
+        return same_key(self.keys, left, right, matches_null=stored or self.match_null_keys)
 
 
 def terms_of(
-    snapshot: Snapshot, moment: dt.datetime, retention: Retention | None, *, allow_empty: bool
+    snapshot: HistorySettings,
+    moment: dt.datetime,
+    retention: Retention | None,
+    *,
+    allow_empty: bool,
 ) -> Terms:
     """Give the terms of a snapshot's run; `retention` is the one of this run."""
     return Terms(

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.app.checking.reports import invariants_document
-from penstock.app.reports import Cascaded, ModelResult, Plan, RunReport, Step, SyncPreview
+from penstock.app.reports import Cascaded, ModelResult, RunReport, SyncPreview
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
 from penstock.core.window import Bound, InputWindow, Watermark
+from penstock.plan.values import Plan, Step
 from penstock.ui.render.diff import COSMETIC, model_diff_document
 from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document, error_text, first_line
@@ -43,7 +45,7 @@ class Columns:
     def of(cls, plan: Plan) -> Columns:
         """Measure a plan once, before its steps run."""
         names = [*(step.model for step in plan.steps), *(each.model for each in plan.blocked)]
-        keys = [len(ranges_text(step.keys)) for step in plan.steps if step.partitions]
+        keys = [len(ranges_text(step.keys)) for step in plan.steps if not step.grid.is_whole]
         return cls(len(names), max(map(len, names), default=0), max(keys, default=0))
 
 
@@ -67,7 +69,7 @@ def _outcome(result: ModelResult) -> Iterator[str]:
         yield partitions_text(result.count)
     if result.status == "unchanged":
         yield "no change"
-    elif result.strategy != "view":
+    elif not strategy_named(result.strategy).is_view:
         yield row_counts(result.rows)
     yield from result.schema_changes
     yield seconds(result.duration)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
+from penstock.app.reports import ModelStatus, StateCount, StatusReport
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
+from penstock.plan.values import State
 from penstock.ui.render.diff import COSMETIC
 from penstock.ui.render.document import Json, instant
 from penstock.ui.render.values import (
@@ -104,8 +106,9 @@ def _next(report: StatusReport) -> str:
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):
         return "plan"  # it says of each what would mend it
-    if drifted and all(model.strategy == "snapshot" for model in drifted):
-        return "snapshot run"
+    commands = {strategy_named(model.strategy).command for model in drifted}
+    if len(commands) == 1 and commands != {"run"}:
+        return commands.pop()  # `sync` repairs what `run` builds
     return "sync --cascade" if report.pending else "sync"
 
 

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.model import (
-    ColumnDoc,
-    Layout,
-    OnSchemaChange,
-    Table,
-)
+from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
+from penstock.core.strategy import Layout, OnSchemaChange
+from penstock.strategies.table import Table
 
 
 @pytest.fixture

@@ -4,14 +4,11 @@ import datetime as dt
 
 import pytest
 
-from penstock.core.model import (
-    Append,
-    Merge,
-    NullWatermark,
-    Table,
-    View,
-    WindowSettings,
-)
+from penstock.core.strategy import NullWatermark, WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ import datetime as dt
 
 import pytest
 
-from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
+from penstock.app.reports import ModelStatus, StateCount, StatusReport
 from penstock.app.request import (
     StatusRequest,
 )
 from penstock.core.names import TableName
+from penstock.plan.values import State
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 

@@ -1,19 +1,12 @@
 """The text of `run` and `sync`: a line per event, then the summary."""
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.reports import (
-    Cascaded,
-    RunStarted,
-    Said,
-    State,
-    StepEnded,
-    StepStarted,
-    SyncPreview,
-)
+from penstock.app.reports import Cascaded, RunStarted, Said, StepEnded, StepStarted, SyncPreview
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import RowCounts
+from penstock.plan.values import State
 from penstock.ui.render.progress import TextLines
 from penstock.ui.render.run import Columns, result_line, run_text, seed_text
 

@@ -1,7 +1,8 @@
 """What `snapshot verify` and `snapshot migrate` print."""
 
 from penstock.app.commands.migrate import MigrateReport
-from penstock.app.commands.verify import VerifyReport, Violation
+from penstock.app.commands.verify import VerifyReport
+from penstock.strategies.history.verify import Violation
 from penstock.ui.render.snapshot import migrate_document, migrate_text, verify_document, verify_text
 
 OVERLAP = Violation(

@@ -4,8 +4,9 @@ import datetime as dt
 
 import pytest
 
-from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
+from penstock.app.reports import ModelStatus, StateCount, StatusReport
 from penstock.core.names import TableName
+from penstock.plan.values import State
 from penstock.ui.render.status import status_document, status_text
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)

@@ -5,19 +5,11 @@ import json
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.reports import (
-    Blocked,
-    Cascaded,
-    ModelDiff,
-    ModelStatus,
-    SqlDiff,
-    State,
-    StateCount,
-    SyncPreview,
-)
+from penstock.app.reports import Cascaded, ModelDiff, ModelStatus, SqlDiff, StateCount, SyncPreview
 from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid
+from penstock.plan.values import Blocked, State
 from penstock.ui.render.document import printed
 from penstock.ui.render.run import run_document
 from penstock.ui.render.sync import sync_text
