@@ -30,7 +30,7 @@ class CheckValue:
         return {key: _plain(value) for key, value in self.written}
 
 
-class Said(TypedDict, total=False):
+class CheckOptions(TypedDict, total=False):
     """What may be said of a check of every type."""
 
     name: str
@@ -42,7 +42,7 @@ class Said(TypedDict, total=False):
     sample: bool
 
 
-class Rows(Said, total=False):
+class RowCheckOptions(CheckOptions, total=False):
     """What may be said of a check of every type but `sql`: which rows it looks at."""
 
     where: str
@@ -52,7 +52,7 @@ class Rows(Said, total=False):
     empty: Literal["pass", "fail"]
 
 
-def sql(sql: str, **said: Unpack[Said]) -> CheckValue:
+def sql(sql: str, **said: Unpack[CheckOptions]) -> CheckValue:
     """Hold when a query gives no row; SQL, or a path that ends in .sql."""
     return _check("sql", said, sql=sql)
 
@@ -61,7 +61,7 @@ def row_count(
     *,
     min: int | None = None,  # noqa: A002  the word users know
     max: int | None = None,  # noqa: A002  the word users know
-    **said: Unpack[Rows],
+    **said: Unpack[RowCheckOptions],
 ) -> CheckValue:
     """Hold when there are so many rows.
 
@@ -71,13 +71,13 @@ def row_count(
     return _check("row_count", said, min=min, max=max)
 
 
-def column_check(column: str, check: str, **said: Unpack[Rows]) -> CheckValue:
+def column_check(column: str, check: str, **said: Unpack[RowCheckOptions]) -> CheckValue:
     """Hold when a condition is true; `{column}` in it is the column."""
     return _check("column_check", said, column=column, check=check)
 
 
 def null_percentage(
-    column: str, *, max_percentage: float | str, **said: Unpack[Rows]
+    column: str, *, max_percentage: float | str, **said: Unpack[RowCheckOptions]
 ) -> CheckValue:
     """Hold when at most so many percent of the values are NULL."""
     return _check("null_percentage", said, column=column, max_percentage=max_percentage)
@@ -87,7 +87,7 @@ def distinct_count(
     *columns: str,
     min: int | None = None,  # noqa: A002  the word users know
     max: int | None = None,  # noqa: A002  the word users know
-    **said: Unpack[Rows],
+    **said: Unpack[RowCheckOptions],
 ) -> CheckValue:
     """Hold when the columns have so many different values."""
     return _check("distinct_count", said, columns=columns, min=min, max=max)
@@ -99,7 +99,7 @@ def value_range(
     min: Scalar | None = None,  # noqa: A002  the word users know
     max: Scalar | None = None,  # noqa: A002  the word users know
     strict: bool | None = None,
-    **said: Unpack[Rows],
+    **said: Unpack[RowCheckOptions],
 ) -> CheckValue:
     """Hold when every value lies within the bounds."""
     return _check("value_range", said, column=column, min=min, max=max, strict=strict)
@@ -109,7 +109,7 @@ def unique(
     *columns: str,
     nulls: Literal["distinct", "equal"] | None = None,
     versions: Literal["current", "all"] | None = None,
-    **said: Unpack[Rows],
+    **said: Unpack[RowCheckOptions],
 ) -> CheckValue:
     """Hold when no two rows agree in all columns.
 
@@ -119,24 +119,30 @@ def unique(
     return _check("unique", said, columns=columns, nulls=nulls, versions=versions)
 
 
-def not_null(*columns: str, **said: Unpack[Rows]) -> CheckValue:
+def not_null(*columns: str, **said: Unpack[RowCheckOptions]) -> CheckValue:
     """Hold when no value of the columns is NULL."""
     return _check("not_null", said, columns=columns)
 
 
-def accepted_values(column: str, values: Sequence[Scalar], **said: Unpack[Rows]) -> CheckValue:
+def accepted_values(
+    column: str, values: Sequence[Scalar], **said: Unpack[RowCheckOptions]
+) -> CheckValue:
     """Hold when every value is one of these."""
     return _check("accepted_values", said, column=column, values=tuple(values))
 
 
 def relationships(
-    columns: str | Sequence[str], *, to: str, fields: str | Sequence[str], **said: Unpack[Rows]
+    columns: str | Sequence[str],
+    *,
+    to: str,
+    fields: str | Sequence[str],
+    **said: Unpack[RowCheckOptions],
 ) -> CheckValue:
     """Hold when every row finds its values in the fields of another model or source."""
     return _check("relationships", said, columns=_listed(columns), to=to, fields=_listed(fields))
 
 
-def freshness(column: str, *, max_age: str, **said: Unpack[Rows]) -> CheckValue:
+def freshness(column: str, *, max_age: str, **said: Unpack[RowCheckOptions]) -> CheckValue:
     """Hold when the newest value is at most so old: `90m`, `36h`, `2 days`."""
     return _check("freshness", said, column=column, max_age=max_age)
 
@@ -147,7 +153,7 @@ def row_count_change(
     max_decrease_percent: float | str | None = None,
     max_percent: float | str | None = None,
     last: int | None = None,
-    **said: Unpack[Rows],
+    **said: Unpack[RowCheckOptions],
 ) -> CheckValue:
     """Hold when the number of rows changed by at most so many percent.
 

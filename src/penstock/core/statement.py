@@ -90,7 +90,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Overwrite:
+class TableOverwrite:
     """A whole Delta table, rows, columns and partitioning, replaced by what a query gives.
 
     Delta has no SQL that turns a clustered table into a partitioned one. The table's id, its
@@ -121,7 +121,7 @@ class Commit:
     metrics: Mapping[str, int] = field(default_factory=dict)
     expected: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     exclusive: bool = False
-    overwrite: Overwrite | None = None
+    overwrite: TableOverwrite | None = None
     feed: Feed | None = None
 
 

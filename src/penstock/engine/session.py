@@ -25,10 +25,10 @@ from penstock.core.statement import (
     Commit,
     Feed,
     Kept,
-    Overwrite,
     Passing,
     Row,
     Stage,
+    TableOverwrite,
 )
 from penstock.core.step import Intent
 from penstock.core.token import write_token
@@ -291,7 +291,7 @@ def unwatched(statement: Commit) -> Commit:
     return replace(statement, feed=replace(feed, counts={})) if feed else statement
 
 
-def _overwrite(frame: DataFrame, whole: Overwrite) -> None:
+def _overwrite(frame: DataFrame, whole: TableOverwrite) -> None:
     """Replace rows, columns and partitioning of a table in one commit."""
     writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.partitionBy(*whole.partition_by).save(whole.uri)

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit
-from penstock.engine.log.commit_file import Entry, read_entry
+from penstock.core.facts import AddedFile, LogCommit
+from penstock.engine.log.commit_file import LogEntry, read_entry
 
 SIGNED = '{"penstock": "1", "store": "store-1", "step": "step-7"}'
 INFO = {
@@ -21,14 +21,14 @@ ADD = {"path": "part-1", "dataChange": True, "stats": '{"minValues": {"id": 5, "
 REMOVE = {"path": "part-0", "dataChange": True}
 
 
-def entry(*actions: dict[str, object]) -> Entry:
-    return Entry.from_lines(4, [json.dumps(action) for action in actions])
+def entry(*actions: dict[str, object]) -> LogEntry:
+    return LogEntry.from_lines(4, [json.dumps(action) for action in actions])
 
 
 def test_a_commit_tells_who_made_it_when_and_how():
     found = entry({"commitInfo": INFO}, {"metaData": {"id": "id-1"}}, {"add": ADD})
 
-    assert found.commit == Commit(
+    assert found.commit == LogCommit(
         version=4,
         time=dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC),
         operation="MERGE",

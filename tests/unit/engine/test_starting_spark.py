@@ -8,7 +8,7 @@ import pytest
 from penstock.core.project import SparkSettings
 from penstock.engine import java
 from penstock.engine.java import Java, archive_path, cache_folder
-from penstock.engine.launch import LaunchSettings, Parts, java_options, spark_confs
+from penstock.engine.launch import JvmParts, LaunchSettings, java_options, spark_confs
 
 LOG4J = Path("/logs/log4j2.properties")
 
@@ -17,7 +17,7 @@ LOG4J = Path("/logs/log4j2.properties")
 def parts(tmp_path):
     archive = tmp_path / "session.jsa"
     archive.touch()
-    return Parts(("/ivy/a.jar", "/ivy/b.jar"), LOG4J, archive)
+    return JvmParts(("/ivy/a.jar", "/ivy/b.jar"), LOG4J, archive)
 
 
 def settings(master="local[2]", **conf):

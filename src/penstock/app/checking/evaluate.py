@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from penstock.app.checking.chosen import skipped
-from penstock.app.checking.inputs import CheckInputs, Refusal, Rows
+from penstock.app.checking.inputs import CheckedRows, CheckInputs, Refusal
 from penstock.app.checking.measuring import AT_ONCE, Answer, Answered, asked, fetched, sampled
 from penstock.app.checking.placing import (
     Group,
@@ -31,7 +31,7 @@ from penstock.core.query import bound
 from penstock.core.ranges import Ranges, difference, holds
 from penstock.core.schema import Schema
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks.measured import ROWS, Measured, Setting, Values, Verdict, whole
+from penstock.strategies.checks.measured import ROWS, GroupVerdict, Measure, Setting, Values, whole
 from penstock.strategies.checks.observe import taken
 from penstock.strategies.checks.phase import GROUP, named
 from penstock.strategies.checks.samples import sample_of
@@ -86,7 +86,7 @@ def judge(
         yield group_value(group, values, verdict)
 
 
-def group_value(group: Group, values: Values, verdict: Verdict) -> GroupValue:
+def group_value(group: Group, values: Values, verdict: GroupVerdict) -> GroupValue:
     """Put together what is told of a group."""
     return GroupValue(
         group.key,
@@ -98,7 +98,7 @@ def group_value(group: Group, values: Values, verdict: Verdict) -> GroupValue:
     )
 
 
-def _values(means: Measured, row: Values) -> Values:
+def _values(means: Measure, row: Values) -> Values:
     """Give the values of a group by their own names; without rows there is nothing to measure."""
     found = {name: row.get(named(sql)) for name, sql in means.aggregates.items()}
     return found if whole(found, ROWS) else {ROWS: "0", **means.empty}
@@ -224,7 +224,9 @@ def _found(
     That no row was written is an answer already, to a check for which it is a change to 0.
     """
     if check_inputs.adds and check_inputs.step is None and _is_of_quiet_runs(check):
-        nothing = Placed(check, Rows("", Schema()), (whole_group(check_inputs),), is_step=True)
+        nothing = Placed(
+            check, CheckedRows("", Schema()), (whole_group(check_inputs),), is_step=True
+        )
         return Answered(nothing, Answer({}))
     if isinstance(check.rule, SqlCheck):
         return evaluate_sql(session, check, check.rule, check_inputs)

@@ -21,7 +21,7 @@ ONE_GROUP: Ranges = ((0, 0),)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CheckedRows:
     """Rows that typed checks look at: a SELECT over views of the session, and its columns.
 
     `key` is SQL on a row that gives the key of its group (`2024-12-01`), "" where all rows are the
@@ -57,10 +57,10 @@ class CheckInputs:
     """
 
     run_timestamp: dt.datetime
-    step: Rows | None = None
-    table: Rows | None = None
-    current: Rows | None = None
-    inputs: Mapping[InputName, Rows] = field(default_factory=dict)
+    step: CheckedRows | None = None
+    table: CheckedRows | None = None
+    current: CheckedRows | None = None
+    inputs: Mapping[InputName, CheckedRows] = field(default_factory=dict)
     views: Mapping[InputName, str] = field(default_factory=dict)
     grid: Grid = Grid()
     partitions: Ranges = ONE_GROUP

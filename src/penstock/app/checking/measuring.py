@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.app.checking.inputs import Refusal, Rows, is_of_the_job
+from penstock.app.checking.inputs import CheckedRows, Refusal, is_of_the_job
 from penstock.app.checking.placing import Placed
 from penstock.core.check_results import WHOLE_GROUP, CheckStatus, GroupValue, Sample
 from penstock.core.checks import AcceptedValues, Check
 from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
 from penstock.core.statement import Row
-from penstock.strategies.checks.measured import Measured, Values
+from penstock.strategies.checks.measured import Measure, Values
 from penstock.strategies.checks.phase import (
     GROUP,
     aggregates_of,
@@ -56,7 +56,7 @@ class Answered:
     answer: Answer
 
 
-def means_of(placed: Placed) -> Measured:
+def means_of(placed: Placed) -> Measure:
     """Give what a check measures of its rows; of those of its first group, if they differ."""
     check = placed.by_group[0].check if placed.by_group else placed.check
     return measured(check, placed.rows.columns)
@@ -69,7 +69,7 @@ def asked(session: QuerySession, placed: Sequence[Placed]) -> list[Answer | Refu
     each is tried alone, so that the others have their values.
     """
     found: dict[int, Answer | Refusal] = {}
-    together: dict[Rows, list[int]] = {}
+    together: dict[CheckedRows, list[int]] = {}
     for place, each in enumerate(placed):
         if each.by_group:
             found[place] = _by_group(session, each)
@@ -92,7 +92,7 @@ def fetched(session: QuerySession, sql: str) -> tuple[Row, ...] | QueryError | D
 
 
 def _together(
-    session: QuerySession, rows: Rows, placed: Sequence[Placed]
+    session: QuerySession, rows: CheckedRows, placed: Sequence[Placed]
 ) -> list[Answer | Refusal]:
     refusals = _described(session, rows, placed)
     left = [place for place in range(len(placed)) if place not in refusals]
@@ -106,7 +106,7 @@ def _together(
 
 
 def _described(
-    session: QuerySession, rows: Rows, placed: Sequence[Placed]
+    session: QuerySession, rows: CheckedRows, placed: Sequence[Placed]
 ) -> Mapping[int, Refusal]:
     """Find the checks that Spark does not understand: all at once, and only then one by one."""
     if _refusal(session, rows, placed) is None:
@@ -115,7 +115,7 @@ def _described(
     return {place: refusal for place, refusal in each.items() if refusal is not None}
 
 
-def _refusal(session: QuerySession, rows: Rows, placed: Sequence[Placed]) -> Refusal | None:
+def _refusal(session: QuerySession, rows: CheckedRows, placed: Sequence[Placed]) -> Refusal | None:
     try:
         session.describe(_query(rows, placed))
     except (QueryError, DataError) as error:
@@ -123,11 +123,11 @@ def _refusal(session: QuerySession, rows: Rows, placed: Sequence[Placed]) -> Ref
     return None
 
 
-def _query(rows: Rows, placed: Sequence[Placed]) -> str:
+def _query(rows: CheckedRows, placed: Sequence[Placed]) -> str:
     return phase_query(rows.sql, rows.key, aggregates_of([means_of(each) for each in placed]))
 
 
-def _shared(session: QuerySession, rows: Rows, placed: Sequence[Placed]) -> Answer | Refusal:
+def _shared(session: QuerySession, rows: CheckedRows, placed: Sequence[Placed]) -> Answer | Refusal:
     started = time.monotonic()
     found = fetched(session, _query(rows, placed))
     if not isinstance(found, tuple):
@@ -229,7 +229,7 @@ def _first(look: _Look, failed: Sequence[GroupValue]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_values(look: _Look, means: Measured, where: str, placed: Placed) -> str:
+def _of_values(look: _Look, means: Measure, where: str, placed: Placed) -> str:
     column = placed.rows.columns.find(means.columns[0])
     assert column is not None  # noqa: S101  the check was measured of it
     return values_query(look.sql, look.key, look.groups[:_TOLD], means, where, column)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from penstock.app.checking.inputs import Rows
+from penstock.app.checking.inputs import CheckedRows
 from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.statements import Decided
 from penstock.core.engine_ports import StepSession
@@ -28,11 +28,11 @@ _ADDED = "check_added_rows"
 class StagedOutput(Protocol):
     """The rows of a step whose stages have run: before its commit, and after it."""
 
-    def rows(self) -> Rows:
+    def rows(self) -> CheckedRows:
         """Give the rows that are known before the commit."""
         ...
 
-    def would_be(self) -> Rows:
+    def would_be(self) -> CheckedRows:
         """Make the table as it will be readable as `check_after_target`."""
         ...
 
@@ -44,7 +44,7 @@ class StagedOutput(Protocol):
         """Give SQL for the rows of partitions that failed."""
         ...
 
-    def written(self, outcome: Outcome) -> Rows | None:
+    def written(self, outcome: Outcome) -> CheckedRows | None:
         """Give the rows that the commit wrote; None where it wrote nothing."""
         ...
 
@@ -81,7 +81,7 @@ def key_of(model: Model) -> str:
     return key_sql(settings.grid, settings.field, settings.type) if settings else ""
 
 
-def replaced_rows(check_target: CheckTarget, version: int | None) -> Rows | None:
+def replaced_rows(check_target: CheckTarget, version: int | None) -> CheckedRows | None:
     """Give the rows of a subject's partitions at a version of the target, by partition."""
     model, rows = check_target.model, check_target.at_version(version)
     if rows is None or model.partition is None:
@@ -89,16 +89,16 @@ def replaced_rows(check_target: CheckTarget, version: int | None) -> Rows | None
     grid = model.grid
     spans = tuple((grid.lower(low), grid.upper(high)) for low, high in check_target.partitions)
     within = inside_spans(model.partition.field, model.partition.type, spans)
-    return Rows(f"{rows.sql} WHERE {within}", rows.columns, key_of(model))
+    return CheckedRows(f"{rows.sql} WHERE {within}", rows.columns, key_of(model))
 
 
-def added_rows(session: StepSession, uri: str, version: int, folder: str) -> Rows:
+def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
     """Give the rows of the files that one commit added; `folder` is the step's own."""
     columns = session.added(uri, version, f"{folder}/added", _ADDED)
-    return Rows(f"SELECT * FROM {quoted(_ADDED)}", columns)
+    return CheckedRows(f"SELECT * FROM {quoted(_ADDED)}", columns)
 
 
-def whole(check_target: CheckTarget, outcome: Outcome) -> Rows | None:
+def whole(check_target: CheckTarget, outcome: Outcome) -> CheckedRows | None:
     """Give every row of the target as the step left it."""
     if check_target.model.is_view:
         return check_target.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
@@ -148,12 +148,12 @@ class PartitionOutput:
         del folder, decided
         return self
 
-    def rows(self) -> Rows:
+    def rows(self) -> CheckedRows:
         """Give the rows of the feed, by partition."""
         key = key_of(self.check_target.model)
-        return Rows(f"SELECT * FROM {quoted(ROWS_VIEW)}", self.table.columns, key)
+        return CheckedRows(f"SELECT * FROM {quoted(ROWS_VIEW)}", self.table.columns, key)
 
-    def would_be(self) -> Rows:
+    def would_be(self) -> CheckedRows:
         """Put the rows to those outside of the partitions."""
         check_target = self.check_target
         if not self.stays:
@@ -175,7 +175,7 @@ class PartitionOutput:
         """Give the rows of the feed that lie in partitions that failed."""
         return f"{self.rows().sql} WHERE {inside(self._within(failed))}"
 
-    def written(self, outcome: Outcome) -> Rows | None:
+    def written(self, outcome: Outcome) -> CheckedRows | None:
         """Give the rows of its partitions, even if there was nothing to do."""
         return replaced_rows(self.check_target, outcome.stands_at)
 
@@ -239,17 +239,17 @@ class StagedTable:
     folder: str
     decided: Decided
 
-    def rows(self) -> Rows:
+    def rows(self) -> CheckedRows:
         """Give the rows of the feed, of the MERGE, or of the query itself."""
         build, work = self.output.build, self.decided.work
         if build.takes_feed:
-            return Rows(f"SELECT * FROM {quoted(ROWS_VIEW)}", stored(build))
+            return CheckedRows(f"SELECT * FROM {quoted(ROWS_VIEW)}", stored(build))
         if work.rows is not None:
             sql = work.rows(self.decided.seen)
-            return Rows(sql, self.output.check_target.session.describe(sql))
-        return Rows(f"SELECT * FROM {quoted(QUERY_VIEW)}", build.query)
+            return CheckedRows(sql, self.output.check_target.session.describe(sql))
+        return CheckedRows(f"SELECT * FROM {quoted(QUERY_VIEW)}", build.query)
 
-    def would_be(self) -> Rows:
+    def would_be(self) -> CheckedRows:
         """Put the rows to those that stay; a MERGE is tried on a clone."""
         check_target, build = self.output.check_target, self.output.build
         if build.table is None:
@@ -272,7 +272,7 @@ class StagedTable:
         del failed
         return self.rows().sql
 
-    def written(self, outcome: Outcome) -> Rows | None:
+    def written(self, outcome: Outcome) -> CheckedRows | None:
         """Give the files that an INSERT added, what a MERGE was fed, else the whole table."""
         check_target, build = self.output.check_target, self.output.build
         if check_target.model.is_view:
@@ -286,7 +286,7 @@ class StagedTable:
             return added_rows(check_target.session, uri, outcome.version, self.folder)
         return whole(check_target, outcome)
 
-    def _cloned(self) -> Rows:
+    def _cloned(self) -> CheckedRows:
         """Run the same MERGE on a shallow clone."""
         check_target = self.output.check_target
         uri = check_target.services.project.uri_of(check_target.model.table)
@@ -298,7 +298,7 @@ class StagedTable:
         columns = check_target.session.bind(
             [Relation(check_target.this, AFTER_VIEW, DeltaRead(clone))]
         )
-        return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns[AFTER_VIEW])
+        return CheckedRows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns[AFTER_VIEW])
 
 
 def _kept(model: Model) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.app.checking.inputs import CheckInputs, Refusal, Rows
+from penstock.app.checking.inputs import CheckedRows, CheckInputs, Refusal
 from penstock.core.check_results import WHOLE_GROUP
 from penstock.core.checks import (
     GROUP_PARAMETERS,
@@ -67,7 +67,7 @@ class Placed:
     """
 
     check: Check
-    rows: Rows
+    rows: CheckedRows
     groups: tuple[Group, ...]
     by_group: tuple[GroupSql, ...] = ()
     is_step: bool = False
@@ -83,7 +83,7 @@ def place(
     if check.query is not None:
         return _of_query(check, check.query, check_inputs, session)
     rows = _rows_of(check, check_inputs)
-    if not isinstance(rows, Rows):
+    if not isinstance(rows, CheckedRows):
         return rows
     wrong = _fault(check, rows.columns, check_inputs, session)
     return wrong or _grouped(check, rows, check_inputs)
@@ -132,7 +132,7 @@ def _first(check_inputs: CheckInputs) -> int:
     return check_inputs.partitions[0][0] if check_inputs.partitions else 0
 
 
-def _rows_of(check: Check, check_inputs: CheckInputs) -> Rows | Skip | Refusal:
+def _rows_of(check: Check, check_inputs: CheckInputs) -> CheckedRows | Skip | Refusal:
     if check.phase is Phase.BEFORE:
         return _input_rows(check.input, check_inputs.inputs)
     if check.scope is CheckScope.STEP:
@@ -148,7 +148,9 @@ def _rows_of(check: Check, check_inputs: CheckInputs) -> Rows | Skip | Refusal:
     return check_inputs.table or Skip(NO_TABLE)
 
 
-def _input_rows(name: InputName | None, inputs: Mapping[InputName, Rows]) -> Rows | Skip | Refusal:
+def _input_rows(
+    name: InputName | None, inputs: Mapping[InputName, CheckedRows]
+) -> CheckedRows | Skip | Refusal:
     if name is not None and name.kind is InputKind.THIS and name not in inputs:
         return Skip(NO_TABLE)
     if name is None and len(inputs) == 1:
@@ -181,7 +183,7 @@ def _joined(check: Check, sql: str, check_inputs: CheckInputs) -> str:
     return with_partners(sql, rule, check_inputs.views[rule.to])
 
 
-def _grouped(check: Check, rows: Rows, check_inputs: CheckInputs) -> Placed:
+def _grouped(check: Check, rows: CheckedRows, check_inputs: CheckInputs) -> Placed:
     """Cut rows into the groups that the check tells apart."""
     is_after = check.phase is Phase.AFTER
     if is_after and check.scope is CheckScope.TABLE:
@@ -217,7 +219,7 @@ def _of_query(
         GroupSql(group, _bound(check, check_inputs, group), _joined(check, sql, check_inputs))
         for group, sql in zip(groups, queries, strict=True)
     )
-    rows = Rows(by_group[0].sql, columns)
+    rows = CheckedRows(by_group[0].sql, columns)
     if len(groups) == 1:
         return Placed(by_group[0].check, rows, groups)
     return Placed(check, rows, groups, by_group)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Refusal, Rows
+from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs, Refusal
 from penstock.app.checking.results import told_refused
 from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
 from penstock.app.observation.observe import View, pin_source
@@ -159,7 +159,11 @@ class CheckTarget:
         return evaluate(self.session, named, check_inputs, sampling=self.sampling)
 
     def look_after(
-        self, step: Rows | None, table: Rows | None, observed: Row | None, step_seq: int
+        self,
+        step: CheckedRows | None,
+        table: CheckedRows | None,
+        observed: Row | None,
+        step_seq: int,
     ) -> tuple[CheckResult, ...]:
         """Evaluate what must hold for the rows of the step and for the table after it.
 
@@ -185,21 +189,21 @@ class CheckTarget:
         check_inputs, refusal = self._check_inputs(), Refusal(reason)
         return tuple(told_refused(each, check_inputs, refusal) for each in self.checks.after)
 
-    def at_version(self, version: int | None) -> Rows | None:
+    def at_version(self, version: int | None) -> CheckedRows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
         read = target_read(self.services, self.model, version)
         if read is None:
             return None
         columns = self.session.bind([Relation(self.this, AFTER_VIEW, read)])[AFTER_VIEW]
-        return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
+        return CheckedRows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
 
-    def left_of_step(self, version: int | None) -> Rows | None:
+    def left_of_step(self, version: int | None) -> CheckedRows | None:
         """Give the whole table where the rows of a step can no longer be told from others."""
         rows = self.at_version(version)
         is_told = self.model.writing is Writing.WHOLE
         return rows if rows is None or is_told else replace(rows, stands_in=True)
 
-    def rows_of_view(self) -> Rows:
+    def rows_of_view(self) -> CheckedRows:
         """Give the rows of a view's query, named as `check_after_target`."""
         run_timestamp = self.context.run_timestamp
         bound = bind_query(
@@ -208,10 +212,10 @@ class CheckTarget:
         self.session.bind(bound.relations)
         return self.as_table(bound.sql)
 
-    def as_table(self, sql: str) -> Rows:
+    def as_table(self, sql: str) -> CheckedRows:
         """Name a query as `check_after_target`."""
         columns = self.session.define(AFTER_VIEW, sql)
-        return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
+        return CheckedRows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
 
     def _check_inputs(self) -> CheckInputs:
         return CheckInputs(
@@ -222,7 +226,7 @@ class CheckTarget:
             adds=self._adds,
         )
 
-    def _current(self, table: Rows | None) -> Rows | None:
+    def _current(self, table: CheckedRows | None) -> CheckedRows | None:
         """Give the current versions of a history table."""
         strategy = self.model.strategy
         if table is None or not isinstance(strategy, Snapshot):
@@ -260,16 +264,16 @@ class CheckTarget:
         only = self._read[0] if len(self._read) == 1 else None
         return replace(check, input=check.input or only)
 
-    def _other_rows(self, views: Mapping[InputName, str]) -> dict[InputName, Rows]:
+    def _other_rows(self, views: Mapping[InputName, str]) -> dict[InputName, CheckedRows]:
         """Give all rows of the tables that checks name as input and the step does not read."""
         found = {}
         for name in sorted(self._asked - set(self._read)):
             if name in views:
                 sql = f"SELECT * FROM {quoted(views[name])}"
-                found[name] = Rows(sql, self.session.describe(sql))
+                found[name] = CheckedRows(sql, self.session.describe(sql))
         return found
 
-    def _input_rows(self) -> dict[InputName, Rows]:
+    def _input_rows(self) -> dict[InputName, CheckedRows]:
         """Give what typed checks see of each input: its window, or what the groups will read."""
         names = self._read
         if all(check.input is not None for check in self.checks.before):
@@ -281,16 +285,16 @@ class CheckTarget:
         schemas = self.session.bind(relations)
         return {name: self._read_of(name, view, schemas[view]) for name, view in views.items()}
 
-    def _read_of(self, name: InputName, view: str, columns: Schema) -> Rows:
+    def _read_of(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
         sql = f"SELECT * FROM {quoted(view)}"
         if self.body is not None:
             return self._mapped(name, view, columns)
         for each in self.windows:
             if each.input == name.name:
-                return Rows(f"{sql} WHERE {each.window.condition}", columns)
-        return Rows(sql, columns)
+                return CheckedRows(f"{sql} WHERE {each.window.condition}", columns)
+        return CheckedRows(sql, columns)
 
-    def _mapped(self, name: InputName, view: str, columns: Schema) -> Rows:
+    def _mapped(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
         """Give the rows that each partition reads, once for each that reads them."""
         mapping = next(
             (each for each in (self.body.inputs if self.body else ()) if each.input == name),
@@ -304,7 +308,7 @@ class CheckTarget:
             self.model.grid.key(number): read(self.model.grid.span(number))
             for number in numbers(self.partitions)
         }
-        return Rows(ranged(view, column, spans), columns, KEY)
+        return CheckedRows(ranged(view, column, spans), columns, KEY)
 
     def _partition_of(self, name: InputName) -> str:
         model = self.services.project.models.get(name.name)

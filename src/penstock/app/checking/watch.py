@@ -89,7 +89,7 @@ def _types(
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRows:
     """What may be published, None for nothing, and what the checks said."""
 
     statement: Commit | None
@@ -123,14 +123,14 @@ class Watch:
         """Give the folder in which rows of the step may be staged."""
         return staging_folder(self.check_target.services, intent.table, intent.step)
 
-    def hold(self, intent: Intent, decided: Decided) -> Held:
+    def hold(self, intent: Intent, decided: Decided) -> HeldRows:
         """Look at the rows before anybody else can; give what may be published.
 
         Raises what keeps the checks from being evaluated; nothing was published then.
         """
         check_target = self.check_target
         if decided.statement is None and not check_target.model.is_view:
-            return Held(None, self._checked(intent, self._unchanged(intent), None))
+            return HeldRows(None, self._checked(intent, self._unchanged(intent), None))
         folder = self.folder(intent)
         observed = observation(check_target, self.output)
         kept = self.output.keep(folder, observed.counts)
@@ -143,7 +143,7 @@ class Watch:
         passed = difference(check_target.partitions, checked.failed)
         if checked.failed and keeps_rows(check_target.services, check_target.model):
             checked = self._quarantined(intent, checked, staged)
-        return Held(staged.commit(passed) if passed else None, checked)
+        return HeldRows(staged.commit(passed) if passed else None, checked)
 
     def passing(self, decided: Decided) -> tuple[Decided, Observation]:
         """Give the statement with its rows observed where that is possible, and what is."""

@@ -19,7 +19,7 @@ from penstock.app.request import Range, RunRequest, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
 from penstock.app.unit_testing.loading import Variants, load_tests
-from penstock.app.unit_testing.outcome import Outcome
+from penstock.app.unit_testing.outcome import TestOutcome
 from penstock.app.unit_testing.preparing import Preparing
 from penstock.app.unit_testing.reports import (
     Difference,
@@ -166,7 +166,7 @@ def _message(error: PenstockError) -> str:
     return f"{where}{error.code}: {error.sentence}"
 
 
-def _run(services: Services, test: UnitTest, each: UnitRun) -> Outcome:
+def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
     model = services.project.models[test.model]
     head = None if model.is_view else services.log.head(services.project.uri_of(model.table))
     before = head.version if head else None
@@ -181,11 +181,11 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> Outcome:
     try:
         report = run_models(services, request)
     except PenstockError as error:
-        return Outcome(services, model, before, refused=error)
+        return TestOutcome(services, model, before, refused=error)
     if report.interrupted:
         raise InterruptedRunError("interrupted", "the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
-    return Outcome(services, model, before, results)
+    return TestOutcome(services, model, before, results)
 
 
 Listener = Callable[[UnitResult], None]

@@ -25,7 +25,7 @@ from penstock.core.errors import (
     StateError,
     TableError,
 )
-from penstock.core.facts import Commit as LogCommit
+from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.model import Writing
 from penstock.core.statement import ROW_CHANGE, Commit, Work

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.services.services import Services
-from penstock.core.facts import Commit as LogCommit
+from penstock.core.facts import LogCommit
 from penstock.core.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.token import read_metrics
 from penstock.strategies.history.counts import first_metrics

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.inputs import CheckInputs, Refusal, Rows
+from penstock.app.checking.inputs import CheckedRows, CheckInputs, Refusal
 from penstock.app.checking.output import added_rows, replaced_rows
 from penstock.app.checking.results import decided, told_refused
 from penstock.app.checking.staging import drop_staged, staging_folder
@@ -300,7 +300,9 @@ class _Settling:
         found = decided(intent, mode, InvariantReport((), results), version)
         return flag_if_overwritten(services, intent, found)
 
-    def _rows(self, check_target: CheckTarget, version: int | None, folder: str) -> Rows | None:
+    def _rows(
+        self, check_target: CheckTarget, version: int | None, folder: str
+    ) -> CheckedRows | None:
         """Give the rows of the step; the batch of a MERGE is gone, so there the whole table."""
         model = check_target.model
         if model.partition is not None:

@@ -21,7 +21,7 @@ COUNTS = ("inserted", "updated", "deleted", "written", "late")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TestOutcome:
     """A run of a test after it ended. `before` is the target's version before it, None: no table.
 
     `refused` is the error that kept anything from being planned.

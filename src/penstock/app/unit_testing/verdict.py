@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.app.unit_testing.comparing import Comparison
-from penstock.app.unit_testing.outcome import Outcome, is_called
+from penstock.app.unit_testing.outcome import TestOutcome, is_called
 from penstock.app.unit_testing.reports import Difference
 from penstock.app.unit_testing.tables import (
     Column,
@@ -34,7 +34,7 @@ from penstock.strategies.relations import bind_query
 _VIEW = "penstock_test_view"
 
 
-def source_of(session: StepSession, outcome: Outcome) -> tuple[Schema, str] | None:
+def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] | None:
     """Give the columns of the rows and SQL that reads them; None where there is no table."""
     project = outcome.services.project
     model = project.models[outcome.model.name]
@@ -47,7 +47,7 @@ def source_of(session: StepSession, outcome: Outcome) -> tuple[Schema, str] | No
     return session.define(_VIEW, bind.sql), quoted(_VIEW)
 
 
-def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Difference]:
+def judge_error(expected: ExpectedError, outcome: TestOutcome) -> Iterator[Difference]:
     """Say whether the step failed as it must, and left its table alone."""
     error = outcome.error
     if error is None:
@@ -68,7 +68,7 @@ class ExpectationCheck:
 
     session: StepSession
     expected: Expectation
-    outcome: Outcome
+    outcome: TestOutcome
     key: tuple[str, ...] = ()
 
     def differences(self) -> Iterator[Difference]:

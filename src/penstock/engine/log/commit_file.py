@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit
+from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.token import signed_by
 
 # Operations that change rows, for logs whose files cannot be read one by one.
@@ -64,17 +64,17 @@ class Actions:
                 metadata = action["metaData"]
         return cls(info, tuple(adds), tuple(removes), metadata)
 
-    def commit(self, version: int) -> Commit:
+    def commit(self, version: int) -> LogCommit:
         """Tell the commit, but for how many rows more there are."""
         told = _commit(version, self.info, bool(self.adds or self.removes))
         return told if self.metadata is None else replace(told, table_id=str(self.metadata["id"]))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A commit with the files it added; `rewrites` is whether it removed or masked any row."""
 
-    commit: Commit
+    commit: LogCommit
     added: tuple[AddedFile, ...] = ()
     rewrites: bool = False
 
@@ -84,7 +84,9 @@ class Entry:
         return self.commit.step
 
     @classmethod
-    def from_lines(cls, version: int, lines: Iterable[str], *, data_by_name: bool = False) -> Entry:
+    def from_lines(
+        cls, version: int, lines: Iterable[str], *, data_by_name: bool = False
+    ) -> LogEntry:
         """Read one commit; with `data_by_name` its files are not known and its name decides."""
         actions = Actions.from_lines(lines)
         if data_by_name:
@@ -100,13 +102,13 @@ class Entry:
         return cls(commit, added, masks or bool(actions.removes))
 
 
-def read_entry(path: Path, *, head_only: bool = False) -> Entry:
+def read_entry(path: Path, *, head_only: bool = False) -> LogEntry:
     """Read a commit file; `head_only` stops after the line that says who made it."""
     version = int(path.stem)
     try:
         with path.open(encoding="utf-8") as file:
             lines = _until_info(file) if head_only else list(file)
-        entry = Entry.from_lines(version, lines)
+        entry = LogEntry.from_lines(version, lines)
     except FileNotFoundError:
         raise
     except (OSError, *UNREADABLE) as error:
@@ -155,11 +157,11 @@ def _until_info(lines: Iterable[str]) -> list[str]:
     return seen
 
 
-def _commit(version: int, info: Mapping[str, Any], changes: bool) -> Commit:  # noqa: FBT001
+def _commit(version: int, info: Mapping[str, Any], changes: bool) -> LogCommit:  # noqa: FBT001
     token = str(info.get("userMetadata") or "")
     stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
     step, store = signed_by(token)
-    return Commit(
+    return LogCommit(
         version=version,
         time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
         operation=str(info.get("operation", "")),

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.schema import Column, Schema
-from penstock.engine.log.commit_file import DATA_OPERATIONS, Entry, read_entry
+from penstock.engine.log.commit_file import DATA_OPERATIONS, LogEntry, read_entry
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (
     check_whole,
@@ -68,7 +68,7 @@ class DeltaLog:
             size_bytes=size,
         )
 
-    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """See `Log.commits`."""
         if not is_local(uri):
             return remote_commits(uri, after, partial=partial)
@@ -106,14 +106,14 @@ class DeltaLog:
         return list_files(source)
 
 
-def _entry(uri: str, version: int) -> Entry:
+def _entry(uri: str, version: int) -> LogEntry:
     try:
         return read_entry(commit_path(uri, version))
     except FileNotFoundError:
         raise gap(uri, version) from None
 
 
-def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[Commit, ...]:
+def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
     told = [_remote_entry(each).commit for each in table.history()] if table else []
@@ -131,11 +131,11 @@ def _counts(table: DeltaTable) -> tuple[int | None, int]:
     return None if hidden is None else rows - hidden, size
 
 
-def _remote_entry(told: dict[str, object]) -> Entry:
+def _remote_entry(told: dict[str, object]) -> LogEntry:
     """Give an entry as deltalake tells it; the operation's name stands for `dataChange`."""
     line = json.dumps({"commitInfo": told})
     version = int(str(told["version"]))
-    return Entry.from_lines(
+    return LogEntry.from_lines(
         version, [line], data_by_name=str(told.get("operation")) in DATA_OPERATIONS
     )
 

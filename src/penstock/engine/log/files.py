@@ -26,7 +26,7 @@ CUT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class LogColumn:
     """A column, as it is asked for and as the log names it, and its Spark type."""
 
     name: str
@@ -71,7 +71,7 @@ def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -
     return low, high + width
 
 
-def spans_of(action: Mapping[str, Any], fields: Sequence[Field]) -> tuple[Span | None, ...]:
+def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Span | None, ...]:
     """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere.
 
     Statistics are read only for a column that the table is not partitioned by.
@@ -104,7 +104,9 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # as a table's values: UTC, or of no zone
 
 
-def live_files(table: DeltaTable, fields: Sequence[Field]) -> Mapping[str, tuple[Span | None, ...]]:
+def live_files(
+    table: DeltaTable, fields: Sequence[LogColumn]
+) -> Mapping[str, tuple[Span | None, ...]]:
     """Give where the rows of each file can lie, by its decoded path and then by column."""
     actions = table.get_add_actions(flatten=True)
     paths = [unquote(path) for path in actions.column("path").to_pylist()]
@@ -199,7 +201,7 @@ def _count_missing_objects(uris: Sequence[str]) -> int:
     return sum(info.type == fs.FileType.NotFound for info in told)
 
 
-def _spans(actions: Table, field: Field, length: int) -> list[Span | None]:
+def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
     names = set(actions.column_names)
 
     def values(name: str) -> list[Any]:

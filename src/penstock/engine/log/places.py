@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from penstock.core.facts import Commit, Touched
+from penstock.core.facts import LogCommit, Touched
 from penstock.core.partition import FIRST, LAST, Span
 from penstock.core.step import PartitionRows
 from penstock.engine.log.commit_file import UNREADABLE, Actions, damaged, live_rows, read_actions
 from penstock.engine.log.delta_log import remote_commits
 from penstock.engine.log.files import (
     NOWHERE,
-    Field,
+    LogColumn,
     count_missing,
     hidden_files,
     joined,
@@ -42,7 +42,7 @@ Places = tuple[Span | None, ...]
 class _Draft:
     """A commit on its way to a `Touched`; `untold` are removed files that only their add tells."""
 
-    commit: Commit
+    commit: LogCommit
     spans: tuple[set[Span | None], ...] = ()
     untold: dict[str, Places] = field(default_factory=dict)
 
@@ -81,12 +81,12 @@ def actions_of(uri: str, version: int) -> Actions:
         raise gap(uri, version) from None
 
 
-def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[Field, ...]:
+def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
     metadata = metadata_at(uri, version) if columns else None
     if metadata is None:
         return ()
     return tuple(
-        Field(name, metadata.physical[name.lower()], kind)
+        LogColumn(name, metadata.physical[name.lower()], kind)
         for name, kind in columns.items()
         if name.lower() in metadata.physical
     )
@@ -97,7 +97,7 @@ def _table_id(uri: str, version: int) -> str | None:
     return metadata.table_id if metadata else None
 
 
-def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[Field]) -> _Draft:
+def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
     draft = _Draft(actions.commit(version), tuple(set() for _ in fields))
     here: dict[str, Places] = {}
     try:
@@ -129,7 +129,7 @@ def _gather(draft: _Draft, places: Places) -> None:
 
 
 def _told(
-    uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[Field]
+    uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[LogColumn]
 ) -> Mapping[str, Places]:
     """Find what the adds of decoded paths tell: in these commits, else in the files before them.
 
@@ -149,7 +149,7 @@ def _told(
 
 
 def _finished(
-    draft: _Draft, fields: Sequence[Field], told: Mapping[str, Places], names: Iterable[str]
+    draft: _Draft, fields: Sequence[LogColumn], told: Mapping[str, Places], names: Iterable[str]
 ) -> Touched:
     for path, places in draft.untold.items():
         _gather(draft, _filled(places, told.get(path)))
@@ -160,7 +160,7 @@ def _finished(
     return touched_by(draft.commit, spans)
 
 
-def touched_by(commit: Commit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
+def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
     """Give what a commit touched, with what the commit says of itself."""
     return Touched(
         version=commit.version,
@@ -200,7 +200,7 @@ class DeltaPlaces:
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:
-            return _counted(adds, Field(column, metadata.physical[column.lower()], kind))
+            return _counted(adds, LogColumn(column, metadata.physical[column.lower()], kind))
         except UNREADABLE as error:
             raise damaged(commit_path(uri, version)) from error
 
@@ -210,7 +210,7 @@ class DeltaPlaces:
         if table is None:
             return ()
         physical = metadata_of(table).physical.get(column.lower(), column)
-        places = live_files(table, [Field(column, physical, kind)])
+        places = live_files(table, [LogColumn(column, physical, kind)])
         hidden = hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
         return joined((FIRST, LAST) if span is None else span for span in shown)
@@ -230,7 +230,9 @@ class DeltaPlaces:
         return count_missing(table)
 
 
-def _counted(adds: Iterable[Mapping[str, Any]], field: Field) -> Mapping[int, PartitionRows] | None:
+def _counted(
+    adds: Iterable[Mapping[str, Any]], field: LogColumn
+) -> Mapping[int, PartitionRows] | None:
     counted: dict[int, PartitionRows] = {}
     for add in adds:
         span = field.at(add["partitionValues"][field.physical])

@@ -8,10 +8,10 @@ from penstock.strategies.checks.literals import literal_of, one_zero
 from penstock.strategies.checks.measured import (
     FAILURES,
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     whole,
@@ -20,19 +20,19 @@ from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
 
 
-def accepted_values(rule: AcceptedValues, kept: Restriction, kind: str) -> Measured:
+def accepted_values(rule: AcceptedValues, kept: Restriction, kind: str) -> Measure:
     """Hold when every value that is not NULL is listed, compared in the column's type."""
     value = one_zero(quoted(rule.column), kind)  # a long list is a set of hashes to Spark
     listed = ", ".join(literal_of(each, kind) for each in rule.values)
     breaks = f"NOT ({value} IN ({listed}))"
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         others = whole(values, FAILURES)
         if not others:
             return passed("only accepted values", failures=0)
         return failed(f"{counted(others, 'row')} with other values", failures=others)
 
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, FAILURES: kept.count(breaks)},
         judge,
         columns=(rule.column,),

@@ -8,10 +8,10 @@ from penstock.core.checks import ColumnCheck
 from penstock.strategies.checks.measured import (
     FAILURES,
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     text,
@@ -25,7 +25,7 @@ _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
 _FIGURES = re.compile(rf"({FIGURES})\s*\(", re.IGNORECASE)
 
 
-def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured:
+def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
     """Hold when the condition is true; NULL is not true.
 
     The aggregates in a condition of a group are measured, too; without `sample` only those that
@@ -35,14 +35,14 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
         return _of_group(rule, kept, sample=sample)
     breaks = f"NOT coalesce({bracketed(rule.condition.text)}, false)"
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         broken = whole(values, FAILURES)
         if not broken:
             return passed("every row meets the condition", failures=0)
         said = "1 row breaks" if broken == 1 else f"{broken} rows break"
         return failed(f"{said} the condition", failures=broken)
 
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, FAILURES: kept.count(breaks)},
         judge,
         columns=(rule.column,),
@@ -50,7 +50,7 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
     )
 
 
-def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured:
+def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
     condition = rule.condition
     shown = {
         _PLAIN.sub(r"\1", each): text(kept.call(each))
@@ -58,7 +58,7 @@ def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured
         if sample or _FIGURES.match(each)
     }
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         found = values.get(_CONDITION)
         if found == "true":
             return passed("condition is true")
@@ -69,7 +69,7 @@ def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measured
         return failed("condition is false", details)
 
     whole_condition = bracketed(kept.condition(condition.text, condition.aggregates))
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, _CONDITION: text(whole_condition), **shown},
         judge,
         columns=(rule.column,),

@@ -7,10 +7,10 @@ from penstock.core.checks import Freshness
 from penstock.core.names import quoted
 from penstock.strategies.checks.measured import (
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     text,
@@ -22,14 +22,14 @@ _NEWEST = "newest"
 _FIRST = calendar.day_number(1) * calendar.DAY
 
 
-def freshness(rule: Freshness, kept: Restriction) -> Measured:
+def freshness(rule: Freshness, kept: Restriction) -> Measure:
     """Hold when the newest value is at most so old; a value later than the reference has age 0.
 
     A DATE counts from its midnight UTC.
     """
     most = micros_of(rule.max_age)
 
-    def judge(values: Values, at: Setting) -> Verdict:
+    def judge(values: Values, at: Setting) -> GroupVerdict:
         newest = values.get(_NEWEST)
         if newest is None:
             return failed("no values")
@@ -37,7 +37,7 @@ def freshness(rule: Freshness, kept: Restriction) -> Measured:
         said = f"newest {newest}, age {age(old, most)}"
         return passed(said) if old <= most else failed(f"{said} > max {age(most)}")
 
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, _NEWEST: text(f"max({kept.only(quoted(rule.column))})")},
         judge,
         columns=(rule.column,),

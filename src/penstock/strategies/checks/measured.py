@@ -16,7 +16,7 @@ Values = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GroupVerdict:
     """What the values of one group mean. `failures` counts rows, where the type counts rows."""
 
     status: CheckStatus
@@ -40,7 +40,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measure:
     """Aggregates by name, and the judge of their values.
 
     Counts are whole numbers, everything else is cast to STRING. `rows` is always among them.
@@ -51,7 +51,7 @@ class Measured:
     """
 
     aggregates: Mapping[str, str]
-    judge: Callable[[Values, Setting], Verdict]
+    judge: Callable[[Values, Setting], GroupVerdict]
     columns: tuple[str, ...] = ()
     breaks: str = ""
     repeated: tuple[str, ...] = ()
@@ -59,14 +59,14 @@ class Measured:
     spare: tuple[str, ...] = ()
 
 
-def passed(message: str, failures: int | None = None) -> Verdict:
+def passed(message: str, failures: int | None = None) -> GroupVerdict:
     """Say that it holds."""
-    return Verdict(CheckStatus.PASSED, message, failures=failures)
+    return GroupVerdict(CheckStatus.PASSED, message, failures=failures)
 
 
-def failed(message: str, details: str | None = None, failures: int | None = None) -> Verdict:
+def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupVerdict:
     """Say that it does not hold."""
-    return Verdict(CheckStatus.FAILED, message, details, failures)
+    return GroupVerdict(CheckStatus.FAILED, message, details, failures)
 
 
 def whole(values: Values, name: str) -> int:

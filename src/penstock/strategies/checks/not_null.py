@@ -7,10 +7,10 @@ from penstock.core.names import quoted
 from penstock.strategies.checks.measured import (
     FAILURES,
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     whole,
@@ -19,12 +19,12 @@ from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
 
 
-def not_null(rule: NotNull, kept: Restriction) -> Measured:
+def not_null(rule: NotNull, kept: Restriction) -> Measure:
     """Hold when no value of the columns is NULL; a row with two of them breaks it once."""
     by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in rule.columns}
     breaks = " OR ".join(by_column.values())
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         found = [(each, whole(values, f"nulls {each}")) for each in rule.columns]
         wrong = [(each, number) for each, number in found if number]
         if not wrong:
@@ -34,7 +34,7 @@ def not_null(rule: NotNull, kept: Restriction) -> Measured:
         return failed(", ".join((first, *rest)), failures=whole(values, FAILURES))
 
     counts = {name: kept.count(condition) for name, condition in by_column.items()}
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, **counts, FAILURES: kept.count(breaks)},
         judge,
         columns=rule.columns,

@@ -8,10 +8,10 @@ from penstock.core.checks import NullPercentage
 from penstock.core.names import quoted
 from penstock.strategies.checks.measured import (
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     whole,
@@ -22,12 +22,12 @@ from penstock.strategies.checks.written import counted, exactly, percent
 _NULLS = "nulls"
 
 
-def null_percentage(rule: NullPercentage, kept: Restriction) -> Measured:
+def null_percentage(rule: NullPercentage, kept: Restriction) -> Measure:
     """Hold when at most so many percent of the values are NULL; exact, nothing is rounded."""
     breaks = f"{quoted(rule.column)} IS NULL"
     most = Fraction(rule.maximum)
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         nulls, rows = whole(values, _NULLS), whole(values, ROWS)
         share = Fraction(100 * nulls, rows)
         shown = f"nulls {percent(share, most)} %"
@@ -36,7 +36,7 @@ def null_percentage(rule: NullPercentage, kept: Restriction) -> Measured:
         details = f"{nulls} of {counted(rows, 'row')}"
         return failed(f"{shown} > max {exactly(rule.maximum)} %", details, nulls)
 
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, _NULLS: kept.count(breaks)},
         judge,
         columns=(rule.column,),

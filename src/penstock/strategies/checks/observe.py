@@ -13,7 +13,7 @@ from penstock.core.query import parameters, with_parameters
 from penstock.core.schema import Schema
 from penstock.core.statement import Row
 from penstock.strategies.checks.literals import is_value
-from penstock.strategies.checks.measured import Measured, Setting
+from penstock.strategies.checks.measured import Measure, Setting
 from penstock.strategies.checks.phase import ROWS, aggregates_of, named
 from penstock.strategies.checks.restriction import UNREAD
 from penstock.strategies.checks.typed import measured, misfit, with_texts
@@ -39,12 +39,12 @@ def observables(
     return {name: _tried(sql) for name, sql in aggregates_of(needed).items()}
 
 
-def _needed(means: Measured) -> Mapping[str, str]:
+def _needed(means: Measure) -> Mapping[str, str]:
     """Leave out what matters only where the check fails: then the rows are looked at anyway."""
     return {name: sql for name, sql in means.aggregates.items() if name not in means.spare}
 
 
-def taken(means: Measured, observed: Row) -> Mapping[str, str | None] | None:
+def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
     """Give what was observed for a check, by the names of a phase query; None if not all was.
 
     A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
@@ -68,7 +68,7 @@ def taken(means: Measured, observed: Row) -> Mapping[str, str | None] | None:
     return found
 
 
-def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measured | None:
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measure | None:
     if not check.is_observable or check.scope is not CheckScope.STEP:
         return None
     bound = with_texts(check, lambda text: with_parameters(text, values))

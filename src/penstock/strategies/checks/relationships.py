@@ -10,10 +10,10 @@ from penstock.strategies.checks.literals import is_text
 from penstock.strategies.checks.measured import (
     FAILURES,
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     whole,
@@ -25,7 +25,7 @@ _FOUND = "__penstock_found"
 _OWN, _OTHERS = "__penstock_own", "__penstock_others"
 
 
-def relationships(rule: Relationships, kept: Restriction) -> Measured:
+def relationships(rule: Relationships, kept: Restriction) -> Measure:
     """Hold when every row without NULL in the columns has a partner; NULL is nobody's partner.
 
     The rows are those that `with_partners` gives.
@@ -34,14 +34,14 @@ def relationships(rule: Relationships, kept: Restriction) -> Measured:
         (*(f"{quoted(each)} IS NOT NULL" for each in rule.columns), f"NOT {_FOUND}")
     )
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         alone = whole(values, FAILURES)
         if not alone:
             return passed("every row has a partner", failures=0)
         where = f"{rule.shown} ({', '.join(rule.fields)})"
         return failed(f"{counted(alone, 'row')} without a partner in {where}", failures=alone)
 
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, FAILURES: kept.count(breaks)},
         judge,
         columns=rule.columns,

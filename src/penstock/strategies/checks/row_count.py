@@ -5,10 +5,10 @@ from __future__ import annotations
 from penstock.core.checks import RowCount
 from penstock.strategies.checks.measured import (
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     outside,
     passed,
@@ -17,12 +17,12 @@ from penstock.strategies.checks.measured import (
 from penstock.strategies.checks.restriction import Restriction
 
 
-def row_count(rule: RowCount, kept: Restriction) -> Measured:
+def row_count(rule: RowCount, kept: Restriction) -> Measure:
     """Hold when there are at least and at most so many rows; no rows are 0."""
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         rows = whole(values, ROWS)
         wrong = outside(rows, rule.minimum, rule.maximum)
         return failed(f"rows {wrong}") if wrong else passed(f"rows {rows}")
 
-    return Measured({ROWS: kept.rows}, judge)
+    return Measure({ROWS: kept.rows}, judge)

@@ -8,10 +8,10 @@ from penstock.core.check_results import CheckStatus
 from penstock.core.checks import RowCountChange
 from penstock.strategies.checks.measured import (
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     whole,
@@ -23,16 +23,16 @@ NO_BASE = "no earlier execution"
 NOTHING_WRITTEN = "nothing was written"
 
 
-def row_count_change(rule: RowCountChange, kept: Restriction) -> Measured:
+def row_count_change(rule: RowCountChange, kept: Restriction) -> Measure:
     """Hold when the number of rows changed by at most so many percent of what was before.
 
     From nothing to something is an infinite increase.
     """
 
-    def judge(values: Values, at: Setting) -> Verdict:
+    def judge(values: Values, at: Setting) -> GroupVerdict:
         rows, before = whole(values, ROWS), at.before
         if before is None:
-            return Verdict(CheckStatus.SKIPPED, NO_BASE)
+            return GroupVerdict(CheckStatus.SKIPPED, NO_BASE)
         if before == 0 and rows:
             said = f"rows {rows}, infinite increase from 0"
             limit = rule.max_increase
@@ -42,10 +42,10 @@ def row_count_change(rule: RowCountChange, kept: Restriction) -> Measured:
         change = 100 * (rows - before) / before if before else Fraction(0)
         return _judged(rule, rows, change, number(before))
 
-    return Measured({ROWS: kept.rows}, judge)
+    return Measure({ROWS: kept.rows}, judge)
 
 
-def _judged(rule: RowCountChange, rows: int, change: Fraction, base: str) -> Verdict:
+def _judged(rule: RowCountChange, rows: int, change: Fraction, base: str) -> GroupVerdict:
     limit, word = (
         (rule.max_increase, "increase") if change >= 0 else (rule.max_decrease, "decrease")
     )

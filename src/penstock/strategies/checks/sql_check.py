@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from penstock.core.names import literal
 from penstock.core.schema import Schema
-from penstock.strategies.checks.measured import Verdict, failed, passed
+from penstock.strategies.checks.measured import GroupVerdict, failed, passed
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.samples import ASKED, KEPT, cells, places
 from penstock.strategies.checks.written import counted
@@ -28,7 +28,7 @@ def united(queries: Sequence[str]) -> str:
     return " UNION ALL ".join(f"({each})" for each in queries)
 
 
-def verdict(rows: int) -> Verdict:
+def verdict(rows: int) -> GroupVerdict:
     """Judge by the number of rows that came back."""
     if not rows:
         return passed("no rows", failures=0)

@@ -31,7 +31,7 @@ from penstock.strategies.checks.column_check import column_check
 from penstock.strategies.checks.distinct_count import distinct_count
 from penstock.strategies.checks.freshness import freshness
 from penstock.strategies.checks.literals import MOMENTS
-from penstock.strategies.checks.measured import ROWS, Measured, Setting, Values, Verdict, whole
+from penstock.strategies.checks.measured import ROWS, GroupVerdict, Measure, Setting, Values, whole
 from penstock.strategies.checks.not_null import not_null
 from penstock.strategies.checks.null_percentage import null_percentage
 from penstock.strategies.checks.relationships import relationships
@@ -46,7 +46,7 @@ _COUNTED = (RowCount, DistinctCount, RowCountChange)
 """Types for which no rows are a number like others."""
 
 
-def measured(check: Check, columns: Schema) -> Measured:  # noqa: C901  one line per type
+def measured(check: Check, columns: Schema) -> Measure:  # noqa: C901  one line per type
     """Give what a typed check measures of rows with these columns.
 
     Raises `ValueError` for a `sql` check and for columns that do not fit (`misfit`).
@@ -106,14 +106,14 @@ def columns_of(check: Check) -> tuple[str, ...]:
             return (rule.column,)
 
 
-def judged(check: Check, means: Measured, values: Values, at: Setting) -> Verdict:
+def judged(check: Check, means: Measure, values: Values, at: Setting) -> GroupVerdict:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
     quiet = at.adds and not whole(values, ROWS) and check.empty is None
     if quiet and isinstance(check.rule, RowCountChange):
-        return Verdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
+        return GroupVerdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
     if whole(values, ROWS) or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
         return means.judge(values, at)
     fails = isinstance(check.rule, Freshness)
@@ -121,7 +121,7 @@ def judged(check: Check, means: Measured, values: Values, at: Setting) -> Verdic
         fails = check.empty is Empty.FAIL
     counts = 0 if means.breaks else None
     status = CheckStatus.FAILED if fails else CheckStatus.PASSED
-    return Verdict(status, "no rows", failures=counts)
+    return GroupVerdict(status, "no rows", failures=counts)
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:

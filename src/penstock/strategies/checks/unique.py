@@ -6,10 +6,10 @@ from penstock.core.checks import Unique
 from penstock.core.names import quoted
 from penstock.strategies.checks.measured import (
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     whole,
@@ -22,7 +22,7 @@ COPIES = "__penstock_copies"
 _COMPLETE, _KEYS = "complete", "keys"
 
 
-def unique(rule: Unique, kept: Restriction) -> Measured:
+def unique(rule: Unique, kept: Restriction) -> Measure:
     """Hold when no two rows agree in all columns.
 
     A row with a NULL repeats nothing, or with `nulls_equal` NULL equals NULL. Every row beyond the
@@ -38,14 +38,14 @@ def unique(rule: Unique, kept: Restriction) -> Measured:
         complete = kept.count(has_all)
         keys = f"count(DISTINCT {', '.join((kept.only(columns[0]), *columns[1:]))})"
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         copies = whole(values, _COMPLETE) - whole(values, _KEYS)
         if not copies:
             return passed("unique", failures=0)
         return failed(counted(copies, "duplicate row"), failures=copies)
 
     repeats = f"{COPIES} > 1"
-    return Measured(
+    return Measure(
         {ROWS: kept.rows, _COMPLETE: complete, _KEYS: keys},
         judge,
         columns=rule.columns,

@@ -8,10 +8,10 @@ from penstock.strategies.checks.literals import literal_of, one_zero
 from penstock.strategies.checks.measured import (
     FAILURES,
     ROWS,
-    Measured,
+    GroupVerdict,
+    Measure,
     Setting,
     Values,
-    Verdict,
     failed,
     passed,
     text,
@@ -22,7 +22,7 @@ from penstock.strategies.checks.restriction import Restriction
 _MIN, _MAX, _BELOW, _ABOVE = "min", "max", "below", "above"
 
 
-def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measured:
+def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measure:
     """Hold when every value lies within the bounds, compared in the column's type by Spark.
 
     NaN is greater than every number, as everywhere in Spark.
@@ -43,7 +43,7 @@ def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measured:
         broken.append(f"{column} {high} {bound}")
     breaks = " OR ".join(broken)
 
-    def judge(values: Values, _: Setting) -> Verdict:
+    def judge(values: Values, _: Setting) -> GroupVerdict:
         found_least, found_most = values.get(_MIN), values.get(_MAX)
         if found_least is None:
             return passed("no values", failures=0)
@@ -55,7 +55,7 @@ def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measured:
             return passed(f"range {found_least} to {found_most}", failures=0)
         return failed(", ".join(wrong), failures=whole(values, FAILURES))
 
-    return Measured(
+    return Measure(
         {**aggregates, FAILURES: kept.count(breaks)},
         judge,
         columns=(rule.column,),

@@ -10,10 +10,10 @@ from fakes.lake import columns
 from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
 from penstock.app.commands.history import check_history
-from penstock.core.model import Freshness
+from penstock.core.model import SourceFreshness
 from penstock.ui.text_check import check_text
 
-LIMITS = Freshness("at", dt.timedelta(days=1), dt.timedelta(days=2))
+LIMITS = SourceFreshness("at", dt.timedelta(days=1), dt.timedelta(days=2))
 EVENTS, USERS = a_source("events", freshness=LIMITS), a_source("users", freshness=LIMITS)
 (GATE, _) = freshness_checks(EVENTS)
 SAID = (
