@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs, Refusal
-from penstock.app.checking.results import told_refused
+from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
+from penstock.app.checking.results import refused
 from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
 from penstock.app.observation.observe import View, pin_source
 from penstock.app.preparing.run_context import Context
@@ -154,9 +154,9 @@ class CheckTarget:
             self.session.bind([Relation(self.this, BEFORE_VIEW, read)])
             views[self.this] = BEFORE_VIEW
         inputs = {**self._other_rows(views), **self._input_rows()}
-        check_inputs = replace(self._check_inputs(), inputs=inputs, views=views)
+        given = replace(self._given(), inputs=inputs, views=views)
         named = [self._named(check) for check in checks]
-        return evaluate(self.session, named, check_inputs, sampling=self.sampling)
+        return evaluate(self.session, named, given, sampling=self.sampling)
 
     def look_after(
         self,
@@ -173,8 +173,8 @@ class CheckTarget:
         views = bound_tables(self.services, self.session, checks, self.inputs, self.context.records)
         if table is not None:
             views[self.this] = AFTER_VIEW
-        check_inputs = replace(
-            self._check_inputs(),
+        given = replace(
+            self._given(),
             step=step,
             table=table,
             current=self._current(table),
@@ -182,12 +182,12 @@ class CheckTarget:
             observed=observed,
             bases=self._bases(step_seq),
         )
-        return evaluate(self.session, checks, check_inputs, sampling=self.sampling)
+        return evaluate(self.session, checks, given, sampling=self.sampling)
 
     def refuse_after(self, reason: str) -> tuple[CheckResult, ...]:
         """Say of every check after the step why it could not be evaluated."""
-        check_inputs, refusal = self._check_inputs(), Refusal(reason)
-        return tuple(told_refused(each, check_inputs, refusal) for each in self.checks.after)
+        given = self._given()
+        return tuple(refused(each, given, reason) for each in self.checks.after)
 
     def at_version(self, version: int | None) -> CheckedRows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
@@ -217,7 +217,7 @@ class CheckTarget:
         columns = self.session.define(AFTER_VIEW, sql)
         return CheckedRows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
 
-    def _check_inputs(self) -> CheckInputs:
+    def _given(self) -> CheckInputs:
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views
-from penstock.app.checking.output import PartitionOutput
+from penstock.app.checking.output import StepOutput
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.building import build
@@ -100,8 +100,8 @@ def execute_partitions(
         watch = None
         if not target.checks.is_empty:
             fed = feed(table, slices)
-            output = PartitionOutput(target, table, fed, shape.version, shape.stays)
-            watch = Watch(target, output, mode, told, (lambda: bring().version) if waits else None)
+            output = StepOutput(target, table.columns, fed, shape.version, shape.stays, table)
+            watch = Watch(output, mode, told, (lambda: bring().version) if waits else None)
         intent = replace(intent, base_version=shape.version)
         work = replace_range(table, slices)
         ended = build(committer, session, intent, work, watch=watch)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
-from penstock.app.checking.watch import subject_of, watched
+from penstock.app.checking.watch import check_target_of, watched
 from penstock.app.execution.building import build, build_nothing
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.partitions import execute_partitions
@@ -50,7 +50,7 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
         with committer.rejecting(intent):
             step_inputs = Looking(services, context, step, model, inputs).look(session)
         intent = _promised(intent, step_inputs, context.as_of, step)
-        check_target = subject_of(services, context, session, model, inputs, step_inputs)
+        check_target = check_target_of(services, context, session, model, inputs, step_inputs)
         with committer.rejecting(intent):
             told = look_ahead(check_target, intent)
         watch, work = watched(check_target, step_inputs, told)

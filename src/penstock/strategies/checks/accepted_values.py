@@ -5,16 +5,13 @@ from __future__ import annotations
 from penstock.core.checks import AcceptedValues
 from penstock.core.names import quoted
 from penstock.strategies.checks.literals import literal_of, one_zero
-from penstock.strategies.checks.measured import (
-    FAILURES,
-    ROWS,
+from penstock.strategies.checks.measure import (
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
+    counting,
     failed,
     passed,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
@@ -26,15 +23,10 @@ def accepted_values(rule: AcceptedValues, kept: Restriction, kind: str) -> Measu
     listed = ", ".join(literal_of(each, kind) for each in rule.values)
     breaks = f"NOT ({value} IN ({listed}))"
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        others = whole(values, FAILURES)
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        others = found.failures
         if not others:
             return passed("only accepted values", failures=0)
         return failed(f"{counted(others, 'row')} with other values", failures=others)
 
-    return Measure(
-        {ROWS: kept.rows, FAILURES: kept.count(breaks)},
-        judge,
-        columns=(rule.column,),
-        breaks=breaks,
-    )
+    return counting(kept, breaks, judge)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 
 from penstock.core.checks import ColumnCheck
-from penstock.strategies.checks.measured import (
-    FAILURES,
+from penstock.strategies.checks.measure import (
     ROWS,
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
+    counting,
     failed,
     passed,
     text,
-    whole,
 )
 from penstock.strategies.checks.restriction import FIGURES, Restriction, bracketed
 from penstock.strategies.checks.written import DETAILS, shortened
@@ -35,19 +33,14 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
         return _of_group(rule, kept, sample=sample)
     breaks = f"NOT coalesce({bracketed(rule.condition.text)}, false)"
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        broken = whole(values, FAILURES)
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        broken = found.failures
         if not broken:
             return passed("every row meets the condition", failures=0)
         said = "1 row breaks" if broken == 1 else f"{broken} rows break"
         return failed(f"{said} the condition", failures=broken)
 
-    return Measure(
-        {ROWS: kept.rows, FAILURES: kept.count(breaks)},
-        judge,
-        columns=(rule.column,),
-        breaks=breaks,
-    )
+    return counting(kept, breaks, judge)
 
 
 def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
@@ -58,22 +51,18 @@ def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
         if sample or _FIGURES.match(each)
     }
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        found = values.get(_CONDITION)
-        if found == "true":
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        met = found.values.get(_CONDITION)
+        if met == "true":
             return passed("condition is true")
-        told = ", ".join(f"{each} = {_written(values.get(each))}" for each in shown)
+        told = ", ".join(f"{each} = {_written(found.values.get(each))}" for each in shown)
         details = shortened(told, DETAILS) or None
-        if found is None:
+        if met is None:
             return failed("condition is NULL (no rows?)", details)
         return failed("condition is false", details)
 
     whole_condition = bracketed(kept.condition(condition.text, condition.aggregates))
-    return Measure(
-        {ROWS: kept.rows, _CONDITION: text(whole_condition), **shown},
-        judge,
-        columns=(rule.column,),
-    )
+    return Measure({ROWS: kept.rows, _CONDITION: text(whole_condition), **shown}, judge)
 
 
 def _written(value: str | None) -> str:

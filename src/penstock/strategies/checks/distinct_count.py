@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from penstock.core.checks import DistinctCount
 from penstock.core.names import quoted
-from penstock.strategies.checks.measured import (
-    ROWS,
-    GroupVerdict,
-    Measure,
-    Setting,
-    Values,
-    failed,
-    outside,
-    passed,
-    whole,
-)
+from penstock.strategies.checks.measure import ROWS, Measure, judged_by_bounds
 from penstock.strategies.checks.restriction import Restriction
 
 _DISTINCT = "distinct"
@@ -24,15 +14,10 @@ def distinct_count(rule: DistinctCount, kept: Restriction) -> Measure:
     """Hold when the columns have so many different values; a row with a NULL has none."""
     first, *others = (quoted(each) for each in rule.columns)
     counted = ", ".join((kept.only(first), *others))
-
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        number = whole(values, _DISTINCT)
-        wrong = outside(number, rule.minimum, rule.maximum)
-        return failed(f"distinct {wrong}") if wrong else passed(f"distinct {number}")
-
     return Measure(
         {ROWS: kept.rows, _DISTINCT: f"count(DISTINCT {counted})"},
-        judge,
-        columns=rule.columns,
+        lambda found: judged_by_bounds(
+            _DISTINCT, found.count(_DISTINCT), rule.minimum, rule.maximum
+        ),
         empty={_DISTINCT: "0"},
     )

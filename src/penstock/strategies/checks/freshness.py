@@ -5,12 +5,11 @@ from __future__ import annotations
 from penstock.core import calendar
 from penstock.core.checks import Freshness
 from penstock.core.names import quoted
-from penstock.strategies.checks.measured import (
+from penstock.strategies.checks.measure import (
     ROWS,
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
     failed,
     passed,
     text,
@@ -29,19 +28,16 @@ def freshness(rule: Freshness, kept: Restriction) -> Measure:
     """
     most = micros_of(rule.max_age)
 
-    def judge(values: Values, at: Setting) -> GroupVerdict:
-        newest = values.get(_NEWEST)
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        newest = found.values.get(_NEWEST)
         if newest is None:
             return failed("no values")
-        old = max(0, at.reference - _instant(newest, at.reference))
+        old = max(0, found.reference - _instant(newest, found.reference))
         said = f"newest {newest}, age {age(old, most)}"
         return passed(said) if old <= most else failed(f"{said} > max {age(most)}")
 
-    return Measure(
-        {ROWS: kept.rows, _NEWEST: text(f"max({kept.only(quoted(rule.column))})")},
-        judge,
-        columns=(rule.column,),
-    )
+    value = kept.only(quoted(rule.column))
+    return Measure({ROWS: kept.rows, _NEWEST: text(f"max({value})")}, judge)
 
 
 def _instant(written: str, reference: int) -> int:

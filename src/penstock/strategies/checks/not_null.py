@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from penstock.core.checks import NotNull
 from penstock.core.names import quoted
-from penstock.strategies.checks.measured import (
-    FAILURES,
-    ROWS,
+from penstock.strategies.checks.measure import (
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
+    counting,
     failed,
     passed,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
@@ -24,20 +21,14 @@ def not_null(rule: NotNull, kept: Restriction) -> Measure:
     by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in rule.columns}
     breaks = " OR ".join(by_column.values())
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        found = [(each, whole(values, f"nulls {each}")) for each in rule.columns]
-        wrong = [(each, number) for each, number in found if number]
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        counts = [(each, found.count(f"nulls {each}")) for each in rule.columns]
+        wrong = [(each, number) for each, number in counts if number]
         if not wrong:
             return passed("no NULL", failures=0)
         first = f"{counted(wrong[0][1], 'NULL')} in {wrong[0][0]}"
         rest = [f"{number} in {each}" for each, number in wrong[1:]]
-        return failed(", ".join((first, *rest)), failures=whole(values, FAILURES))
+        return failed(", ".join((first, *rest)), failures=found.failures)
 
-    counts = {name: kept.count(condition) for name, condition in by_column.items()}
-    return Measure(
-        {ROWS: kept.rows, **counts, FAILURES: kept.count(breaks)},
-        judge,
-        columns=rule.columns,
-        breaks=breaks,
-        spare=(FAILURES,),
-    )
+    nulls = {name: kept.count(condition) for name, condition in by_column.items()}
+    return counting(kept, breaks, judge, nulls, spare=True)

@@ -6,15 +6,13 @@ from fractions import Fraction
 
 from penstock.core.checks import NullPercentage
 from penstock.core.names import quoted
-from penstock.strategies.checks.measured import (
+from penstock.strategies.checks.measure import (
     ROWS,
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
     failed,
     passed,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted, exactly, percent
@@ -27,8 +25,8 @@ def null_percentage(rule: NullPercentage, kept: Restriction) -> Measure:
     breaks = f"{quoted(rule.column)} IS NULL"
     most = Fraction(rule.maximum)
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        nulls, rows = whole(values, _NULLS), whole(values, ROWS)
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        nulls, rows = found.count(_NULLS), found.rows
         share = Fraction(100 * nulls, rows)
         shown = f"nulls {percent(share, most)} %"
         if share <= most:
@@ -36,9 +34,4 @@ def null_percentage(rule: NullPercentage, kept: Restriction) -> Measure:
         details = f"{nulls} of {counted(rows, 'row')}"
         return failed(f"{shown} > max {exactly(rule.maximum)} %", details, nulls)
 
-    return Measure(
-        {ROWS: kept.rows, _NULLS: kept.count(breaks)},
-        judge,
-        columns=(rule.column,),
-        breaks=breaks,
-    )
+    return Measure({ROWS: kept.rows, _NULLS: kept.count(breaks)}, judge, breaks)

@@ -7,16 +7,13 @@ from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.types import parse_type, scalars
 from penstock.strategies.checks.literals import is_text
-from penstock.strategies.checks.measured import (
-    FAILURES,
-    ROWS,
+from penstock.strategies.checks.measure import (
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
+    counting,
     failed,
     passed,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
@@ -34,19 +31,14 @@ def relationships(rule: Relationships, kept: Restriction) -> Measure:
         (*(f"{quoted(each)} IS NOT NULL" for each in rule.columns), f"NOT {_FOUND}")
     )
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        alone = whole(values, FAILURES)
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        alone = found.failures
         if not alone:
             return passed("every row has a partner", failures=0)
         where = f"{rule.shown} ({', '.join(rule.fields)})"
         return failed(f"{counted(alone, 'row')} without a partner in {where}", failures=alone)
 
-    return Measure(
-        {ROWS: kept.rows, FAILURES: kept.count(breaks)},
-        judge,
-        columns=rule.columns,
-        breaks=breaks,
-    )
+    return counting(kept, breaks, judge)
 
 
 def with_partners(rows: str, rule: Relationships, view: str) -> str:

@@ -6,15 +6,13 @@ from fractions import Fraction
 
 from penstock.core.check_results import CheckStatus
 from penstock.core.checks import RowCountChange
-from penstock.strategies.checks.measured import (
+from penstock.strategies.checks.measure import (
     ROWS,
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
     failed,
     passed,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import number, percent, plain
@@ -29,8 +27,8 @@ def row_count_change(rule: RowCountChange, kept: Restriction) -> Measure:
     From nothing to something is an infinite increase.
     """
 
-    def judge(values: Values, at: Setting) -> GroupVerdict:
-        rows, before = whole(values, ROWS), at.before
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        rows, before = found.rows, found.before
         if before is None:
             return GroupVerdict(CheckStatus.SKIPPED, NO_BASE)
         if before == 0 and rows:

@@ -9,7 +9,7 @@ from penstock.core.names import literal, quoted
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Row
 from penstock.core.types import ArrayType, MapType, StructType, parse_type
-from penstock.strategies.checks.measured import Measure
+from penstock.strategies.checks.measure import Measure
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.restriction import bracketed
 from penstock.strategies.checks.unique import COPIES

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from penstock.core.names import literal
 from penstock.core.schema import Schema
-from penstock.strategies.checks.measured import GroupVerdict, failed, passed
+from penstock.strategies.checks.measure import GroupVerdict, failed, passed
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.samples import ASKED, KEPT, cells, places
 from penstock.strategies.checks.written import counted

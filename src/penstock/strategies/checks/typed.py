@@ -31,7 +31,7 @@ from penstock.strategies.checks.column_check import column_check
 from penstock.strategies.checks.distinct_count import distinct_count
 from penstock.strategies.checks.freshness import freshness
 from penstock.strategies.checks.literals import MOMENTS
-from penstock.strategies.checks.measured import ROWS, GroupVerdict, Measure, Setting, Values, whole
+from penstock.strategies.checks.measure import GroupMeasures, GroupVerdict, Measure, failed, passed
 from penstock.strategies.checks.not_null import not_null
 from penstock.strategies.checks.null_percentage import null_percentage
 from penstock.strategies.checks.relationships import relationships
@@ -106,41 +106,40 @@ def columns_of(check: Check) -> tuple[str, ...]:
             return (rule.column,)
 
 
-def judged(check: Check, means: Measure, values: Values, at: Setting) -> GroupVerdict:
+def judged(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdict:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
-    quiet = at.adds and not whole(values, ROWS) and check.empty is None
+    quiet = found.adds and not found.rows and check.empty is None
     if quiet and isinstance(check.rule, RowCountChange):
         return GroupVerdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
-    if whole(values, ROWS) or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
-        return means.judge(values, at)
-    fails = isinstance(check.rule, Freshness)
-    if check.empty is not None:
-        fails = check.empty is Empty.FAIL
+    if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
+        return means.judge(found)
+    of_type = Empty.FAIL if isinstance(check.rule, Freshness) else Empty.PASS
     counts = 0 if means.breaks else None
-    status = CheckStatus.FAILED if fails else CheckStatus.PASSED
-    return GroupVerdict(status, "no rows", failures=counts)
+    if (check.empty or of_type) is Empty.FAIL:
+        return failed("no rows", failures=counts)
+    return passed("no rows", counts)
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
     """Give the check with its conditions changed by a function, as parameters are put in."""
-    changed = check
-    if check.condition is not None:
-        changed = replace(changed, condition=_bound(check.condition, bind))
-    if isinstance(check.rule, ColumnCheck):
-        rule = replace(check.rule, condition=_bound(check.rule.condition, bind))
-        changed = replace(changed, rule=rule)
-    return changed
+    rule = check.rule
+    if isinstance(rule, ColumnCheck):
+        rule = replace(rule, condition=_bound(rule.condition, bind))
+    return replace(check, rule=rule, condition=check.condition and _bound(check.condition, bind))
 
 
 def parameters_of(check: Check) -> frozenset[str]:
     """Give the names of the parameters in a typed check's conditions."""
-    texts = [check.condition.text] if check.condition else []
-    if isinstance(check.rule, ColumnCheck):
-        texts.append(check.rule.condition.text)
-    return frozenset(name for text in texts for name in parameters(text))
+    return frozenset(name for text in condition_texts(check) for name in parameters(text))
+
+
+def condition_texts(check: Check) -> tuple[str, ...]:
+    """Give the SQL of a typed check's conditions."""
+    own = check.rule.condition if isinstance(check.rule, ColumnCheck) else None
+    return tuple(each.text for each in (check.condition, own) if each)
 
 
 def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:

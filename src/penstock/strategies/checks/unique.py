@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from penstock.core.checks import Unique
 from penstock.core.names import quoted
-from penstock.strategies.checks.measured import (
+from penstock.strategies.checks.measure import (
     ROWS,
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
     failed,
     passed,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
@@ -32,14 +30,15 @@ def unique(rule: Unique, kept: Restriction) -> Measure:
     has_all = " AND ".join(f"{each} IS NOT NULL" for each in columns)
     if rule.nulls_equal:
         complete = kept.rows
+        # count(DISTINCT a, b) leaves rows with a NULL out; a struct of NULLs is a value
         whole_key = f"struct({', '.join(columns)})"
         keys = f"count(DISTINCT {kept.only(whole_key)})"
     else:
         complete = kept.count(has_all)
         keys = f"count(DISTINCT {', '.join((kept.only(columns[0]), *columns[1:]))})"
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
-        copies = whole(values, _COMPLETE) - whole(values, _KEYS)
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        copies = found.count(_COMPLETE) - found.count(_KEYS)
         if not copies:
             return passed("unique", failures=0)
         return failed(counted(copies, "duplicate row"), failures=copies)
@@ -48,7 +47,6 @@ def unique(rule: Unique, kept: Restriction) -> Measure:
     return Measure(
         {ROWS: kept.rows, _COMPLETE: complete, _KEYS: keys},
         judge,
-        columns=rule.columns,
-        breaks=repeats if rule.nulls_equal else f"{has_all} AND {repeats}",
+        repeats if rule.nulls_equal else f"{has_all} AND {repeats}",
         repeated=rule.columns,
     )

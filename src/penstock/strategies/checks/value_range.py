@@ -5,17 +5,14 @@ from __future__ import annotations
 from penstock.core.checks import ValueRange
 from penstock.core.names import quoted
 from penstock.strategies.checks.literals import literal_of, one_zero
-from penstock.strategies.checks.measured import (
-    FAILURES,
-    ROWS,
+from penstock.strategies.checks.measure import (
+    GroupMeasures,
     GroupVerdict,
     Measure,
-    Setting,
-    Values,
+    counting,
     failed,
     passed,
     text,
-    whole,
 )
 from penstock.strategies.checks.restriction import Restriction
 
@@ -31,7 +28,7 @@ def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measure:
     low, high = ("<=", ">=") if rule.strict else ("<", ">")
     value = kept.only(one_zero(column, kind))
     least, most = f"min({value})", f"max({value})"
-    aggregates = {ROWS: kept.rows, _MIN: text(least), _MAX: text(most)}
+    aggregates = {_MIN: text(least), _MAX: text(most)}
     broken = []
     if rule.minimum is not None:
         bound = literal_of(rule.minimum, kind)
@@ -43,7 +40,8 @@ def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measure:
         broken.append(f"{column} {high} {bound}")
     breaks = " OR ".join(broken)
 
-    def judge(values: Values, _: Setting) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        values = found.values
         found_least, found_most = values.get(_MIN), values.get(_MAX)
         if found_least is None:
             return passed("no values", failures=0)
@@ -53,12 +51,6 @@ def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measure:
         ]
         if not wrong:
             return passed(f"range {found_least} to {found_most}", failures=0)
-        return failed(", ".join(wrong), failures=whole(values, FAILURES))
+        return failed(", ".join(wrong), failures=found.failures)
 
-    return Measure(
-        {**aggregates, FAILURES: kept.count(breaks)},
-        judge,
-        columns=(rule.column,),
-        breaks=breaks,
-        spare=(FAILURES,),
-    )
+    return counting(kept, breaks, judge, aggregates, spare=True)

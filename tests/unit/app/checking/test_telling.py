@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.check_inputs import a_check, a_check_inputs
-from penstock.app.checking.inputs import Refusal
-from penstock.app.checking.results import told, told_refused, told_within
+from penstock.app.checking.results import refused, result_of, within
 from penstock.core.check_results import CheckStatus, GroupValue, Sample
 from penstock.core.checks import RowCount
 
@@ -24,7 +23,7 @@ def bad(key, failures: int | None = 3, details=None):
 
 
 def test_one_group_is_told_as_it_is():
-    found = told(CHECK, a_check_inputs(None, P1), [bad(P1, details="us (1)")], seconds=0.5)
+    found = result_of(CHECK, a_check_inputs(None, P1), [bad(P1, details="us (1)")], seconds=0.5)
 
     assert (found.status, found.message, found.details) == (FAILED, "rows 1 < min 2", "us (1)")
     assert (found.partitions, found.failures, found.duration) == ((P1,), 3, 0.5)
@@ -34,7 +33,7 @@ def test_one_group_is_told_as_it_is():
 def test_of_several_groups_the_first_three_that_failed_are_told():
     values = [bad(P1), bad(P2, details="us (1)"), bad(P3), bad(P4), good("2024-12-05")]
 
-    found = told(CHECK, a_check_inputs(None, P1, P4), values)
+    found = result_of(CHECK, a_check_inputs(None, P1, P4), values)
 
     said = "; ".join(f"{key}: rows 1 < min 2" for key in (P1, P2, P3))
     assert found.message == f"4 of 5 partitions failed: {said}; and 1 more"
@@ -56,23 +55,23 @@ def test_of_several_groups_the_first_three_that_failed_are_told():
     ],
 )
 def test_groups_that_did_not_fail_are_counted_where_they_differ(values, status, message):
-    found = told(CHECK, a_check_inputs(None, P1, P2), values)
+    found = result_of(CHECK, a_check_inputs(None, P1, P2), values)
 
     assert (found.status, found.message, found.partitions) == (status, message, ())
 
 
 def test_failures_that_were_not_counted_of_every_group_are_no_number():
-    assert told(CHECK, a_check_inputs(None, P1, P2), [bad(P1), bad(P2, None)]).failures is None
+    assert result_of(CHECK, a_check_inputs(None, P1, P2), [bad(P1), bad(P2, None)]).failures is None
 
 
 def test_what_is_about_all_rows_fails_every_partition():
-    found = told(CHECK, a_check_inputs(None, P1, P2), [bad("*")])
+    found = result_of(CHECK, a_check_inputs(None, P1, P2), [bad("*")])
 
     assert found.partitions == (P1, P2)
 
 
 def test_a_check_that_could_not_be_evaluated_fails_every_partition():
-    found = told_refused(CHECK, a_check_inputs(None, P1, P2), Refusal('unknown column "x"'))
+    found = refused(CHECK, a_check_inputs(None, P1, P2), 'unknown column "x"')
 
     assert found.message == 'could not be evaluated: unknown column "x"'
     assert (found.status, found.partitions, found.error) == (FAILED, (P1, P2), "check-error")
@@ -80,15 +79,15 @@ def test_a_check_that_could_not_be_evaluated_fails_every_partition():
 
 def test_a_result_is_cut_down_to_some_of_its_groups():
     sample = Sample(("a",), (("1",),))
-    found = told(
+    found = result_of(
         CHECK, a_check_inputs(None, P1, P2, P3), [bad(P1), good(P2), bad(P3)], sample=sample
     )
 
-    assert told_within(found, {P1, P2, P3}) == found
-    first = told_within(found, {P1, P2})
+    assert within(found, {P1, P2, P3}) == found
+    first = within(found, {P1, P2})
     assert (first.partitions, first.sample) == ((P1,), sample)
     assert first.message == f"1 of 2 partitions failed: {P1}: rows 1 < min 2"
-    assert told_within(found, {P3}) == replace(
+    assert within(found, {P3}) == replace(
         found,
         message="rows 1 < min 2",
         partitions=(P3,),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from penstock.core.check_results import CheckStatus
+from penstock.strategies.checks.restriction import Restriction
 
 ROWS = "rows"
 FAILURES = "failures"
@@ -26,17 +27,32 @@ class GroupVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What a verdict needs beside the values.
+class GroupMeasures:
+    """The values of one group, and what a verdict needs beside them.
 
-    `reference` is the moment that ages are told from, in microseconds since 1970. `before` is how
+    `reference` is the instant that ages are told from, in microseconds since 1970. `before` is how
     many rows there were earlier, None where nobody knows. `adds` is whether the rows are those of
     a step that puts them to rows that stay: without any it changed nothing.
     """
 
+    values: Values
     reference: int = 0
     before: Fraction | None = None
     adds: bool = False
+
+    def count(self, name: str) -> int:
+        """Give a count, 0 where nothing was counted."""
+        return int(self.values.get(name) or 0)
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the group count."""
+        return self.count(ROWS)
+
+    @property
+    def failures(self) -> int:
+        """How many of them break the check."""
+        return self.count(FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +62,35 @@ class Measure:
     Counts are whole numbers, everything else is cast to STRING. `rows` is always among them.
     `empty` is what a group without rows has, beside no rows. `breaks` is SQL that is true of a row
     that breaks the check, "" where rows are not counted; of `unique` it may name the column
-    `COPIES`, the number of rows with the same values in `repeated`. `columns` are those that the
-    user named. `spare` names aggregates that matter only where the check fails.
+    `COPIES`, the number of rows with the same values in `repeated`. With `spare` the count of
+    failures matters only where the check fails.
     """
 
     aggregates: Mapping[str, str]
-    judge: Callable[[Values, Setting], GroupVerdict]
-    columns: tuple[str, ...] = ()
+    judge: Callable[[GroupMeasures], GroupVerdict]
     breaks: str = ""
     repeated: tuple[str, ...] = ()
     empty: Values = field(default_factory=dict)
-    spare: tuple[str, ...] = ()
+    spare: bool = False
+
+    @property
+    def needed(self) -> Mapping[str, str]:
+        """The aggregates without which nobody can say whether the check holds."""
+        left_out = FAILURES if self.spare else ""
+        return {name: sql for name, sql in self.aggregates.items() if name != left_out}
+
+
+def counting(
+    kept: Restriction,
+    breaks: str,
+    judge: Callable[[GroupMeasures], GroupVerdict],
+    also: Mapping[str, str] | None = None,
+    *,
+    spare: bool = False,
+) -> Measure:
+    """Measure how many rows break a check, and `also` other aggregates."""
+    aggregates = {ROWS: kept.rows, **(also or {}), FAILURES: kept.count(breaks)}
+    return Measure(aggregates, judge, breaks, spare=spare)
 
 
 def passed(message: str, failures: int | None = None) -> GroupVerdict:
@@ -69,24 +103,21 @@ def failed(message: str, details: str | None = None, failures: int | None = None
     return GroupVerdict(CheckStatus.FAILED, message, details, failures)
 
 
-def whole(values: Values, name: str) -> int:
-    """Give a count."""
-    return int(values.get(name) or 0)
-
-
 def text(aggregate: str) -> str:
     """Give an aggregate as Spark writes it."""
     return f"CAST({aggregate} AS STRING)"
 
 
-def outside(value: int, minimum: int | None, maximum: int | None) -> str:
-    """Say how a number lies outside of inclusive bounds, "" if it does not.
+def judged_by_bounds(
+    noun: str, value: int, minimum: int | None, maximum: int | None
+) -> GroupVerdict:
+    """Judge a number by inclusive bounds.
 
-    >>> outside(50, 100, None), outside(9, None, 5), outside(5, 5, 5)
-    ('50 < min 100', '9 > max 5', '')
+    >>> [judged_by_bounds("rows", n, 5, 9).message for n in (4, 5, 10)]
+    ['rows 4 < min 5', 'rows 5', 'rows 10 > max 9']
     """
     if minimum is not None and value < minimum:
-        return f"{value} < min {minimum}"
+        return failed(f"{noun} {value} < min {minimum}")
     if maximum is not None and value > maximum:
-        return f"{value} > max {maximum}"
-    return ""
+        return failed(f"{noun} {value} > max {maximum}")
+    return passed(f"{noun} {value}")
