@@ -212,21 +212,3 @@ def shown_name(dotted: str) -> str:
     'raw.`odd name`'
     """
     return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))
-
-
-__all__ = [
-    "PARAMETERS",
-    "RUN_TIMESTAMP",
-    "Query",
-    "at",
-    "bound",
-    "live",
-    "mention",
-    "mentioned",
-    "parameter",
-    "parameters",
-    "present",
-    "shown_name",
-    "substitute",
-    "with_parameters",
-]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.check_results import RowsBefore
-from penstock.core.names import InputName
+from penstock.core.names import InputName, quoted
 from penstock.core.partition import Grid
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Schema
@@ -29,6 +29,11 @@ class CheckedRows:
     columns: Schema
     key: str = ""
     stands_in: bool = False
+
+    @classmethod
+    def of_view(cls, view: str, columns: Schema, key: str = "") -> CheckedRows:
+        """Give every row of a view."""
+        return cls(f"SELECT * FROM {quoted(view)}", columns, key)
 
 
 def no_values(number: int) -> Mapping[str, str]:

@@ -39,7 +39,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
 def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
     """Give the rows of the files that one commit added; `folder` is the step's own."""
     columns = session.added(uri, version, f"{folder}/added", _ADDED)
-    return CheckedRows(f"SELECT * FROM {quoted(_ADDED)}", columns)
+    return CheckedRows.of_view(_ADDED, columns)
 
 
 def whole(target: CheckTarget, outcome: Outcome) -> CheckedRows | None:
@@ -104,11 +104,11 @@ class StepOutput:
         """Give the rows that are known before the commit: of the feed, the MERGE, or the query."""
         if self.feed is not None:
             key = _key_of(self.target.model)
-            return CheckedRows(f"SELECT * FROM {quoted(ROWS_VIEW)}", self.columns, key)
+            return CheckedRows.of_view(ROWS_VIEW, self.columns, key)
         if decided.work.rows is not None:
             sql = decided.work.rows(decided.seen)
             return CheckedRows(sql, self.target.session.describe(sql))
-        return CheckedRows(f"SELECT * FROM {quoted(QUERY_VIEW)}", self.columns)
+        return CheckedRows.of_view(QUERY_VIEW, self.columns)
 
     def would_be(self, folder: str, decided: Decided) -> CheckedRows:
         """Make the table as it will be readable as `check_after_target`.
@@ -178,7 +178,7 @@ class StepOutput:
         if statement is not None:
             session.trial(statement)
         columns = self._bind(AFTER_VIEW, DeltaRead(clone))
-        return CheckedRows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
+        return CheckedRows.of_view(AFTER_VIEW, columns)
 
 
 def _stays(model: Model) -> str:
