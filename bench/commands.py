@@ -21,7 +21,6 @@ from timing import median_of
 from penstock.app.services.wire import Where, open_services
 from penstock.core.graph import ordered
 from penstock.core.inputs import DeltaPin, InputPin, Pin
-from penstock.core.model import window_settings
 from penstock.core.ports import RebuiltStep
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
@@ -113,7 +112,7 @@ def _order(project: Project) -> list[str]:
 def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> RebuiltStep:
     model = project.models[name]
     moment = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
-    settings = window_settings(model.strategy)
+    settings = model.strategy.window
     mark = TypedValue.parse("TIMESTAMP", "2024-01-01")
     first = str(model.query.inputs[0])
     marks = (Watermark(first, settings.time_column, mark),) if settings else ()

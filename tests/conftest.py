@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from fakes.clock import FixedClock
 
 pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures"]

@@ -37,9 +37,10 @@ from penstock.core.check_results import (
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.errors import LeaseLostError, StateError
 from penstock.core.findings import Location, Severity
-from penstock.core.model import Fingerprint, Writing
+from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, PartitionRun, Status, StepRecord
 from penstock.core.step import Outcome, PartitionRows, StepKind
+from penstock.core.strategy import Writing
 
 NEW = Fingerprint("sql-2", "canonical-2")
 PASSED, FAILED, SKIPPED = CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.SKIPPED

@@ -6,11 +6,13 @@ import datetime as dt
 
 from penstock.core.findings import Location
 from penstock.core.inputs import Pin
-from penstock.core.model import Fingerprint, Model, Source, Strategy, Table
+from penstock.core.model import Fingerprint, Model, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, mention
 from penstock.core.records import ModelRecord, Status
+from penstock.core.strategy import Strategy
+from penstock.strategies.table import Table
 
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
 

@@ -21,9 +21,9 @@ from penstock.core.history import (
     HashDiffers,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
+from penstock.strategies.history.snapshot import Snapshot
 
 KEYS = ("seq", "id")
 COLUMNS = (*KEYS, "value", "updated_at")

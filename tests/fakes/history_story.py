@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from fakes.oracle import run
 from fakes.oracle_laws import Operations, identities, operations, violations
 from fakes.oracle_types import History, Inference, Metrics, Outcome, Source, Version
-from penstock.core.history import HardDeletes, NewerThan, Snapshot
+from penstock.core.history import HardDeletes, NewerThan
+from penstock.strategies.history.snapshot import Snapshot
 
 T1, T2, T3, T4 = (dt.datetime(2024, month, 1, tzinfo=dt.UTC) for month in (5, 6, 7, 8))
 NAMES = {T1: "T1", T2: "T2", T3: "T3", T4: "T4"}

@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
 from penstock.app.preparing.statements import staged
-from penstock.core.history import Snapshot
 from penstock.core.inputs import DeltaRead, Relation
-from penstock.core.model import Layout, OnSchemaChange
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.step import Intent, StepKind
+from penstock.core.strategy import Build, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.schema.evolution import evolve
 from penstock.strategies.alter import allow_widening
-from penstock.strategies.build import Build
 from penstock.strategies.history.engine import history
+from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.history.terms import Terms, terms_of
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from fakes.oracle_types import (
     in_order,
     same,
 )
-from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan, Snapshot
+from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan
+from penstock.strategies.history.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

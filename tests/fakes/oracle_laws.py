@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from fakes.oracle_retention import by_key
 from fakes.oracle_types import History, Metrics, Version, instant
-from penstock.core.history import HardDeletes, Snapshot
+from penstock.core.history import HardDeletes
+from penstock.strategies.history.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

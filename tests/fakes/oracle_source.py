@@ -17,7 +17,8 @@ from fakes.oracle_types import (
     in_order,
     instant,
 )
-from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan, Snapshot
+from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan
+from penstock.strategies.history.snapshot import Snapshot
 
 UNPLACED = dt.datetime.min.replace(tzinfo=dt.UTC)
 

@@ -164,7 +164,7 @@ class World:
 
 def _read(model: Model, step: Step) -> list[str]:
     """Name what a step reads: its own table too, where the SQL says so."""
-    if not step.partitions:
+    if step.grid.is_whole:
         return [each.name for each in model.inputs]
     _, body = body_of(model, step.version, step.revision)
     return [each.input.name for each in body.inputs]

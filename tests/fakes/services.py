@@ -9,10 +9,10 @@ from fakes.lake import FakeFences, FakeLake
 from fakes.log import FakeLog
 from fakes.places import FakePlaces
 from penstock.app.services.services import Services
-from penstock.app.services.wire import inert
 from penstock.core.inputs import InputPin, Pin
 from penstock.core.model import Model
 from penstock.core.names import TableName
+from penstock.core.ports import inert
 from penstock.core.project import Project
 from penstock.core.records import Holder
 from penstock.core.step import Intent, Outcome, StepKind

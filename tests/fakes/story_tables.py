@@ -12,7 +12,8 @@ from fakes.row_lake import RowLake, RowLog
 from fakes.story_project import EVENTS
 from fakes.story_rows import Row
 from penstock.app.services.services import Services
-from penstock.app.services.wire import inert, wired
+from penstock.app.services.wire import wired
+from penstock.core.ports import inert
 from penstock.core.project import LeaseSettings, Project
 from penstock.core.token import write_fence
 from penstock.project.load import load_project

@@ -10,7 +10,7 @@ from penstock.core.facts import Touched
 from penstock.core.findings import Location
 from penstock.core.inputs import DeltaPin, Pin
 from penstock.core.mapping import Computed, RangeMapping
-from penstock.core.model import Body, Fingerprint, InputMapping, Model, Partition, Version
+from penstock.core.model import Body, Fingerprint, InputMapping, Model, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span
 from penstock.core.project import Project
@@ -22,6 +22,7 @@ from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.partition_drift import Evidence, PartitionCode, Piece, Verdict
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import State
+from penstock.strategies.partition import Partition
 
 DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
 HUNDREDS = Grid(Grain.RANGE, 0, 250, 100)

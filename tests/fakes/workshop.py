@@ -23,9 +23,9 @@ from penstock.app.planning.planning import Planned, make_plan
 from penstock.app.reports import Listener, RunReport, silent
 from penstock.app.request import RunRequest
 from penstock.app.services.services import Services
-from penstock.app.services.wire import inert
 from penstock.core.inputs import InputPin
 from penstock.core.model import Model, Source
+from penstock.core.ports import inert
 from penstock.core.records import Holder, Lease, ModelRecord
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import write_fence, write_token

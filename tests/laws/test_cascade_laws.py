@@ -22,8 +22,9 @@ from fakes.versioned_models import (
 from penstock.core.bounds import Lower, Moved, Upper
 from penstock.core.calendar import DAY as A_DAY
 from penstock.core.mapping import ByGrain, Calendar, Computed, Everything, Same, Trailing
-from penstock.core.model import Layout, Model
+from penstock.core.model import Model
 from penstock.core.ranges import numbers
+from penstock.core.strategy import Layout
 from penstock.plan.values import Plan, Step
 
 NAMES = ("a", "b", "c", "d", "e")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from penstock import checks
 from penstock.core.checks import TYPES, Phase
 from penstock.core.findings import Location
-from penstock.core.model import Merge
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.book import Book, Named
 from penstock.project.cache import ParseCache
@@ -21,6 +20,7 @@ from penstock.project.checks.definition import read_check_json, write_check
 from penstock.project.checks.phases import name_of
 from penstock.project.checks.scene import UNKNOWN, Scene, World, allowed_in
 from penstock.project.checks.trees import node_of
+from penstock.strategies.merge import Merge
 
 BOOK = Book()
 BOOK.add_model("m", TableName("shop", "m"))

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
-from penstock.core.model import Append, Fingerprint, Merge, Table, View, WindowSettings
+from penstock.core.model import Fingerprint
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 SOURCES = ("raw.x", "raw.y")

@@ -16,7 +16,7 @@ from fakes.clock import NOON, FixedClock
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
 from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
-from penstock.core.model import Fingerprint, Writing
+from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.ports import RebuiltStep
@@ -30,6 +30,7 @@ from penstock.core.step import (
     StepFailure,
     StepKind,
 )
+from penstock.core.strategy import Writing
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window
 from penstock.state.memory import MemoryStore

@@ -99,8 +99,8 @@ ENGINE_PREFIX = "__penstock_"
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Every version of the rows is kept, with the interval in which it was valid.
+class HistorySettings:
+    """How every version of the rows is kept, with the interval in which it was valid.
 
     `event_time` lets intervals start where `updated_at` says, else where penstock saw the change.
     `by_current` splits the table into current and closed versions on disk (`layout: current`).

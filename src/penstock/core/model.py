@@ -5,157 +5,16 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import assert_never
 
 from penstock.core.checks import Check, Checks
 from penstock.core.findings import Location
-from penstock.core.history import Snapshot
+from penstock.core.history import HistorySettings
 from penstock.core.mapping import RangeMapping
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grid
 from penstock.core.query import Query
 from penstock.core.schema import Schema
-
-
-class NullWatermark(StrEnum):
-    """What rows with NULL in a watermark column mean (spec/state.md §6)."""
-
-    ERROR = "error"
-    INCLUDE_FIRST = "include_first"
-    DROP_COUNTED = "drop_counted"
-
-
-@dataclass(frozen=True, slots=True)
-class WindowSettings:
-    """How an incremental model finds its new rows.
-
-    `on` maps an input to the column its window is put on; None takes the input out of it. Inputs
-    that it does not name are windowed when they carry `time_column`.
-    """
-
-    time_column: str
-    lookback: dt.timedelta | int | None = None
-    on: Mapping[str, str | None] = field(default_factory=dict)
-    null_watermark: NullWatermark = NullWatermark.ERROR
-    string_watermark: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A name for a query; nothing is stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The query replaces the table, or only the partitions that its result holds."""
-
-    overwrite_partitions: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """Rows of the window are added; without a window the query itself selects only new rows."""
-
-    window: WindowSettings | None
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Rows whose key exists are updated, others inserted; rows gone from the query stay.
-
-    `order_by` decides between rows with one key (`on_duplicate: latest`); empty means that such
-    rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL.
-    """
-
-    keys: tuple[str, ...]
-    window: WindowSettings | None
-    order_by: tuple[str, ...] = ()
-    match_null_keys: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Ranges of partitions are replaced, and each is remembered by itself (spec/drift.md).
-
-    `field` is the column that says to which partition a row belongs, `type` its Spark type. With
-    `ready_after` a partition is due when it ended that long ago, without when it has begun.
-    `batch_size` is how many partitions one step may make; None leaves it to the statement.
-    """
-
-    field: str
-    type: str
-    grid: Grid
-    start: dt.date | None = None
-    ready_after: dt.timedelta | None = None
-    batch_size: int | None = None
-
-
-Strategy = View | Table | Append | Merge | Snapshot | Partition
-
-
-def strategy_name(strategy: Strategy) -> str:
-    """Give the word users write for it.
-
-    >>> strategy_name(View())
-    'view'
-    """
-    return type(strategy).__name__.lower()
-
-
-class Writing(StrEnum):
-    """How the rows of a step come into its table, and so what becomes of those before."""
-
-    WHOLE = "whole"
-    """All rows are made anew."""
-    ADDED = "added"
-    """The files that the commit adds hold exactly the rows of the step."""
-    RANGES = "ranges"
-    """The rows of the step's partitions are replaced."""
-    MERGED = "merged"
-    """Rows are matched with those that are there."""
-
-
-def writing(strategy: Strategy) -> Writing:
-    """Tell how a strategy writes.
-
-    >>> str(writing(Table())), str(writing(Table(overwrite_partitions=True)))
-    ('whole', 'added')
-    """
-    match strategy:
-        case View() | Table(overwrite_partitions=False):
-            return Writing.WHOLE
-        case Append() | Table():
-            return Writing.ADDED
-        case Partition():
-            return Writing.RANGES
-        case Merge() | Snapshot():
-            return Writing.MERGED
-        case _ as never:
-            assert_never(never)
-
-
-def window_settings(strategy: Strategy) -> WindowSettings | None:
-    """Give the window settings of a strategy that has any."""
-    return strategy.window if isinstance(strategy, Append | Merge) else None
-
-
-class OnSchemaChange(StrEnum):
-    """What happens when a query's columns differ from its table's (spec/project.md §3)."""
-
-    APPEND = "append"
-    FAIL = "fail"
-    IGNORE = "ignore"
-    SYNC = "sync"
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a table lies on disk; a change applies only with `--full-refresh`."""
-
-    partition_by: tuple[str, ...] = ()
-    cluster_by: tuple[str, ...] = ()
-    properties: Mapping[str, str] = field(default_factory=dict)
+from penstock.core.strategy import Layout, OnSchemaChange, PartitionSettings, Strategy, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +126,7 @@ class Model:
     """One table or view to build, with every setting resolved.
 
     `query` and `fingerprint` are those of its newest version; `versions` is never empty for a
-    model of the strategy `partition`, and empty for models that have no versions. `immutable`
+    model with partitions, and empty for models that have no versions. `immutable`
     forbids to change SQL that built something. `checks` are those of its newest version.
     `order_after` names models that only checks read: they are built first in the same run.
     """
@@ -313,9 +172,14 @@ class Model:
         return tuple(check for each in sets for check in each.all)
 
     @property
-    def partition(self) -> Partition | None:
+    def partition(self) -> PartitionSettings | None:
         """How it is cut into partitions; None for a model that is one."""
-        return self.strategy if isinstance(self.strategy, Partition) else None
+        return self.strategy.partitioning
+
+    @property
+    def history(self) -> HistorySettings | None:
+        """How it keeps versions of its rows; None for a model that keeps none."""
+        return self.strategy.history
 
     @property
     def grid(self) -> Grid:
@@ -325,22 +189,22 @@ class Model:
     @property
     def is_view(self) -> bool:
         """Whether nothing is stored for it."""
-        return isinstance(self.strategy, View)
+        return self.strategy.is_view
 
     @property
     def writing(self) -> Writing:
         """How the rows of its steps come into its table."""
-        return writing(self.strategy)
+        return self.strategy.writing
 
     @property
-    def is_snapshot(self) -> bool:
-        """Whether `penstock snapshot run` builds it, and `penstock run` does not."""
-        return isinstance(self.strategy, Snapshot)
+    def keeps_history(self) -> bool:
+        """Whether its table keeps versions of its rows, which no run could make again."""
+        return self.strategy.history is not None
 
     @property
     def strategy_name(self) -> str:
         """The word users write for its strategy."""
-        return strategy_name(self.strategy)
+        return self.strategy.name
 
     @property
     def input_name(self) -> InputName:

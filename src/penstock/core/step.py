@@ -9,10 +9,11 @@ from enum import StrEnum
 
 from penstock.core.errors import PenstockError
 from penstock.core.inputs import InputPin
-from penstock.core.model import Fingerprint, Writing
+from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partition import Grid, read_ranges
 from penstock.core.ranges import Ranges
+from penstock.core.strategy import Writing
 from penstock.core.window import InputWindow, Watermark
 
 WHOLE = "*"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.core.inputs import DeltaPin, Pin, ViewPin
-from penstock.core.model import Model, View, window_settings
+from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
@@ -29,7 +29,7 @@ def drift(project: Project, model: Model, records: Mapping[str, ModelRecord], no
     record = records.get(model.name)
     seen = now.targets.get(model.name, Observed())
     found = list(_differences(project, model, record, seen, records, now))
-    if window_settings(model.strategy) is None:
+    if model.strategy.window is None:
         return _first(found)
     lasting = list(_passed(model, record, now))
     only_new = bool(found) and found[0][0] in _INPUTS
@@ -79,12 +79,12 @@ def _differences(  # one question, six sides
     if record.status is Status.FAILED:
         code = record.failure.code if record.failure else ""
         yield State.FAILED, code
-    if not isinstance(model.strategy, View):
+    if not model.is_view:
         yield from _target(record, seen)
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (each for each in found if each[0] is not State.CURRENT)
-    if not isinstance(model.strategy, View) or is_looked_at_alone(project, model):
+    if not model.is_view or is_looked_at_alone(project, model):
         # a view has no rows that could be stale, but checks that somebody must look at
         yield from _inputs(project, model, record, records, now)
     for name in sources_below(project, model) if now.broken else ():

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from penstock.core.errors import PenstockError, TableError, UsageError
-from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, Snapshot
+from penstock.core.history import ColumnsDiffer, HashDiffers, HistorySettings, NewerThan, Retention
 from penstock.core.inputs import NoPin
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -100,13 +100,13 @@ def needs_refresh(wrong: Iterable[str]) -> bool:
     return any(each.startswith("columns ") for each in wrong)
 
 
-def _snapshot(model: Model) -> Snapshot:
-    if not isinstance(model.strategy, Snapshot):
-        raise TypeError(f"{model.name} is no snapshot")
-    return model.strategy
+def _snapshot(model: Model) -> HistorySettings:
+    if model.history is None:
+        raise TypeError(f"{model.name} keeps no versions")
+    return model.history
 
 
-def _said(snapshot: Snapshot) -> dict[str, object]:
+def _said(snapshot: HistorySettings) -> dict[str, object]:
     change, hashed, updated_at = "check", None, None
     match snapshot.change:
         case NewerThan(column):
@@ -147,7 +147,7 @@ def retention_of(model: Model, options: Options) -> Retention | None:
 
 def check_prune(models: Iterable[Model], options: Options) -> None:
     """Refuse `--prune` where nothing says how many versions stay."""
-    without = [m.name for m in models if m.is_snapshot and retention_of(m, options) is None]
+    without = [m.name for m in models if m.keeps_history and retention_of(m, options) is None]
     if options.prune and without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         raise UsageError(

@@ -58,14 +58,14 @@ def _is_built(question: Question, earlier: Earlier, name: str) -> bool:
 
 
 def _not_built(model: Model, upstream: Model) -> TableError:
-    if upstream.is_snapshot:
+    if upstream.keeps_history:
         return TableError(
             "snapshot-not-built",
             f"model {model.name!r} reads snapshot {upstream.name!r}, which has no table yet",
             where=model.where,
             hint=f"penstock snapshot run --select {upstream.name}",
         )
-    wanted = upstream.name if model.is_snapshot else f"+{model.name}"
+    wanted = upstream.name if model.keeps_history else f"+{model.name}"
     return TableError(
         "upstream-not-built",
         f"{model.name} reads {upstream.name}, which was never built",
@@ -83,10 +83,10 @@ def _refusal(question: Question, model: Model, reason: Reason) -> PenstockError 
             return unrecorded(model)
         return None if options.full_refresh else unrecorded_commit(model, reason.detail)
     seen = question.now.targets.get(model.name, Observed())
-    if seen.owner is not None and (model.is_snapshot or not options.adopt):
-        takes = "" if model.is_snapshot else "--adopt"
+    if seen.owner is not None and (model.keeps_history or not options.adopt):
+        takes = "" if model.keeps_history else "--adopt"
         return table_of_another_store(model, seen.owner, question.project.name, takes)
-    if model.is_snapshot:
+    if model.keeps_history:
         record = question.records.get(model.name)
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)

@@ -213,5 +213,5 @@ def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, 
 
 
 def _makes(step: Step, read: tuple[Span, ...]) -> bool:
-    made = spans_of(step.grid, step.partitions or ((0, 0),))
+    made = spans_of(step.grid, step.partitions)
     return any(low < end and begin < high for low, high in made for begin, end in read)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.core.history import Snapshot
-from penstock.core.model import Append, Merge, Model, Strategy, Table, window_settings
+from penstock.core.model import Model
+from penstock.core.ranges import WHOLE
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, is_looked_at_alone
+from penstock.plan.cascade import is_looked_at_alone
 from penstock.plan.drift import drift, is_replaced
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import table_obstacle
@@ -22,7 +22,7 @@ def table_step(
     """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
-    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.is_snapshot)
+    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.keeps_history)
     replaced = is_replaced(record, question.now.targets.get(model.name, Observed()))
     initial = (
         anew
@@ -53,7 +53,7 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
     change = layout_change(model, facts) if facts else LayoutChange()
     notes: tuple[str, ...] = ()
     if change.moved:
-        drops = " and drops its versions" if model.is_snapshot else ""
+        drops = " and drops its versions" if model.keeps_history else ""
         notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew{drops}",)
     if change.told:
         return Decided(steps=(_alteration(model, record),), notes=notes, hands_on=waits)
@@ -95,36 +95,22 @@ def _estimate(record: ModelRecord | None) -> Estimate | None:
     return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
 
 
-def keeps_rows(strategy: Strategy) -> bool:
-    """Whether an ordinary step leaves rows in place that earlier ones made, whatever made them.
-
-    Only a build from all inputs then gives what code and inputs would make now. Histories are left
-    out: what they keep can never be made again.
-
-    >>> keeps_rows(Merge(("id",), None)), keeps_rows(Table())
-    (True, False)
-    """
-    if isinstance(strategy, Table):
-        return strategy.overwrite_partitions
-    return isinstance(strategy, Append | Merge)
-
-
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
     states = {reason.state, *reason.also}
     if reason.state is State.MISSING:
         return ("the table is gone: full rebuild from all inputs",)
-    if initial or not (keeps_rows(model.strategy) or model.is_snapshot):
+    if initial or not (model.strategy.keeps_rows or model.keeps_history):
         return ()
-    reads_all = not isinstance(model.strategy, Append | Snapshot)
-    if reads_all and window_settings(model.strategy) is None:
+    reads_all = not (model.strategy.adds_again or model.keeps_history)
+    if reads_all and model.strategy.window is None:
         wrong = states & {State.SQL_CHANGED, State.TAMPERED}
         return (
             ("rows that the query no longer gives stay; --full-refresh drops them",)
             if wrong
             else ()
         )
-    kept, others = _KEPT[model.is_snapshot]
+    kept, others = _KEPT[model.keeps_history]
     notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, others) if State.TAMPERED in states else notes
 
@@ -175,7 +161,7 @@ def _though_current(question: Question, model: Model, waits: tuple[str, ...]) ->
     """Say why a model is built although nothing differs; None if it is not."""
     if question.options.full_refresh:
         return Reason(State.CURRENT, "full refresh asked for")
-    if model.is_snapshot:
+    if model.keeps_history:
         why = must_look(question.project, model, question.now, question.options)
         if why:
             return Reason(State.CURRENT, why, drift=False)
@@ -189,7 +175,7 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
 
     Histories are never made again.
     """
-    if model.is_snapshot:
+    if model.keeps_history:
         return Decided()
     reason = drift(question.project, model, question.records, question.now)
     if reason.state is State.NOT_EFFECTIVE:
@@ -236,7 +222,7 @@ def _drifted(reason: Reason) -> bool:
 
 
 def _step(question: Question, model: Model, reason: Reason, waits: tuple[str, ...]) -> Step:
-    anew = keeps_rows(model.strategy) and _has_wrong_rows(question, model, reason)
+    anew = model.strategy.keeps_rows and _has_wrong_rows(question, model, reason)
     step = table_step(question, model, reason, waits, anew=anew)
     return replace(step, notes=(*step.notes, "full refresh")) if anew else step
 
@@ -250,6 +236,6 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
     if reason.state is not State.FAILED:
         return reason.state is not State.NEVER_RUN
     others = set(reason.also)
-    if window_settings(model.strategy) is not None:
+    if model.strategy.window is not None:
         others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
     return bool(others or reason.stale or question.now.below.get(model.name))

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.errors import DataError, PenstockError, TableError
-from penstock.core.model import Model, NullWatermark, WindowSettings
+from penstock.core.model import Model
 from penstock.core.schema import Schema
+from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.core.typed import TypedValue, is_watermark_type
 from penstock.core.window import Bound, InputWindow, Watermark, Window
 
@@ -226,7 +227,7 @@ def check_watermarks(
 def _check_known(
     model: Model, now: WindowedInput, known: Watermark | None, *, others: bool
 ) -> None:
-    if known is None and others and model.strategy_name == "append":
+    if known is None and others and model.strategy.adds_again:
         raise TableError(
             "new-windowed-input",
             f"{now.input} has no watermark while other inputs of {model.name!r} have one; "

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from penstock.core.checks import Checks
 from penstock.core.findings import Finding
-from penstock.core.model import Model, Partition, Seed, Source, Version
+from penstock.core.model import Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grid
+from penstock.core.strategy import PartitionSettings
 from penstock.project.book import Book, Named
 from penstock.project.cache import ParseCache
 from penstock.project.checks.attach import Attacher
@@ -29,6 +30,7 @@ from penstock.project.checks.tables import Tables, columns_of_version, selected
 from penstock.project.drafts import Draft
 from penstock.project.models import Built
 from penstock.project.sources import column_docs
+from penstock.project.strategy import versioned_strategy
 from penstock.project.trees.references import Files
 from penstock.project.values import Plain
 from penstock.project.versioned.gather import Gathered
@@ -121,7 +123,7 @@ class Checking:
     def _of_model(self, draft: Draft) -> Columns:
         built = self.built.get(draft.name)
         model = built.model if built else None
-        if built and model and isinstance(built.strategy, Partition):
+        if built and model and built.strategy.partitioning is not None:
             declared = model.versions[0].schema.columns
             if declared:
                 return columns_of_version(model.versions[0], None)
@@ -136,7 +138,8 @@ class Checking:
 def _unread(source: Source) -> Subject:
     """Give a subject that nobody builds, so that checks of a source are looked at all the same."""
     name = source.input_name
-    return Subject(Named(name, source.table), _ANY, [Stand(1, (), UNKNOWN, (name,))])
+    readers = versioned_strategy("", PartitionSettings("", "date", Grid()))  # may have partitions
+    return Subject(Named(name, source.table), readers, [Stand(1, (), UNKNOWN, (name,))])
 
 
 def _inputs(built: Built) -> tuple[InputName, ...]:
@@ -160,7 +163,3 @@ def _with_checks(model: Model, result: Result, order: Mapping[str, tuple[str, ..
         checks=checks.get(newest, Checks()),
         order_after=order.get(model.name, ()),
     )
-
-
-_ANY = Partition("", "date", Grid())
-"""Whatever reads a source may have partitions."""

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.history import Snapshot, SystemColumns
-from penstock.core.model import Layout, OnSchemaChange, Strategy, View
+from penstock.core.history import SystemColumns
+from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.values import Plain, mapping_of, pairs_of, text_of, texts_of
 
 _MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
@@ -58,7 +58,7 @@ def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
 
 def layout_of(config: Config, strategy: Strategy) -> Layout:
     """Give how the table lies on disk; a history table is split into current and closed rows."""
-    if isinstance(strategy, View):
+    if strategy.is_view:
         return Layout()
     layout = Layout(
         config.texts("partition_by"),
@@ -68,8 +68,8 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
     if layout.partition_by and layout.cluster_by:
         sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
         config.report("cluster_by", "option-conflict", sentence, "keep one of them")
-    if isinstance(strategy, Snapshot) and strategy.by_current:
-        return _by_current(layout, strategy.columns)
+    if strategy.history is not None and strategy.history.by_current:
+        return _by_current(layout, strategy.history.columns)
     return layout
 
 

@@ -16,7 +16,7 @@ from penstock.core.mapping import (
     read_mapping,
     write_mapping,
 )
-from penstock.core.model import Body, InputMapping, Model, Partition, Source
+from penstock.core.model import Body, InputMapping, Model, Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
 from penstock.project.cache import Entry, ParseCache
@@ -51,7 +51,7 @@ def map_inputs(
     declared: Mapping[str, tuple[Declared, ...]],
     cache: ParseCache,
 ) -> tuple[dict[str, Model], list[Finding]]:
-    """Fill `Body.inputs` of every model of the strategy `partition`; others stay as they are.
+    """Fill `Body.inputs` of every model with partitions; others stay as they are.
 
     Inputs are what its query reads, what `declared` names and what views among them read; one
     that reads itself has itself as an input, under the name of the model.
@@ -64,7 +64,7 @@ def map_inputs(
     result: dict[str, Model] = {}
     findings: list[Finding] = []
     for name, model in models.items():
-        if isinstance(model.strategy, Partition):
+        if model.partition is not None:
             reader = _Bodies(model, shapes, views, declared.get(name, ()), cache)
             versions = tuple(
                 replace(

@@ -8,18 +8,7 @@ from itertools import pairwise
 
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
-from penstock.core.history import Snapshot
-from penstock.core.model import (
-    Append,
-    Body,
-    Layout,
-    Merge,
-    Model,
-    Partition,
-    Strategy,
-    Version,
-    View,
-)
+from penstock.core.model import Body, Model, Version
 from penstock.core.names import (
     NAMES_HINT,
     InputKind,
@@ -27,6 +16,7 @@ from penstock.core.names import (
     maps_columns,
     refused_by_delta,
 )
+from penstock.core.strategy import Layout, Strategy
 from penstock.project.bodies import is_range, no_parameter_findings, parameter_findings
 from penstock.project.book import Book, Named
 from penstock.project.config import layout_of, on_schema_change_of, shown_config
@@ -55,14 +45,13 @@ def model_of(item: Draft, book: Book) -> Built:
     config = item.config
     said = _said(item)
     strategy = strategy_of(config, said.columns)
-    partition = strategy if isinstance(strategy, Partition) else None
+    partition = strategy.partitioning
     layout = partition_layout(config, partition) if partition else layout_of(config, strategy)
     built = Built(strategy, findings=config.findings)
     if not item.file.branches:
         return built
     _check_columns(item, strategy, layout)
-    incremental = isinstance(strategy, Append | Merge)
-    branches = item.file.branches if incremental else item.file.branches[:1]
+    branches = item.file.branches if strategy.is_incremental else item.file.branches[:1]
     linked = link(branches, book, Reader(item.file.path, item.named))
     misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
     built.findings = [*config.findings, *linked.findings, *misused]
@@ -70,7 +59,7 @@ def model_of(item: Draft, book: Book) -> Built:
     for name in config.texts("depends_on"):
         _depend(name, item, book, inputs, built)
     built.parents = {i.name: line for i, line in inputs.items() if i.kind is InputKind.MODEL}
-    if isinstance(strategy, View):
+    if strategy.is_view:
         built.parents |= {i.name: n for i, n in inputs.items() if i.kind is InputKind.THIS}
     built.model = Model(
         name=item.name,
@@ -94,9 +83,9 @@ def model_of(item: Draft, book: Book) -> Built:
 
 def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
     """Report what is wrong with the columns of the query, as far as its text names them."""
-    if isinstance(strategy, Snapshot):
-        check_outputs(strategy, item.config, item.file)
-    if isinstance(strategy, View) or maps_columns(layout.properties):
+    if strategy.history is not None:
+        check_outputs(strategy.history, item.config, item.file)
+    if strategy.is_view or maps_columns(layout.properties):
         return
     for column in item.file.branches[0].outputs.columns:
         refused = refused_by_delta(column.name)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from penstock.core.errors import UsageError
-from penstock.core.model import ColumnDoc, Layout, Partition
+from penstock.core.model import ColumnDoc
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import Layout, PartitionSettings
 from penstock.project.config import Config
 from penstock.project.durations import parse_duration
 from penstock.project.values import Plain, pairs_of
@@ -42,14 +43,14 @@ _DECIMAL = re.compile(r"decimal\(\d+,\d+\)")
 _OF_RANGE = ("partition_start", "partition_end", "partition_interval")
 
 
-def partition_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Partition:
+def partition_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> PartitionSettings:
     """Read the settings of partitions; what does not go together becomes findings."""
     if config.text("time_column"):
         sentence = "partition with time_column follows watermarks, which come with a later release"
         hint = "take time_column out, or use merge with a key"
         config.report("time_column", "not-supported-yet", sentence, hint)
     grid = _grid(config)
-    return Partition(
+    return PartitionSettings(
         field=_field(config),
         type=_type(config, grid.grain, columns),
         grid=grid,
@@ -59,7 +60,7 @@ def partition_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Partition
     )
 
 
-def partition_layout(config: Config, partition: Partition) -> Layout:
+def partition_layout(config: Config, partition: PartitionSettings) -> Layout:
     """Give how the table lies; `cluster_by` may hold columns beside the field."""
     cluster = config.texts("cluster_by")
     if len(cluster) > CLUSTERED:
@@ -73,13 +74,13 @@ def partition_layout(config: Config, partition: Partition) -> Layout:
 
 
 def laid_out(
-    partition: Partition, cluster: Sequence[str], word: str, properties: dict[str, str]
+    partition: PartitionSettings, cluster: Sequence[str], word: str, properties: dict[str, str]
 ) -> Layout:
     """Decide between a folder per value and clustering (spec/drift.md §1.2).
 
-    >>> laid_out(Partition("d", "date", Grid(Grain.DAY)), ["a"], "auto", {}).partition_by
+    >>> laid_out(PartitionSettings("d", "date", Grid(Grain.DAY)), ["a"], "auto", {}).partition_by
     ('d',)
-    >>> laid_out(Partition("d", "date", Grid(Grain.MONTH)), ["a"], "auto", {}).cluster_by
+    >>> laid_out(PartitionSettings("d", "date", Grid(Grain.MONTH)), ["a"], "auto", {}).cluster_by
     ('d', 'a')
     """
     by_day = partition.grid.grain is Grain.DAY and partition.type == "date"

@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from penstock.core.strategy import strategies
 from penstock.project.check_keys import checks_schema
 from penstock.project.durations import parse_duration
 
@@ -28,7 +29,8 @@ _LATER = {
     "historic": "entities",
     "sessions": "session packages",
 }
-SUPPORTED = ("view", "table", "append", "merge", "incremental", "partition", "snapshot")
+INCREMENTAL = "incremental"
+"""dbt's word: it is `merge` with a key and `append` without."""
 UNKNOWN_WORD = "unknown_word"
 
 
@@ -53,12 +55,20 @@ def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return value if isinstance(value, int) and not isinstance(value, bool) else duration(value)
 
 
+def materialized_words() -> tuple[str, ...]:
+    """Give what may stand at `materialized`: the strategies that there are, and dbt's word."""
+    known = strategies()
+    last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
+    return (*[*known][:last], INCREMENTAL, *[*known][last:])
+
+
 def _supported(value: str) -> str:
-    if value in SUPPORTED:
+    words = materialized_words()
+    if value in words:
         return value
     later = _LATER.get(value)
     note = f" ({later} come with a later release)" if later else ""
-    raise ValueError(f"one of {', '.join(SUPPORTED)}{note}")
+    raise ValueError(f"one of {', '.join(words)}{note}")
 
 
 def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -123,7 +133,24 @@ Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "st
 Lookback = Annotated[
     str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
 ]
-Materialized = Annotated[str, AfterValidator(_supported), WithJsonSchema({"enum": list(SUPPORTED)})]
+
+
+@dataclass(frozen=True, slots=True)
+class _Supported:
+    """One of the strategies; they are asked when a value is checked, not when this is loaded."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, inner: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(_supported, inner(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**inner(schema), "enum": list(materialized_words())}
+
+
+Materialized = Annotated[str, _Supported()]
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
 Whole = Annotated[int, BeforeValidator(_count)]
 GrainWord = Annotated[

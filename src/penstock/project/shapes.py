@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from penstock.core.strategy import strategies
 from penstock.project.shape_words import (
     Checks,
     ColumnTests,
@@ -130,6 +131,16 @@ class ModelConfigShape(SnapshotShape):
     meta: dict[str, Any] = {}
     columns: list[ColumnShape] = []
     enabled: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_to_strategies(cls, tree: Any) -> Any:  # noqa: ANN401  what the user wrote
+        """Leave out what only a strategy knows, which reads it itself (decision 19)."""
+        if not isinstance(tree, dict):
+            return tree
+        known = {*cls.model_fields, "schema"}
+        own = {key for each in strategies().values() for key in each.settings - known}
+        return {key: value for key, value in tree.items() if key not in own}
 
 
 class HeaderShape(ModelConfigShape):

@@ -9,9 +9,9 @@ from penstock.core.history import (
     ColumnsDiffer,
     HardDeletes,
     HashDiffers,
+    HistorySettings,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
 from penstock.project.config import Config
@@ -26,7 +26,7 @@ _IDLE = {
 }
 
 
-def snapshot_of(config: Config) -> Snapshot:
+def snapshot_of(config: Config) -> HistorySettings:
     """Read the settings of a history table; what does not go together becomes findings."""
     keys = _names(config, "unique_key")
     if _lacks(config, "unique_key"):
@@ -38,7 +38,7 @@ def snapshot_of(config: Config) -> Snapshot:
     event_time = config.text("valid_from") == "updated_at"
     if event_time:
         _check_event_time(config)
-    return Snapshot(
+    return HistorySettings(
         keys=keys,
         change=change,
         event_time=event_time,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.history import ENGINE_PREFIX, ColumnsDiffer, HashDiffers, NewerThan, Snapshot
+from penstock.core.history import (
+    ENGINE_PREFIX,
+    ColumnsDiffer,
+    HashDiffers,
+    HistorySettings,
+    NewerThan,
+)
 from penstock.project.config import Config
 from penstock.project.nearest import did_you_mean
 from penstock.project.parsed import Outputs, SqlFile
 
 
-def check_outputs(strategy: Snapshot, config: Config, file: SqlFile) -> None:
+def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
     """Report what is wrong with the columns that the query of a history table selects."""
     outputs = file.branches[0].outputs
     if outputs.names is not None:
@@ -31,7 +37,7 @@ def check_outputs(strategy: Snapshot, config: Config, file: SqlFile) -> None:
             config.findings.append(warning)
 
 
-def _check_selected(strategy: Snapshot, config: Config, known: tuple[str, ...]) -> None:
+def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str, ...]) -> None:
     folded = {name.lower() for name in known}
     key, columns = _asked(strategy)
     for setting, names in (("unique_key", strategy.keys), (key, columns)):
@@ -46,7 +52,7 @@ def _check_selected(strategy: Snapshot, config: Config, known: tuple[str, ...]) 
         config.report("check_cols", "check-cols-missing", sentence, hint)
 
 
-def _asked(strategy: Snapshot) -> tuple[str, tuple[str, ...]]:
+def _asked(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:
     """Give the setting that names the compared columns, and those columns."""
     match strategy.change:
         case NewerThan(column):
@@ -55,7 +61,7 @@ def _asked(strategy: Snapshot) -> tuple[str, tuple[str, ...]]:
             return "check_cols", columns or ()
 
 
-def _compared(strategy: Snapshot, outputs: Outputs) -> set[str]:
+def _compared(strategy: HistorySettings, outputs: Outputs) -> set[str]:
     keys = {name.lower() for name in strategy.keys}
     if strategy.change == ColumnsDiffer(None):
         return {column.name.lower() for column in outputs.columns} - keys

@@ -1,22 +1,21 @@
-"""The strategy of one model: its settings' rules together."""
+"""The strategy of one model: its settings read, and what has no effect on it."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from penstock.core.model import (
-    Append,
-    ColumnDoc,
-    Merge,
+from penstock.core.findings import Location
+from penstock.core.history import HistorySettings
+from penstock.core.model import ColumnDoc
+from penstock.core.strategy import (
     NullWatermark,
+    PartitionSettings,
     Strategy,
-    Table,
-    View,
     WindowSettings,
-    strategy_name,
+    strategies,
 )
 from penstock.project.config import Config
 from penstock.project.durations import parse_duration
@@ -24,59 +23,63 @@ from penstock.project.partitions import partition_of
 from penstock.project.snapshot import is_meant_as_snapshot, snapshot_of
 from penstock.project.values import Plain, is_true, mapping_of, text_of
 
-_INCREMENTAL = ("append", "merge")
-_STORED = ("table", "append", "merge", "partition", "snapshot")
-_PARTITION = ("partition",)
 _OF_SNAPSHOTS = ("current", "plain")
-_EFFECTS: Mapping[str, tuple[str, ...]] = {
-    "unique_key": ("merge", "snapshot"),
-    "time_column": (*_INCREMENTAL, "partition"),
-    "lookback": _INCREMENTAL,
-    "window": ("append",),
-    "window_on": _INCREMENTAL,
-    "null_watermark": _INCREMENTAL,
-    "string_watermark": _INCREMENTAL,
-    "overwrite": ("table",),
-    "null_keys": ("merge", "snapshot"),
-    "on_duplicate": ("merge",),
-    "order_by": ("merge",),
-    "on_schema_change": _STORED,
-    "partition_by": _STORED,
-    "cluster_by": _STORED,
-    "table_properties": _STORED,
-    "partition_type": _PARTITION,
-    "partition_start": _PARTITION,
-    "partition_end": _PARTITION,
-    "partition_interval": _PARTITION,
-    "start": _PARTITION,
-    "ready_after": _PARTITION,
-    "batch_size": _PARTITION,
-}
 _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
 
 
-def strategy_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Strategy:
-    """Decide the strategy; what does not go together becomes findings.
+@dataclass(slots=True)
+class StrategyConfig(Config):
+    """The settings of a model as a strategy reads them (the port `GivenSettings`).
 
     `columns` are those that the project describes: they tell the type of a partition field.
+    `cut` are settings of partitions that stand elsewhere, in a versioned file.
     """
+
+    columns: Sequence[ColumnDoc] = ()
+    cut: PartitionSettings | None = None
+
+    def window(self) -> WindowSettings | None:
+        """Read how new rows are found."""
+        return _window(self)
+
+    def partitioning(self) -> PartitionSettings:
+        """Read how the model is cut into partitions."""
+        return self.cut or partition_of(self, self.columns)
+
+    def history(self) -> HistorySettings:
+        """Read how versions of the rows are kept."""
+        return snapshot_of(self)
+
+
+def strategy_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Strategy:
+    """Decide the strategy; what does not go together becomes findings."""
+    given = StrategyConfig(
+        config.settings, config.own, config.where, config.name, config.findings, columns
+    )
     word = config.text("materialized") or "view"
-    keys = config.texts("unique_key")
     if word == "incremental":
-        word = "merge" if keys else "append"
-    if word == "partition":
-        strategy: Strategy = partition_of(config, columns)
-    else:
-        strategy = _BUILDERS.get(word, _view)(config)
-    if word == "snapshot":
+        word = "merge" if config.texts("unique_key") else "append"
+    known = strategies()
+    strategy = known.get(word, known["view"]).read(given)
+    if strategy.history is not None:
         _check_layout(config)
-    elif word in (*_BUILDERS, "partition") and is_meant_as_snapshot(_without_layout(config, word)):
+    elif word in known and is_meant_as_snapshot(_without_layout(config, strategy)):
         return strategy
-    name = strategy_name(strategy)
+    taken = frozenset[str]().union(*(each.settings for each in known.values()))
     for key in config.own:
-        if key in _EFFECTS and name not in _EFFECTS[key]:
-            config.warn(key, "option-without-effect", f"{key} has no effect on strategy {name}")
+        if key in taken - strategy.settings:
+            sentence = f"{key} has no effect on strategy {strategy.name}"
+            config.warn(key, "option-without-effect", sentence)
     return strategy
+
+
+def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strategy:
+    """Give the strategy of a versioned file; without a partition field the table is made whole."""
+    if partition is not None:
+        word = "partition"
+    elif word != "view":
+        word = "table"
+    return strategies()[word].read(StrategyConfig({}, {}, Location(""), cut=partition))
 
 
 def _check_layout(config: Config) -> None:
@@ -86,72 +89,11 @@ def _check_layout(config: Config) -> None:
         config.report("layout", "bad-value", sentence, f"allowed: {', '.join(_OF_SNAPSHOTS)}")
 
 
-def _without_layout(config: Config, word: str) -> Config:
+def _without_layout(config: Config, strategy: Strategy) -> Config:
     """Leave out the one key that both snapshots and partitions have."""
-    if word != "partition":
+    if strategy.partitioning is None:
         return config
     return replace(config, own={k: at for k, at in config.own.items() if k != "layout"})
-
-
-def _view(config: Config) -> Strategy:
-    del config
-    return View()
-
-
-def _table(config: Config) -> Strategy:
-    by_partition = config.text("overwrite") == "partitions"
-    if by_partition and not config.texts("partition_by"):
-        sentence = "overwrite: partitions needs partition_by"
-        config.report("overwrite", "missing-key", sentence, "name the partition columns")
-    return Table(overwrite_partitions=by_partition)
-
-
-def _append(config: Config) -> Strategy:
-    window = _window(config)
-    if window is None and config.text("window") != "none":
-        config.report(
-            "materialized",
-            "append-without-window",
-            "append without time_column would add the same rows again on every run",
-            "set time_column, or window='none' if the query itself selects only new rows",
-        )
-    if config.settings.get("lookback") is not None:
-        config.report(
-            "lookback",
-            "option-conflict",
-            "append with lookback would add rows twice",
-            "use merge with a key, or partition with time_column",
-        )
-    return Append(window)
-
-
-def _merge(config: Config) -> Strategy:
-    keys = config.texts("unique_key")
-    if not keys:
-        config.report("materialized", "missing-key", "merge needs unique_key", "unique_key=['id']")
-    latest = config.text("on_duplicate") == "latest"
-    order = config.texts("order_by")
-    if latest and not order:
-        sentence = "on_duplicate: latest needs order_by"
-        config.report("on_duplicate", "missing-key", sentence, "order_by='updated_at'")
-    if order and not latest:
-        sentence = "order_by has no effect without on_duplicate: latest"
-        config.warn("order_by", "option-without-effect", sentence)
-    return Merge(
-        keys,
-        _window(config),
-        order if latest else (),
-        match_null_keys=config.text("null_keys") == "match",
-    )
-
-
-_BUILDERS: Mapping[str, Callable[[Config], Strategy]] = {
-    "view": _view,
-    "table": _table,
-    "append": _append,
-    "merge": _merge,
-    "snapshot": snapshot_of,
-}
 
 
 def _window(config: Config) -> WindowSettings | None:

@@ -20,10 +20,6 @@ class Identity:
     penstock: str
 
 
-def inert(point: str) -> None:
-    """Let a fault point pass."""
-
-
 def process_of(pid: int) -> str:
     """Tell a process from every other of any machine: boot, pid namespace, start time.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from penstock.core.ports import Archive, Clock, Fault, Journal, Records
+from penstock.core.ports import Archive, Clock, Fault, Journal, Records, inert
 from penstock.core.project import LeaseSettings
-from penstock.state.identity import Identity, inert, is_gone
+from penstock.state.identity import Identity, is_gone
 from penstock.state.lease import IsGone
 from penstock.state.memory_archive import MemoryArchive
 from penstock.state.memory_journal import MemoryJournal

@@ -17,10 +17,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from penstock.core.errors import EnvironmentMissingError, StateError
-from penstock.core.ports import Clock, Fault, Store
+from penstock.core.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
 from penstock.state import postgres, sqlite
-from penstock.state.identity import Identity, inert, is_gone
+from penstock.state.identity import Identity, is_gone
 from penstock.state.lease import IsGone
 from penstock.state.parts import Parts
 from penstock.state.sql_database import Database

@@ -2,24 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
-from penstock.core.names import quoted
-from penstock.core.statement import Commit, Work
-from penstock.strategies.build import Build, counted_texts, create_from, selected
+from penstock.core.statement import Work
+from penstock.core.strategy import (
+    STORED,
+    WINDOWED,
+    Build,
+    GivenSettings,
+    Layout,
+    Strategy,
+    WindowSettings,
+    Writing,
+)
+from penstock.strategies.build import insert
 
 
-def append(build: Build) -> Work:
-    """Add the window's rows in one commit that Delta accepts once per step.
+@dataclass(frozen=True, slots=True)
+class Append(Strategy):
+    """Rows of the window are added; without a window the query itself selects only new rows."""
 
-    A zombie that lost its lease cannot append the same step twice, because the commit carries
-    the step's number as its application transaction (spec/state.md §2).
-    """
-    if not build.inserts:
-        return replace(Work.just(create_from(build)), again=counted_texts(build))
-    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-    insert = Commit(
-        f"INSERT {evolution}INTO {build.target} BY NAME "
-        f"SELECT {selected(build)} FROM {quoted(build.source)}",
-    )
-    return replace(Work.just(insert), again=counted_texts(build))
+    window: WindowSettings | None = None
+
+    name: ClassVar[str] = "append"
+    settings: ClassVar[frozenset[str]] = STORED | WINDOWED | {"window"}
+    is_incremental: ClassVar[bool] = True
+    adds_again: ClassVar[bool] = True
+    dbt: ClassVar[tuple[str, str]] = ("incremental", "append")
+
+    @classmethod
+    def read(cls, given: GivenSettings) -> Self:
+        """Read its window; `window: none` says that there is none to have."""
+        window = given.window()
+        if window is None and given.text("window") != "none":
+            given.report(
+                "materialized",
+                "append-without-window",
+                "append without time_column would add the same rows again on every run",
+                "set time_column, or window='none' if the query itself selects only new rows",
+            )
+        if given.text("lookback"):
+            given.report(
+                "lookback",
+                "option-conflict",
+                "append with lookback would add rows twice",
+                "use merge with a key, or partition with time_column",
+            )
+        return cls(window)
+
+    @property
+    def writing(self) -> Writing:
+        """The rows that were there stay as they are."""
+        return Writing.ADDED
+
+    @property
+    def keeps_rows(self) -> bool:
+        """All of them."""
+        return True
+
+    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+        """Give the window: it decides which rows are read."""
+        del layout
+        return {"window": self.window and self.window.fingerprint}
+
+    def work(self, build: Build) -> Work:
+        """Add the window's rows in one commit that Delta accepts once per step.
+
+        A zombie that lost its lease cannot append the same step twice, because the commit carries
+        the step's number as its application transaction (spec/state.md §2).
+        """
+        return insert(build)

@@ -1,14 +1,14 @@
-"""What every strategy is given, and the pieces of SQL that several share."""
+"""The pieces of SQL that several strategies share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from penstock.core.model import Layout, Model, Writing
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, Commit, Feed, Stage, Work
+from penstock.core.strategy import Build, Layout
 from penstock.core.types import parse_type
 from penstock.strategies.casting import cast
 from penstock.strategies.partition_texts import (
@@ -33,42 +33,10 @@ ANSI = {
 HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
-    """One build of one model: the query is `penstock_query`, the table so far `penstock_target`.
-
-    `target` is SQL for the table, `location` its folder where a catalog must be told. `table` is
-    its schema, None when the build creates or replaces it whole. `evolves` is whether the query
-    adds columns or widens types. Rows are taken from the view `source`; `staged` asks for rows
-    that are known before the commit. `partition_by` are the columns that partition the table that
-    is there, None where the model's layout decides.
-    """
-
-    model: Model
-    target: str
-    query: Schema
-    table: Schema | None
-    evolves: bool = False
-    location: str = ""
-    source: str = QUERY_VIEW
-    staged: bool = False
-    partition_by: tuple[str, ...] | None = None
-
-    @property
-    def takes_feed(self) -> bool:
-        """Whether what it writes is what the query gives: such rows can pass through a feed."""
-        return self.model.writing in {Writing.WHOLE, Writing.ADDED} and not self.model.is_view
-
-    @property
-    def inserts(self) -> bool:
-        """Whether its commit is an INSERT: it adds the files of its rows and rewrites none."""
-        return self.model.writing is Writing.ADDED and self.table is not None
-
-    @property
-    def partition_texts(self) -> tuple[str, ...]:
-        """The query's columns of text that partition the table."""
-        by = self.model.layout.partition_by if self.partition_by is None else self.partition_by
-        return partition_texts(by, self.query)
+def texts_of(build: Build) -> tuple[str, ...]:
+    """Give the query's columns of text that partition the table."""
+    by = build.model.layout.partition_by if build.partition_by is None else build.partition_by
+    return partition_texts(by, build.query) if by else ()
 
 
 def create_from(build: Build, source: str = "") -> Commit:
@@ -76,9 +44,26 @@ def create_from(build: Build, source: str = "") -> Commit:
     return create(build, f"SELECT {selected(build)} FROM {quoted(source or build.source)}")
 
 
+def insert(build: Build, overwrites: str = "", confs: Mapping[str, str] | None = None) -> Work:
+    """Insert the query's rows; a table that is not there, or is made anew, is created of them.
+
+    `overwrites` is the word for an INSERT that replaces rows.
+    """
+    if not build.inserts:
+        statement = create_from(build)
+    else:
+        evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+        statement = Commit(
+            f"INSERT {evolution}{overwrites or 'INTO'} {build.target} BY NAME "
+            f"SELECT {selected(build)} FROM {quoted(build.source)}",
+            confs or {},
+        )
+    return Work((), lambda _: statement, again=counted_texts(build))
+
+
 def selected(build: Build) -> str:
     """Give the query's columns; a text that would become NULL fails the statement."""
-    texts = set(build.partition_texts)
+    texts = set(texts_of(build))
     return ", ".join(
         f"{guarded(quoted(name), name, build.model.name)} AS {quoted(name)}"
         if name in texts
@@ -100,7 +85,7 @@ def refusing(code: str, told: str) -> str:
 
 def counted_texts(build: Build) -> Work | None:
     """Give the work that counts the rows for which `selected` failed; None where it cannot."""
-    names = build.partition_texts
+    names = texts_of(build)
     if not names:
         return None
     counts = ", ".join(f"{sql} AS `{name}`" for name, sql in lost_counts(names).items())

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from penstock.core.model import Merge
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
+from penstock.core.strategy import (
+    STORED,
+    WINDOWED,
+    Build,
+    GivenSettings,
+    Layout,
+    Strategy,
+    WindowSettings,
+    Writing,
+)
 from penstock.core.types import parse_type, scalars
-from penstock.strategies.build import HASH_JOIN, Build, create_from, listed
+from penstock.strategies.build import HASH_JOIN, create_from, listed, texts_of
 from penstock.strategies.comparing import same
 from penstock.strategies.partition_texts import lost_counts, lost_rules
 
@@ -17,27 +30,84 @@ _COPIES = "_ps_copies"
 _IS_NEW = "_ps_is_new"
 
 
-def merge(build: Build, strategy: Merge) -> Work:
-    """Update rows whose key exists and whose values differ, insert the rest; other rows stay.
+@dataclass(frozen=True, slots=True)
+class Merge(Strategy):
+    """Rows whose key exists are updated, others inserted; rows gone from the query stay.
 
-    The query is evaluated once. Its rows are compared with the table's by `<=>`, and the MERGE is
-    fed only what is new or changed, so no file without a changed row is touched and a run that
-    changes nothing makes no commit. Only new rows become an append, only changed ones a MERGE
-    that Spark can run without shuffling the table.
+    `order_by` decides between rows with one key (`on_duplicate: latest`); empty means that such
+    rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL.
     """
-    source = _source(build, strategy)
-    columns = listed(build.query.names)
-    if build.table is None:
-        rows = f"SELECT {columns} FROM {quoted(SOURCE_VIEW)}"
-        create = create_from(build, SOURCE_VIEW)
-        return Work((source,), lambda _: create, rows=lambda _: rows, fed_by=SOURCE_VIEW)
-    rows = f"SELECT {columns} FROM {quoted(STAGE_VIEW)}"
-    return Work(
-        (source, _stage(build, strategy)),
-        lambda seen: _commit(build, strategy, seen),
-        rows=lambda _: rows,
-        fed_by=STAGE_VIEW,
+
+    keys: tuple[str, ...] = field()  # else what the port answers would be its default
+    window: WindowSettings | None = None
+    order_by: tuple[str, ...] = ()
+    match_null_keys: bool = False
+
+    name: ClassVar[str] = "merge"
+    settings: ClassVar[frozenset[str]] = (
+        STORED | WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
     )
+    is_incremental: ClassVar[bool] = True
+    dbt: ClassVar[tuple[str, str]] = ("incremental", "merge")
+
+    @classmethod
+    def read(cls, given: GivenSettings) -> Self:
+        """Read keys, window, and what decides between rows with one key."""
+        keys, order = given.texts("unique_key"), given.texts("order_by")
+        if not keys:
+            hint = "unique_key=['id']"
+            given.report("materialized", "missing-key", "merge needs unique_key", hint)
+        latest = given.text("on_duplicate") == "latest"
+        if latest and not order:
+            sentence = "on_duplicate: latest needs order_by"
+            given.report("on_duplicate", "missing-key", sentence, "order_by='updated_at'")
+        if order and not latest:
+            sentence = "order_by has no effect without on_duplicate: latest"
+            given.warn("order_by", "option-without-effect", sentence)
+        match = given.text("null_keys") == "match"
+        return cls(keys, given.window(), order if latest else (), match)
+
+    @property
+    def writing(self) -> Writing:
+        """By key."""
+        return Writing.MERGED
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Those whose keys the query does not give."""
+        return True
+
+    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+        """Give all its settings: each decides which row has which values."""
+        del layout
+        return {
+            "keys": list(self.keys),
+            "window": self.window and self.window.fingerprint,
+            "order_by": list(self.order_by),
+            "match_null_keys": self.match_null_keys,
+        }
+
+    def work(self, build: Build) -> Work:
+        """Update rows whose key exists and whose values differ, insert the rest; others stay.
+
+        The query is evaluated once. Its rows are compared with the table's by `<=>`, and the MERGE
+        is fed only what is new or changed, so no file without a changed row is touched and a run
+        that changes nothing makes no commit. Only new rows become an append, only changed ones a
+        MERGE that Spark can run without shuffling the table.
+        """
+        source = _source(build, self)
+        columns = listed(build.query.names)
+        if build.table is None:
+            rows = f"SELECT {columns} FROM {quoted(SOURCE_VIEW)}"
+            create = create_from(build, SOURCE_VIEW)
+            return Work((source,), lambda _: create, rows=lambda _: rows, fed_by=SOURCE_VIEW)
+        rows = f"SELECT {columns} FROM {quoted(STAGE_VIEW)}"
+        return Work(
+            (source, _stage(build, self)),
+            lambda seen: _commit(build, self, seen),
+            rows=lambda _: rows,
+            fed_by=STAGE_VIEW,
+        )
 
 
 def _source(build: Build, strategy: Merge) -> Stage:
@@ -53,9 +123,7 @@ def _source(build: Build, strategy: Merge) -> Stage:
             f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
         )
     null_key = _null_key(strategy)
-    lost = "".join(
-        f", {sql} AS `{name}`" for name, sql in lost_counts(build.partition_texts).items()
-    )
+    lost = "".join(f", {sql} AS `{name}`" for name, sql in lost_counts(texts_of(build)).items())
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
@@ -87,7 +155,7 @@ def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
             "filter them out, or set null_keys='match'",
             f"SELECT {shown} FROM {source} WHERE {_null_key(strategy)} ORDER BY 1 LIMIT 5",
         ),
-        *lost_rules(build.partition_texts, name, f"FROM {source} WHERE true", shown, "1"),
+        *lost_rules(texts_of(build), name, f"FROM {source} WHERE true", shown, "1"),
     )
 
 

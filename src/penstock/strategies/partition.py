@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from penstock.core.casts import Difference, Misfit, differences
 from penstock.core.errors import SchemaError
@@ -12,6 +14,15 @@ from penstock.core.names import literal, quoted
 from penstock.core.partition import Span, literal_at
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, Feed, Work
+from penstock.core.strategy import (
+    STORED,
+    Build,
+    GivenSettings,
+    Layout,
+    PartitionSettings,
+    Strategy,
+    Writing,
+)
 from penstock.core.types import parse_type
 from penstock.strategies.build import ROWS_VIEW, guarded, refusing
 from penstock.strategies.casting import cast, null
@@ -23,6 +34,54 @@ _CONFS = {
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
 _SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Partition(PartitionSettings, Strategy):
+    """Ranges of partitions are replaced, and each is remembered by itself (spec/drift.md)."""
+
+    name: ClassVar[str] = "partition"
+    settings: ClassVar[frozenset[str]] = STORED | {
+        "time_column",
+        "partition_type",
+        "partition_start",
+        "partition_end",
+        "partition_interval",
+        "start",
+        "ready_after",
+        "batch_size",
+    }
+    rerun_is_safe: ClassVar[bool] = True
+    dbt: ClassVar[tuple[str, str]] = ("incremental", "insert_overwrite")
+
+    @classmethod
+    def read(cls, given: GivenSettings) -> Self:
+        """Read how it is cut."""
+        found = given.partitioning()
+        return cls(*(getattr(found, each.name) for each in dataclasses.fields(found)))
+
+    @property
+    def partitioning(self) -> PartitionSettings:
+        """Its settings."""
+        return self
+
+    @property
+    def writing(self) -> Writing:
+        """Range by range."""
+        return Writing.RANGES
+
+    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+        """Give which rows belong to which partition; when one is due changes none."""
+        del layout
+        grid = self.grid
+        return {
+            "field": self.field.lower(),
+            "grid": [str(grid.grain), grid.start, grid.end, grid.interval],
+        }
+
+    def work(self, build: Build) -> Work:
+        """Refuse: whatever has partitions is made by `replace`, of slices (spec/drift.md §7)."""
+        raise TypeError(f"{build.model.name} is built by partitions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.core.facts import TableFacts
-from penstock.core.model import Layout, Model
+from penstock.core.model import Model
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, TableOverwrite
+from penstock.core.strategy import Layout
 from penstock.core.types import parse_type, sql_type
 from penstock.strategies.build import listed, table_properties, written
 from penstock.strategies.casting import cast, null

@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from penstock.core.names import quoted
-from penstock.core.statement import Commit, Work
-from penstock.strategies.build import Build, counted_texts, create_from, selected
+from penstock.core.statement import Work
+from penstock.core.strategy import STORED, Build, GivenSettings, Layout, Strategy, Writing
+from penstock.strategies.build import insert
 
 _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 
-def table(build: Build) -> Work:
-    """Replace the table by the query's rows.
+@dataclass(frozen=True, slots=True)
+class Table(Strategy):
+    """The query replaces the table, or only the partitions that its result holds."""
 
-    With `overwrite: partitions` only the partitions that occur in the result are replaced; the
-    rows of all others stay.
-    """
-    if not build.inserts:
-        return replace(Work.just(create_from(build)), again=counted_texts(build))
-    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-    insert = Commit(
-        f"INSERT {evolution}OVERWRITE {build.target} BY NAME "
-        f"SELECT {selected(build)} FROM {quoted(build.source)}",
-        _DYNAMIC,
-    )
-    return replace(Work.just(insert), again=counted_texts(build))
+    overwrite_partitions: bool = False
+
+    name: ClassVar[str] = "table"
+    settings: ClassVar[frozenset[str]] = STORED | {"overwrite"}
+    rerun_is_safe: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, given: GivenSettings) -> Self:
+        """Read `overwrite`."""
+        by_partition = given.text("overwrite") == "partitions"
+        if by_partition and not given.texts("partition_by"):
+            sentence = "overwrite: partitions needs partition_by"
+            given.report("overwrite", "missing-key", sentence, "name the partition columns")
+        return cls(by_partition)
+
+    @property
+    def writing(self) -> Writing:
+        """Anew, or beside the partitions that stay."""
+        return Writing.ADDED if self.overwrite_partitions else Writing.WHOLE
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Partitions that the result does not hold stay."""
+        return self.overwrite_partitions
+
+    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+        """Give the partition columns where they decide which rows are replaced."""
+        return {"overwrite": list(layout.partition_by)} if self.overwrite_partitions else {}
+
+    def staying(self, layout: Layout, rows: str, target: str) -> str:
+        """Keep rows whose partition none of the rows to come is in."""
+        same = " AND ".join(
+            f"r.{quoted(name)} <=> {quoted(target)}.{quoted(name)}" for name in layout.partition_by
+        )
+        return f"NOT EXISTS (SELECT 1 FROM {quoted(rows)} r WHERE {same})"
+
+    def work(self, build: Build) -> Work:
+        """Replace the table by the query's rows.
+
+        With `overwrite: partitions` only the partitions that occur in the result are replaced; the
+        rows of all others stay.
+        """
+        return insert(build, "OVERWRITE", _DYNAMIC)

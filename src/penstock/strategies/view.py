@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
 from penstock.core.statement import Commit, Work
+from penstock.core.strategy import Build, GivenSettings, Strategy
 
 
-def view(catalog_view: str, sql: str) -> Work:
-    """Keep the query under a name.
+@dataclass(frozen=True, slots=True)
+class View(Strategy):
+    """A name for a query; nothing is stored."""
 
-    In a catalog that is `CREATE OR REPLACE VIEW`, idempotent and without a log. Over path tables
-    nothing is run: whoever reads the view reads its query.
+    name: ClassVar[str] = "view"
+    is_view: ClassVar[bool] = True
+    rerun_is_safe: ClassVar[bool] = True
+    dbt: ClassVar[tuple[str, str]] = ("view", "")
 
-    >>> view("main.s.v", "SELECT 1 AS n").decide({}).sql
-    'CREATE OR REPLACE VIEW main.s.v AS SELECT 1 AS n'
-    >>> view("", "SELECT 1 AS n").decide({}) is None
-    True
-    """
-    if not catalog_view:
-        return Work.just(None)
-    return Work.just(Commit(f"CREATE OR REPLACE VIEW {catalog_view} AS {sql}", once=False))
+    @classmethod
+    def read(cls, given: GivenSettings) -> Self:
+        """Read nothing: it has no settings."""
+        del given
+        return cls()
+
+    def work(self, build: Build) -> Work:
+        """Keep the query under a name.
+
+        In a catalog that is `CREATE OR REPLACE VIEW`, idempotent and without a log. Over path
+        tables nothing is run: whoever reads the view reads its query.
+        """
+        if not build.view_sql:
+            return Work.just(None)
+        sql = f"CREATE OR REPLACE VIEW {build.target} AS {build.view_sql}"
+        return Work.just(Commit(sql, once=False))

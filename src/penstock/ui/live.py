@@ -25,6 +25,7 @@ from penstock.app.reports import (
     StepStarted,
 )
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
 from penstock.ui.text_errors import first_line
 from penstock.ui.text_invariants import step_lines
 from penstock.ui.text_partitions import WHOLE, ranges_text
@@ -51,7 +52,7 @@ class Row:
         rows = row_counts(result.rows) if result.status == "success" else result.reason
         if result.error is not None:
             rows = first_line(result.error)
-        if result.strategy == "view" and result.status == "success":
+        if strategy_named(result.strategy).is_view and result.status == "success":
             rows = ""
         return replace(self, state=result.status, rows=rows, took=result.duration)
 

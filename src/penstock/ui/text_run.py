@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from penstock.app.reports import ModelResult, Plan, RunReport
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
 from penstock.ui.text_errors import error_text, first_line
 from penstock.ui.text_failures import by_check, failures
 from penstock.ui.text_invariants import step_lines
@@ -31,7 +32,7 @@ class Columns:
     def of(cls, plan: Plan) -> Columns:
         """Measure a plan once, before its steps run."""
         names = [*(step.model for step in plan.steps), *(each.model for each in plan.blocked)]
-        keys = [len(ranges_text(step.keys)) for step in plan.steps if step.partitions]
+        keys = [len(ranges_text(step.keys)) for step in plan.steps if not step.grid.is_whole]
         return cls(len(names), max(map(len, names), default=0), max(keys, default=0))
 
 
@@ -55,7 +56,7 @@ def _outcome(result: ModelResult) -> Iterator[str]:
         yield partitions_text(result.count)
     if result.status == "unchanged":
         yield "no change"
-    elif result.strategy != "view":
+    elif not strategy_named(result.strategy).is_view:
         yield row_counts(result.rows)
     yield from result.schema_changes
     yield seconds(result.duration)

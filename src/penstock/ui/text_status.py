@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.masking import mask
+from penstock.core.strategy import strategy_named
 from penstock.ui.text_diff import COSMETIC
 from penstock.ui.text_partitions import SHOWN as RANGES
 from penstock.ui.text_partitions import by_state, label, partitions_text, ranges_text
@@ -97,6 +98,7 @@ def _next(report: StatusReport) -> str:
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):
         return "plan"  # it says of each what would mend it
-    if drifted and all(model.strategy == "snapshot" for model in drifted):
-        return "snapshot run"
+    commands = {strategy_named(model.strategy).command for model in drifted}
+    if len(commands) == 1 and commands != {"run"}:
+        return commands.pop()  # `sync` repairs what `run` builds
     return "sync --cascade" if report.pending else "sync"

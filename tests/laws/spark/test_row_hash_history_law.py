@@ -7,7 +7,8 @@ from dataclasses import replace
 from hypothesis import settings
 
 from fakes.history_table import HistoryTable
-from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, Snapshot, SystemColumns
+from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, SystemColumns
+from penstock.strategies.history.snapshot import Snapshot
 
 COLUMNS = ("a", "b", "c")
 PLAIN = Snapshot(("id",), ColumnsDiffer(COLUMNS))

@@ -13,17 +13,18 @@ import pytest
 from fakes.builders import NOON, a_model
 from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.findings import Location
-from penstock.core.model import Body, Layout, Model, Partition, Version
+from penstock.core.model import Body, Model, Version
 from penstock.core.names import TableName
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
 from penstock.core.step import Intent, StepKind
+from penstock.core.strategy import Layout
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.schema.table_columns import Migration, migration, target_schema
 from penstock.strategies.alter import allow_widening
-from penstock.strategies.partition import PartitionTable, Slice, check_columns
+from penstock.strategies.partition import Partition, PartitionTable, Slice, check_columns
 from penstock.strategies.partition import replace as replaced
 from penstock.strategies.reshape import create_empty, drop_not_null, rewrite
 

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from penstock.core.errors import ConcurrentWriterError
-from penstock.core.model import Layout
+from penstock.core.strategy import Layout
 from spark.partitions.conftest import day
 
 PLAIN = "date date, n bigint"

@@ -5,8 +5,9 @@ import datetime as dt
 import pytest
 
 from penstock.core.errors import DataError
-from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grain, Grid
+from penstock.core.strategy import Layout
+from penstock.strategies.partition import Partition
 from spark.partitions.conftest import day, schema
 
 PLAIN = "date date, n bigint"

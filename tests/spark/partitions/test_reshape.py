@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import TableError
-from penstock.core.model import ColumnDoc, Layout, Partition
+from penstock.core.model import ColumnDoc
 from penstock.core.partition import Grain, Grid
+from penstock.core.strategy import Layout
+from penstock.strategies.partition import Partition
 from penstock.strategies.reshape import restore
 from spark.partitions.conftest import day
 

@@ -14,10 +14,10 @@ from penstock.core.history import (
     HashDiffers,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
-from penstock.core.model import OnSchemaChange
+from penstock.core.strategy import OnSchemaChange
+from penstock.strategies.history.snapshot import Snapshot
 
 CK = Snapshot(("id",), ColumnsDiffer(("value",)))
 TS = Snapshot(("id",), NewerThan("updated_at"))

@@ -11,8 +11,9 @@ from fakes.builders import a_model
 from fakes.history_place import shown
 from fakes.history_story import T1, T2, T3, source
 from fakes.history_table import HistoryTable, utc
-from penstock.core.history import HardDeletes, HashDiffers, Snapshot
+from penstock.core.history import HardDeletes, HashDiffers
 from penstock.plan.history import run_time_refusal
+from penstock.strategies.history.snapshot import Snapshot
 
 HISTORIC = Snapshot(("id",), HashDiffers("hash"))
 TWELVE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)

@@ -11,8 +11,9 @@ from fakes.reports import a_plan, a_report, a_result
 from fakes.services import a_shop
 from penstock.app.artifacts.write import write_artifacts
 from penstock.core.errors import QueryError
-from penstock.core.model import ColumnDoc, Merge
+from penstock.core.model import ColumnDoc
 from penstock.core.step import RowCounts
+from penstock.strategies.merge import Merge
 
 
 @pytest.fixture

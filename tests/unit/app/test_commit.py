@@ -6,9 +6,10 @@ from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import ELSEWHERE, Workshop
 from penstock.core.errors import ConcurrentWriterError, QueryError
-from penstock.core.model import Append, WindowSettings
 from penstock.core.records import Status
 from penstock.core.step import Outcome, StepFailure
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
 
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import penstock.app.commands.init
-from penstock.core.history import NewerThan, Snapshot
+from penstock.core.history import NewerThan
 from penstock.project.load import load_project
+from penstock.strategies.history.snapshot import Snapshot
 
 FLIGHTS = """\
 year,month,day,dep_time,tailnum,origin,time_hour

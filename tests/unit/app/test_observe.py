@@ -8,8 +8,9 @@ from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
 from penstock.app.observation.observe import observe
 from penstock.core.inputs import DeltaPin, InputPin, NoPin
-from penstock.core.model import Fingerprint, View
+from penstock.core.model import Fingerprint
 from penstock.plan.values import Observed, State
+from penstock.strategies.view import View
 
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")

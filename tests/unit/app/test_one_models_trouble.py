@@ -8,8 +8,11 @@ from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.request import SnapshotRequest, StatusRequest
-from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Append, Fingerprint, WindowSettings
+from penstock.core.history import ColumnsDiffer
+from penstock.core.model import Fingerprint
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.history.snapshot import Snapshot
 from penstock.ui.json_drift import status_document
 from penstock.ui.text_status import status_text
 

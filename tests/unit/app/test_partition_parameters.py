@@ -5,10 +5,10 @@ import datetime as dt
 import pytest
 
 from penstock.app.preparing.statements import of_partitions, of_range, of_windows
-from penstock.core.model import Partition
 from penstock.core.partition import Grain, Grid
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Window
+from penstock.strategies.partition import Partition
 
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
 TODAY = {"run_date": "DATE '2024-03-01'"}

@@ -11,7 +11,7 @@ from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
 from penstock.core.facts import LogCommit
 from penstock.core.inputs import DeltaRead, QueryRead
-from penstock.core.model import View
+from penstock.strategies.view import View
 
 
 @pytest.fixture

@@ -5,9 +5,12 @@ from dataclasses import replace
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
 from penstock.app.execution.recover import RebuildReport, rebuild
-from penstock.core.model import Append, Merge, View, WindowSettings
 from penstock.core.records import ModelRecord
+from penstock.core.strategy import WindowSettings
 from penstock.plan.values import State
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.view import View
 
 EVENTS = a_source("events")
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("n")))

@@ -11,11 +11,12 @@ from penstock.app.commands.status import status
 from penstock.app.execution.recover import recover, settle_as
 from penstock.app.request import StatusRequest
 from penstock.core.errors import UsageError
-from penstock.core.model import Append, Merge
 from penstock.core.records import Status
 from penstock.core.step import StepKind
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
 
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")

@@ -9,9 +9,11 @@ from fakes.place import statuses
 from fakes.workshop import Workshop
 from penstock.app.reports import RunStarted, StepEnded, StepStarted
 from penstock.core.errors import EnvironmentMissingError, QueryError, TableError
-from penstock.core.model import Fingerprint, Merge, View
+from penstock.core.model import Fingerprint
 from penstock.core.records import Status
 from penstock.plan.values import State
+from penstock.strategies.merge import Merge
+from penstock.strategies.view import View
 
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")

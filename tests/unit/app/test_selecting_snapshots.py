@@ -8,8 +8,9 @@ from penstock.app.planning.selection import divided
 from penstock.app.request import RunRequest, SnapshotRequest
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
-from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Append
+from penstock.core.history import ColumnsDiffer
+from penstock.strategies.append import Append
+from penstock.strategies.history.snapshot import Snapshot
 
 SNAPSHOT = Snapshot(("id",), ColumnsDiffer(None))
 EVENTS = a_source("events")

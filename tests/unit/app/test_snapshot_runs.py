@@ -11,10 +11,11 @@ from fakes.workshop import DEAD, Workshop
 from penstock.app.commands import run as running
 from penstock.app.request import SnapshotRequest
 from penstock.core.errors import ConcurrentWriterError, DataError
-from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention, Snapshot
+from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention
 from penstock.core.records import Status
 from penstock.core.token import write_token
 from penstock.strategies.history.counts import IdentityError
+from penstock.strategies.history.snapshot import Snapshot
 
 EVENTS = a_source("events")
 CHECK = Snapshot(("id",), ColumnsDiffer(None))

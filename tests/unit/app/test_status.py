@@ -11,8 +11,10 @@ from penstock.app.reports import State
 from penstock.app.request import StatusRequest
 from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.inputs import DeltaPin
-from penstock.core.model import Append, Fingerprint, WindowSettings
+from penstock.core.model import Fingerprint
 from penstock.core.schema import Schema
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
 
 OURS = LogCommit(0, NOON, "CREATE TABLE AS SELECT", changes_data=True, step="step-users")
 

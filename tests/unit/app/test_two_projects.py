@@ -12,11 +12,15 @@ from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.execution.recover import RebuildReport, rebuild
 from penstock.app.request import SnapshotRequest, StatusRequest
-from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Append, Fingerprint, Merge, WindowSettings
+from penstock.core.history import ColumnsDiffer
+from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
+from penstock.core.strategy import WindowSettings
 from penstock.core.token import write_token
 from penstock.plan.history import PROPERTY, property_of
+from penstock.strategies.append import Append
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.merge import Merge
 from penstock.ui.text_status import status_text
 
 EVENTS = a_source("events")

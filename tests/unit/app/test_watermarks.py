@@ -14,10 +14,11 @@ from penstock.app.commands.watermark import (
 )
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.model import Append, WindowSettings
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import WindowSettings
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
+from penstock.strategies.append import Append
 
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
 MARK = Watermark("raw.events", "ts", TypedValue("BIGINT", "7"))

@@ -3,8 +3,9 @@
 import pytest
 
 from fakes.builders import a_model
-from penstock.core.history import ColumnsDiffer, HardDeletes, Snapshot, SystemColumns
-from penstock.core.model import View
+from penstock.core.history import ColumnsDiffer, HardDeletes, SystemColumns
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.view import View
 
 
 @pytest.mark.parametrize(
@@ -58,5 +59,5 @@ def test_hard_deletes_are_written_as_users_write_them():
 def test_a_model_knows_that_it_is_a_snapshot():
     snapshot = a_model("users", strategy=Snapshot(("id",), ColumnsDiffer(None)))
 
-    assert (snapshot.is_snapshot, snapshot.strategy_name) == (True, "snapshot")
-    assert not a_model("view", strategy=View()).is_snapshot
+    assert (snapshot.keeps_history, snapshot.strategy_name) == (True, "snapshot")
+    assert not a_model("view", strategy=View()).keeps_history

@@ -8,7 +8,8 @@ import pytest
 from fakes.history_story import T1, T2, T3, T4, TS, Story, source
 from fakes.oracle_laws import Operations, as_of, count_gaps
 from fakes.oracle_types import Fault, Metrics, OracleError, Source
-from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention, Snapshot
+from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention
+from penstock.strategies.history.snapshot import Snapshot
 
 CK = Snapshot(("id",), ColumnsDiffer(("value",)))
 INVALIDATE = {"hard_deletes": HardDeletes.INVALIDATE}

@@ -7,7 +7,8 @@ import pytest
 from fakes.history_story import T1, T2, T3, T4, Story
 from fakes.oracle_laws import count_gaps
 from fakes.oracle_types import Inference, Metrics, OracleError
-from penstock.core.history import HardDeletes, HashDiffers, Snapshot
+from penstock.core.history import HardDeletes, HashDiffers
+from penstock.strategies.history.snapshot import Snapshot
 
 COLUMNS = "id name hash deleted"
 HISTORIC = Snapshot(("id",), HashDiffers("hash"), allow_empty=True)

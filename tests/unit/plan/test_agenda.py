@@ -25,10 +25,11 @@ from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, TableFacts
 from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import Computed, Same
-from penstock.core.model import Fingerprint, Layout, Model, Version
+from penstock.core.model import Fingerprint, Model, Version
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import Layout
 from penstock.plan.agenda import refusal, wanted_of
 from penstock.plan.partition_drift import Verdict, unreadable
 from penstock.plan.partition_steps import Wanted

@@ -27,12 +27,13 @@ from penstock.core.mapping import (
     Same,
     Trailing,
 )
-from penstock.core.model import Model, View
+from penstock.core.model import Model
 from penstock.core.partition import Grid
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.plan.cascade import cascaded, parents_of, reads_itself
 from penstock.plan.resolve import due, resolve
+from penstock.strategies.view import View
 
 SINCE = "2024-11-25"
 

@@ -8,11 +8,15 @@ from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, LogCommit
 from penstock.core.inputs import DeltaPin
-from penstock.core.model import Append, Fingerprint, Merge, View, WindowSettings
+from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepFailure
+from penstock.core.strategy import WindowSettings
 from penstock.plan.drift import drift
 from penstock.plan.values import Now, Observed, Owner, Reason, State
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.view import View
 
 BASE = a_model("base")
 USERS = a_model("users", "raw.events", "base")

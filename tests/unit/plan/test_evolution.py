@@ -5,10 +5,13 @@ import pytest
 from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.errors import SchemaError
-from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Layout, OnSchemaChange, Table, View
+from penstock.core.history import ColumnsDiffer
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import Layout, OnSchemaChange
 from penstock.plan.schema.evolution import Evolution, evolve
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 MODEL = a_model("users")
 HISTORY = a_model("users", strategy=Snapshot(("id",), ColumnsDiffer(None)))

@@ -9,16 +9,8 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import UsageError
 from penstock.core.facts import Head, TableFacts
-from penstock.core.history import (
-    ColumnsDiffer,
-    HashDiffers,
-    NewerThan,
-    Retention,
-    Snapshot,
-    SystemColumns,
-)
+from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, SystemColumns
 from penstock.core.inputs import DeltaPin, FilesPin, NoPin
-from penstock.core.model import View
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import RUN_TIMESTAMP, Query
 from penstock.core.records import ModelRecord, Status
@@ -40,6 +32,8 @@ from penstock.plan.history import (
     rewriting_property,
 )
 from penstock.plan.values import Now, Observed, Options, Reason, State
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.view import View
 
 RAW = a_source("events")
 PIN = DeltaPin("id-events", 3)

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.facts import Head, LogCommit, TableFacts
-from penstock.core.history import ColumnsDiffer, NewerThan, Retention, Snapshot
+from penstock.core.history import ColumnsDiffer, NewerThan, Retention
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
@@ -15,6 +15,7 @@ from penstock.core.step import StepFailure
 from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.planner import plan
 from penstock.plan.values import Now, Observed, Options
+from penstock.strategies.history.snapshot import Snapshot
 
 CHECK = Snapshot(("id",), ColumnsDiffer(None))
 RAW = a_source("events")

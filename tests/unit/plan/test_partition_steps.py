@@ -18,10 +18,11 @@ from fakes.versioned_models import (
 )
 from penstock.core.bounds import Lower
 from penstock.core.mapping import Computed, Same, Trailing
-from penstock.core.model import Model, View
+from penstock.core.model import Model
 from penstock.core.ranges import Ranges, merged, of_numbers, union
 from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
 from penstock.plan.values import Reason, State, Step
+from penstock.strategies.view import View
 
 FORTY = ords("2024-11-07", "2024-12-16")
 

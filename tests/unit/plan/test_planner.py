@@ -4,11 +4,14 @@ from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, LogCommit
 from penstock.core.inputs import DeltaPin, FilesPin, ViewPin
-from penstock.core.model import Append, Fingerprint, View, WindowSettings
+from penstock.core.model import Fingerprint
 from penstock.core.records import Status
 from penstock.core.step import StepFailure
+from penstock.core.strategy import WindowSettings
 from penstock.plan.planner import plan
 from penstock.plan.values import Now, Observed, Options, Plan, State
+from penstock.strategies.append import Append
+from penstock.strategies.view import View
 
 SOURCE = DeltaPin("id-events", 3)
 RAW = a_source("events")

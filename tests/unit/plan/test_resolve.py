@@ -14,9 +14,10 @@ from fakes.versioned_models import (
     ords,
     shown,
 )
-from penstock.core.model import Model, Table
+from penstock.core.model import Model
 from penstock.core.partition import Grain, Grid
 from penstock.plan.resolve import body_of, dated, due, first_from, resolve
+from penstock.strategies.table import Table
 
 REVISED = a_daily(
     "stats",

@@ -9,8 +9,9 @@ from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Location
-from penstock.core.model import Body, Layout, Model, OnSchemaChange, Version
+from penstock.core.model import Body, Model, Version
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import Layout, OnSchemaChange
 from penstock.plan.schema.table_columns import (
     Migration,
     migration,

@@ -6,12 +6,17 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_success
 from penstock.core.facts import Head, TableFacts
-from penstock.core.history import ColumnsDiffer, Snapshot
-from penstock.core.model import Append, Fingerprint, Layout, Merge, Table, WindowSettings
+from penstock.core.history import ColumnsDiffer
+from penstock.core.model import Fingerprint
 from penstock.core.schema import Schema
+from penstock.core.strategy import Layout, WindowSettings
 from penstock.plan.question import Decided, Question
 from penstock.plan.table_steps import left_current, postponed, table_step
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
+from penstock.strategies.append import Append
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.merge import Merge
+from penstock.strategies.table import Table
 
 BASE = a_model("base", layout=Layout(("day",), properties={"kept": "30 days"}))
 DONE = a_success(BASE, 4)

@@ -6,14 +6,20 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.facts import Head, LogCommit
-from penstock.core.history import ColumnsDiffer, Snapshot
+from penstock.core.history import ColumnsDiffer
 from penstock.core.inputs import DeltaPin
-from penstock.core.model import Append, Fingerprint, Merge, Table, View, WindowSettings
+from penstock.core.model import Fingerprint
 from penstock.core.records import Status
+from penstock.core.strategy import WindowSettings
 from penstock.plan.cascade import WHOLE
 from penstock.plan.question import Decided, Question, Scope
 from penstock.plan.table_steps import decide_sync
 from penstock.plan.values import Now, Observed, Options, Reason, State
+from penstock.strategies.append import Append
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.merge import Merge
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 NEW, OLD = DeltaPin("id-events", 3), DeltaPin("id-events", 2)
 BASE = a_model("base")

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fakes.builders import NOON, a_model
 from penstock.core.errors import PenstockError
-from penstock.core.model import Append, Merge, NullWatermark, WindowSettings
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
 from penstock.plan.windows import (
@@ -18,6 +18,8 @@ from penstock.plan.windows import (
     opened,
     windowed_inputs,
 )
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")

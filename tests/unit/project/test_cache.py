@@ -188,6 +188,7 @@ def test_a_folder_where_nothing_can_be_written_loads(load, tmp_path):
 def test_a_warm_load_imports_no_parser(again, tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
+        "import penstock.strategies.registry\n"
         "from penstock.project import load_project, select, Known\n"
         f"p = load_project(Path({str(tmp_path)!r}), environ={ENVIRON!r})\n"
         "select(p, ['+b'], [], Known())\n"

@@ -4,18 +4,13 @@ import datetime as dt
 
 import pytest
 
-from penstock.core.model import (
-    Append,
-    ColumnDoc,
-    Layout,
-    Merge,
-    NullWatermark,
-    OnSchemaChange,
-    Table,
-    View,
-    WindowSettings,
-)
+from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
+from penstock.core.strategy import Layout, NullWatermark, OnSchemaChange, WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 
 @pytest.fixture

@@ -19,17 +19,7 @@ from penstock.core.mapping import (
     Same,
     Trailing,
 )
-from penstock.core.model import (
-    Body,
-    Fingerprint,
-    InputMapping,
-    Model,
-    Partition,
-    Source,
-    Table,
-    Version,
-    View,
-)
+from penstock.core.model import Body, Fingerprint, InputMapping, Model, Source, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query, mention, mentioned
@@ -37,6 +27,9 @@ from penstock.core.schema import Column, Schema
 from penstock.project import mappings
 from penstock.project.cache import ParseCache
 from penstock.project.mappings import Declared, map_inputs
+from penstock.strategies.partition import Partition
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 DAYS = Grid(Grain.DAY)
 WHERE = Location("queries/weekly.yaml", 7)

@@ -5,11 +5,13 @@ import datetime as dt
 import pytest
 
 from penstock.core.findings import Location
-from penstock.core.model import Body, Layout, Partition, Version
+from penstock.core.model import Body, Version
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import Layout
 from penstock.project.bodies import canonical_of
 from penstock.project.surroundings import digest
+from penstock.strategies.partition import Partition
 
 DAY = "materialized='partition', partition_by='d', start='2024-01-01'"
 START = dt.date(2024, 1, 1)

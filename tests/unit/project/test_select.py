@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
-from penstock.core.model import Fingerprint, Model, Source, Table, View
+from penstock.core.model import Fingerprint, Model, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query
 from penstock.project import Known, select
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 EVENTS = InputName(InputKind.SOURCE, "raw.events")
 NOTHING = Known()

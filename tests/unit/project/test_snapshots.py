@@ -13,14 +13,15 @@ from penstock.core.history import (
     HashDiffers,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
-from penstock.core.model import ColumnDoc, Layout
+from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
+from penstock.core.strategy import Layout
 from penstock.project import load_project
 from penstock.project.lifted import KEYS, lift
 from penstock.project.shapes import ModelConfigShape
+from penstock.strategies.history.snapshot import Snapshot
 
 CLEAN = {"models/staging/users_clean.sql": "select 1 as user_id"}
 HEADER = """{{ config(

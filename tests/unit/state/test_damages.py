@@ -30,11 +30,12 @@ from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
-from penstock.core.model import Append, WindowSettings
 from penstock.core.records import Status
 from penstock.core.step import Outcome, StepKind
+from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
 from penstock.state.restore import restore
+from penstock.strategies.append import Append
 from penstock.ui.json_drift import status_document
 from penstock.ui.text_plan import plan_text
 from penstock.ui.text_status import status_text

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from fakes.builders import a_model
 from fakes.lake import columns
-from penstock.core.model import Strategy
-from penstock.strategies.build import Build
+from penstock.core.strategy import Build, Strategy
 
 USERS = "delta.`/w/s/users`"
 

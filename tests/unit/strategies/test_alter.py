@@ -2,8 +2,9 @@ from dataclasses import replace
 
 from fakes.builders import a_model
 from penstock.core.facts import TableFacts
-from penstock.core.model import ColumnDoc, Layout
+from penstock.core.model import ColumnDoc
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import Layout
 from penstock.strategies.alter import allow_widening, alter_properties
 
 TARGET = "delta.`/w/s/users`"

@@ -1,11 +1,10 @@
-from penstock.core.model import Append
 from penstock.core.statement import Commit
-from penstock.strategies.append import append
+from penstock.strategies.append import Append
 from unit.strategies.builds import a_build
 
 
 def test_the_first_append_makes_the_table() -> None:
-    work = append(a_build(Append(None)))
+    work = Append(None).work(a_build(Append(None)))
 
     assert work.decide({}) == Commit(
         "CREATE OR REPLACE TABLE delta.`/w/s/users` USING delta "
@@ -15,7 +14,7 @@ def test_the_first_append_makes_the_table() -> None:
 
 
 def test_rows_are_added_by_name_in_a_commit_that_counts_once() -> None:
-    work = append(a_build(Append(None), table="name string, id int, more int"))
+    work = Append(None).work(a_build(Append(None), table="name string, id int, more int"))
 
     assert work.decide({}) == Commit(
         "INSERT INTO delta.`/w/s/users` BY NAME SELECT `id`, `name` FROM `penstock_query`",
@@ -23,7 +22,7 @@ def test_rows_are_added_by_name_in_a_commit_that_counts_once() -> None:
 
 
 def test_new_columns_come_with_the_rows_that_need_them() -> None:
-    work = append(a_build(Append(None), table="id int", evolves=True))
+    work = Append(None).work(a_build(Append(None), table="id int", evolves=True))
 
     assert work.decide({}) == Commit(
         "INSERT WITH SCHEMA EVOLUTION INTO delta.`/w/s/users` BY NAME "

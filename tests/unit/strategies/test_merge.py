@@ -1,6 +1,5 @@
-from penstock.core.model import Merge
 from penstock.core.statement import Commit, Stage
-from penstock.strategies.merge import merge
+from penstock.strategies.merge import Merge
 from unit.strategies.builds import a_build
 
 BY_ID = Merge(("id",), None)
@@ -8,21 +7,21 @@ KNOWN = "id int, name string"
 
 
 def source(strategy: Merge, **more: object) -> Stage:
-    return merge(a_build(strategy, **more), strategy).stages[0]  # type: ignore[arg-type]
+    return strategy.work(a_build(strategy, **more)).stages[0]  # type: ignore[arg-type]
 
 
 def changes(strategy: Merge = BY_ID, **more: object) -> Stage:
     build = a_build(strategy, **{"table": KNOWN, **more})  # type: ignore[arg-type]
-    return merge(build, strategy).stages[1]
+    return strategy.work(build).stages[1]
 
 
 def commit(new: int, changed: int, strategy: Merge = BY_ID, **more: object) -> Commit | None:
     build = a_build(strategy, **{"table": KNOWN, **more})  # type: ignore[arg-type]
-    return merge(build, strategy).decide({"new": new, "changed": changed})
+    return strategy.work(build).decide({"new": new, "changed": changed})
 
 
 def test_the_first_merge_makes_the_table_from_the_checked_rows() -> None:
-    work = merge(a_build(BY_ID), BY_ID)
+    work = BY_ID.work(a_build(BY_ID))
 
     assert [stage.view for stage in work.stages] == ["penstock_source"]
     assert work.decide({}) == Commit(

@@ -5,10 +5,12 @@ from dataclasses import replace
 from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.facts import TableFacts
-from penstock.core.model import ColumnDoc, Layout, Partition
+from penstock.core.model import ColumnDoc
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
+from penstock.core.strategy import Layout
+from penstock.strategies.partition import Partition
 from penstock.strategies.reshape import create_empty, drop_not_null, restore, rewrite
 
 TARGET = "delta.`/w/a/daily`"

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from fakes.builders import a_model
 from fakes.lake import columns
-from penstock.core.model import Append, Layout, Merge, Table
-from penstock.strategies.append import append
-from penstock.strategies.merge import merge
+from penstock.core.strategy import Layout
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
 from penstock.strategies.partition import PartitionTable, Slice, feed
 from penstock.strategies.partition_texts import partition_texts
-from penstock.strategies.table import table
+from penstock.strategies.table import Table
 from unit.strategies.builds import a_build
 
 QUERY = "id int, name string, day date"
@@ -34,10 +34,13 @@ def test_only_texts_that_partition_the_table_can_be_lost() -> None:
 def test_a_table_and_an_append_fail_as_they_are_written_and_then_count() -> None:
     selected = f"SELECT `id`, {GUARDED} AS `name`, `day` FROM `penstock_query`"
     works = [
-        table(a_table(Table())),
-        table(a_table(Table(overwrite_partitions=True), table=QUERY)),
-        append(a_table(Append(None))),
-        append(a_table(Append(None), table=QUERY)),
+        build.model.strategy.work(build)
+        for build in (
+            a_table(Table()),
+            a_table(Table(overwrite_partitions=True), table=QUERY),
+            a_table(Append(None)),
+            a_table(Append(None), table=QUERY),
+        )
     ]
 
     assert [work.stages for work in works] == [()] * 4
@@ -50,7 +53,7 @@ def test_a_table_and_an_append_fail_as_they_are_written_and_then_count() -> None
 
 def test_a_merge_counts_them_in_the_look_that_it_takes_anyway() -> None:
     strategy = Merge(("id",), None)
-    (source, _) = merge(a_table(strategy, table=QUERY), strategy).stages
+    (source, _) = strategy.work(a_table(strategy, table=QUERY)).stages
 
     assert source.look.count("count_if") == 2
     assert [rule.code for rule in source.rules] == [
@@ -63,8 +66,13 @@ def test_a_merge_counts_them_in_the_look_that_it_takes_anyway() -> None:
 def test_the_partitions_of_the_table_count_and_not_those_that_the_code_asks_for() -> None:
     lies = a_table(Append(None), table=QUERY, partition_by=("day",))
 
-    assert append(lies).decide({}).sql.endswith("SELECT `id`, `name`, `day` FROM `penstock_query`")
-    assert append(lies).again is None
+    assert (
+        Append(None)
+        .work(lies)
+        .decide({})
+        .sql.endswith("SELECT `id`, `name`, `day` FROM `penstock_query`")
+    )
+    assert Append(None).work(lies).again is None
 
 
 def test_a_table_of_partitions_that_lies_by_a_text_too_is_guarded() -> None:

@@ -2,12 +2,13 @@ from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project, a_source, reads
 from penstock.core.inputs import DeltaRead, QueryRead, Relation
-from penstock.core.model import Model, View
+from penstock.core.model import Model
 from penstock.core.query import RUN_TIMESTAMP, Query, mention
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, Window
 from penstock.strategies.relations import Bound as BoundQuery
 from penstock.strategies.relations import bind, leaves
+from penstock.strategies.view import View
 
 EVENTS, BASE = reads("raw.events", "base")
 READ = DeltaRead("/landing/events", 3)

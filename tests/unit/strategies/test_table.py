@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from fakes.builders import a_model
-from penstock.core.model import Layout, Table
 from penstock.core.statement import Commit
-from penstock.strategies.table import table
+from penstock.core.strategy import Layout
+from penstock.strategies.table import Table
 from unit.strategies.builds import a_build
 
 PARTITIONS = Table(overwrite_partitions=True)
@@ -12,7 +12,7 @@ PARTITIONS = Table(overwrite_partitions=True)
 def test_a_table_is_replaced_whole_in_one_statement() -> None:
     build = a_build(Table(), table="id int")
 
-    work = table(build)
+    work = Table().work(build)
 
     assert work.stages == ()
     assert work.decide({}) == Commit(
@@ -27,7 +27,7 @@ def test_layout_comment_and_location_are_set_by_the_statement_that_makes_the_tab
     model = replace(a_model("users"), layout=layout, description="It's one row per user")
     build = a_build(model=model, target="`main`.`s`.`users`", location="/w/s/users", query="id int")
 
-    assert table(build).decide({}) == Commit(
+    assert build.model.strategy.work(build).decide({}) == Commit(
         "CREATE OR REPLACE TABLE `main`.`s`.`users` USING delta "
         "PARTITIONED BY (`day`, `odd``name`) "
         "COMMENT 'It\\'s one row per user' "
@@ -40,7 +40,7 @@ def test_layout_comment_and_location_are_set_by_the_statement_that_makes_the_tab
 def test_clustering_is_told_to_the_log_too() -> None:
     model = replace(a_model("users"), layout=Layout(cluster_by=("id",)))
 
-    assert table(a_build(model=model, query="id int")).decide({}) == Commit(
+    assert Table().work(a_build(model=model, query="id int")).decide({}) == Commit(
         "CREATE OR REPLACE TABLE delta.`/w/s/users` USING delta CLUSTER BY (`id`) "
         "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', 'penstock.clusterBy' = 'id') "
         "AS SELECT `id` FROM `penstock_query`"
@@ -50,7 +50,7 @@ def test_clustering_is_told_to_the_log_too() -> None:
 def test_overwriting_partitions_replaces_those_in_the_result_and_no_others() -> None:
     build = a_build(PARTITIONS, table="id int, name string")
 
-    assert table(build).decide({}) == Commit(
+    assert build.model.strategy.work(build).decide({}) == Commit(
         "INSERT OVERWRITE delta.`/w/s/users` BY NAME SELECT `id`, `name` FROM `penstock_query`",
         {"spark.sql.sources.partitionOverwriteMode": "dynamic"},
     )
@@ -59,11 +59,11 @@ def test_overwriting_partitions_replaces_those_in_the_result_and_no_others() -> 
 def test_overwriting_partitions_takes_new_columns_in_with_the_same_commit() -> None:
     build = a_build(PARTITIONS, table="id int", evolves=True)
 
-    assert table(build).decide({}).sql == (
+    assert build.model.strategy.work(build).decide({}).sql == (
         "INSERT WITH SCHEMA EVOLUTION OVERWRITE delta.`/w/s/users` BY NAME "
         "SELECT `id`, `name` FROM `penstock_query`"
     )
 
 
 def test_the_first_overwrite_of_partitions_makes_the_table() -> None:
-    assert table(a_build(PARTITIONS)).decide({}).sql.startswith("CREATE OR REPLACE")
+    assert PARTITIONS.work(a_build(PARTITIONS)).decide({}).sql.startswith("CREATE OR REPLACE")

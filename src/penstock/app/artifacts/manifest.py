@@ -11,20 +11,7 @@ from typing import TypeAlias
 
 from penstock.core.checks import Check, Condition, Phase, Rule, SqlCheck
 from penstock.core.graph import children
-from penstock.core.history import Snapshot
-from penstock.core.model import (
-    Append,
-    ColumnDoc,
-    Fingerprint,
-    Merge,
-    Model,
-    Partition,
-    Seed,
-    Source,
-    Table,
-    View,
-    window_settings,
-)
+from penstock.core.model import ColumnDoc, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal
 from penstock.core.project import Project
 from penstock.core.query import Query, mentioned, shown_name
@@ -304,31 +291,23 @@ def _named(project: Project, table: TableName, path: str, kind: str, name: str) 
 
 def _model_config(model: Model) -> Node:
     """Say the strategy in dbt's words: `incremental` and how."""
-    kinds = {
-        View: "view",
-        Table: "table",
-        Append: "incremental",
-        Merge: "incremental",
-        Snapshot: "snapshot",
-        Partition: "incremental",
-    }
+    strategy, (materialized, how) = model.strategy, model.strategy.dbt
     config: Node = {
         "enabled": True,
-        "materialized": kinds[type(model.strategy)],
+        "materialized": materialized,
         "schema": model.table.schema,
         "alias": model.table.table,
         "tags": [*model.tags],
         "on_schema_change": str(model.on_schema_change),
     }
-    if isinstance(model.strategy, Append | Merge):
-        config["incremental_strategy"] = model.strategy_name
-    if model.partition is not None:
-        config["incremental_strategy"] = "insert_overwrite"
-        config["event_time"] = model.partition.field
-    if isinstance(model.strategy, Merge | Snapshot):
-        config["unique_key"] = [*model.strategy.keys]
-    if settings := window_settings(model.strategy):
-        config["event_time"] = settings.time_column
+    if how:
+        config["incremental_strategy"] = how
+    if strategy.partitioning is not None:
+        config["event_time"] = strategy.partitioning.field
+    if strategy.keys:
+        config["unique_key"] = [*strategy.keys]
+    if strategy.window is not None:
+        config["event_time"] = strategy.window.time_column
     return config
 
 

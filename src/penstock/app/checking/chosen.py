@@ -9,9 +9,10 @@ from typing import assert_never
 from penstock.app.checking.results import skip
 from penstock.core.check_results import CheckResult, InvariantReport
 from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Relationships, SqlCheck
-from penstock.core.model import Model, Writing
+from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
+from penstock.core.strategy import Writing
 from penstock.plan.values import Options, Step
 from penstock.strategies.relations import leaves_of
 

@@ -10,7 +10,7 @@ from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.statements import Decided
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaRead, Relation
-from penstock.core.model import Model, Table
+from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.ranges import Ranges, count
 from penstock.core.schema import Schema
@@ -122,8 +122,11 @@ class StepOutput:
         if self.cut is not None:  # a table's own step has bound the view that a partition's has not
             self._bind(TARGET_VIEW, DeltaRead(self._uri, self.version))
         columns = self.target.session.define(_STAYS, self.before)
+        model = self.target.model
         stays = (
-            f"NOT coalesce({inside(self.cut)}, false)" if self.cut else _stays(self.target.model)
+            f"NOT coalesce({inside(self.cut)}, false)"
+            if self.cut
+            else model.strategy.staying(model.layout, ROWS_VIEW, _STAYS)
         )
         return self.target.as_table(with_rows(_STAYS, columns, ROWS_VIEW, self.columns, stays))
 
@@ -179,14 +182,3 @@ class StepOutput:
             session.trial(statement)
         columns = self._bind(AFTER_VIEW, DeltaRead(clone))
         return CheckedRows.of_view(AFTER_VIEW, columns)
-
-
-def _stays(model: Model) -> str:
-    """Give the condition of a row of a whole table that the rows to come do not replace."""
-    if not isinstance(model.strategy, Table):
-        return ""
-    same = " AND ".join(
-        f"r.{quoted(name)} <=> {quoted(_STAYS)}.{quoted(name)}"
-        for name in model.layout.partition_by
-    )
-    return f"NOT EXISTS (SELECT 1 FROM {quoted(ROWS_VIEW)} r WHERE {same})"

@@ -18,16 +18,16 @@ from penstock.core.check_results import CheckResult, RowsBefore
 from penstock.core.checks import Check, RowCountChange, SqlCheck
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
-from penstock.core.history import Snapshot
 from penstock.core.inputs import CatalogRead, DeltaRead, Read, Relation
 from penstock.core.mapping import Everything, reading
-from penstock.core.model import Body, InputMapping, Model, Writing
+from penstock.core.model import Body, InputMapping, Model
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partition import Span
 from penstock.core.query import shown_name
 from penstock.core.ranges import Ranges, numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import Row
+from penstock.core.strategy import Writing
 from penstock.core.window import InputWindow
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
@@ -160,10 +160,10 @@ class CheckTarget:
 
     def _current(self, table: CheckedRows | None) -> CheckedRows | None:
         """Give the current versions of a history table."""
-        strategy = self.model.strategy
-        if table is None or not isinstance(strategy, Snapshot):
+        history = self.model.history
+        if table is None or history is None:
             return table
-        column = quoted(strategy.columns.is_current)
+        column = quoted(history.columns.is_current)
         return replace(table, sql=f"{table.sql} WHERE {column}")
 
     def _bases(self, step_seq: int) -> RowsBefore:

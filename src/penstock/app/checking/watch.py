@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.checking.chosen import SKIPPED, all_skipped, checks_of_step
+from penstock.app.checking.chosen import SKIPPED, all_skipped
 from penstock.app.checking.output import StepOutput, whole
 from penstock.app.checking.results import decided, is_of_the_job
 from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.target import CheckTarget
-from penstock.app.observation.inputs import Inputs
-from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import Decided, build_of, work_of
+from penstock.app.preparing.statements import Decided, build_of
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.preparing.undo import flag_if_overwritten
-from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
-from penstock.core.engine_ports import QuerySession, StepSession
+from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
-from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.ranges import difference
 from penstock.core.schema import Schema
@@ -214,39 +210,16 @@ class Watch:
         return replace(checked, quarantine=replace(quarantine, rows=rows))
 
 
-def check_target_of(  # the sides of one step
-    services: Services,
-    context: Context,
-    session: StepSession,
-    model: Model,
-    inputs: Inputs,
-    step_inputs: StepInputs,
-) -> CheckTarget:
-    """Give what the checks of a step are about."""
-    version = model.fingerprint.version
-    return CheckTarget(
-        services=services,
-        context=context,
-        session=session,
-        model=model,
-        checks=checks_of_step(services.project, model, version, context.options),
-        inputs=inputs,
-        windows=step_inputs.opened.windows if step_inputs.opened else (),
-    )
-
-
 def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
-) -> tuple[Watch | None, Work]:
-    """Give what watches a step, None where it has no checks, and the step's work.
+) -> tuple[Watch, Work]:
+    """Give what watches a step that has checks, and the step's work.
 
     Rows that are looked at pass through a view of their own where the strategy computes them in
     its commit.
     """
-    services, context, model = target.services, target.context, target.model
-    build = build_of(services, model, step_inputs)
-    if target.checks.is_empty:
-        return None, work_of(services, context, build)
+    model = target.model
+    build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
     if looks and build.takes_feed:
@@ -259,6 +232,6 @@ def watched(
         step_inputs.facts.version if step_inputs.facts else None,
         before=f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
         inserts=build.inserts,
-        work_on=lambda table: work_of(services, context, replace(build, target=table)),
+        work_on=lambda table: model.strategy.work(replace(build, target=table)),
     )
-    return Watch(output, mode, before), work_of(services, context, build)
+    return Watch(output, mode, before), model.strategy.work(build)

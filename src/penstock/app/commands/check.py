@@ -31,7 +31,7 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.findings import Severity
 from penstock.core.inputs import Read, Relation
-from penstock.core.model import Body, Model, Source, window_settings
+from penstock.core.model import Body, Model, Source
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partition import key_pairs, shown_ranges, write_ranges
 from penstock.core.ranges import Ranges, count, difference, intersection, merged
@@ -286,7 +286,7 @@ class _Checking:
     def _windows(self, model: Model) -> tuple[InputWindow, ...]:
         """Give the windows of the step that made the newest rows; without one there are none."""
         known = self.context.records.get(model.name)
-        if known is None or window_settings(model.strategy) is None:
+        if known is None or model.strategy.window is None:
             return ()
         steps = self.services.reading.records.steps_of(model.name)
         return next((each.intent.windows for each in steps if each.intent.step == known.step), ())

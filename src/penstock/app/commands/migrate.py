@@ -7,21 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.building import build
-from penstock.app.execution.commit import Committer, Ended
+from penstock.app.execution.commit import Committer, Ended, make
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
 from penstock.app.observation.inputs import pin_inputs
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import build_of, staged, work_of
+from penstock.app.preparing.statements import build_of, staged
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
-from penstock.core.history import HashDiffers, Snapshot
+from penstock.core.history import HashDiffers
 from penstock.core.inputs import DeltaRead, InputPin, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
@@ -85,19 +84,20 @@ class Resettling:
         Until the table says the new settings it agrees with no model: neither the old list nor the
         new one is then compared with hashes of the other.
         """
-        if not isinstance(self._model.strategy, Snapshot):
+        history = self._model.history
+        if history is None:
             return
         told = self._facts.properties.get(PROPERTY)
         if told is not None and hash_columns(told) is not None:
             self.say(rewriting_property(told))
         if self._facts.schema.find(change.column) is None:
             self._alter(add_hash(change, self._target))
-        columns, table = self._model.strategy.columns, self._facts.schema
+        columns, table = history.columns, self._facts.schema
         self._rewrite(rewrite_hash(change, columns, table, self._target))
 
     def _alter(self, sql: str, *, once: bool = False) -> None:
         statement = Commit(sql, exclusive=True, once=once)
-        self._ended(self._committer().alter(self._session, self._intent(), statement))
+        self._ended(self._committer().alter(self._intent(), statement))
 
     def _rewrite(self, sql: str) -> None:
         """Change rows as a step that leaves pins, code and high time of the last build on record.
@@ -116,7 +116,7 @@ class Resettling:
             run_timestamp=record.high_time or self._context.run_timestamp,
         )
         work = Work.just(Commit(sql, exclusive=True))
-        self._ended(build(self._committer(), self._session, intent, work))
+        self._ended(make(self._committer(), intent, work))
 
     def _ended(self, ended: Ended) -> None:
         records = self._context.records
@@ -130,7 +130,9 @@ class Resettling:
     def _committer(self) -> Committer:
         record = self._context.records.get(self._model.name)
         planned_on = record.last_step_seq if record else 0
-        return Committer(self._services, self._context, self._model.where, planned_on)
+        committer = Committer(self._services, self._context, self._model.where, planned_on)
+        committer.open(self._session)
+        return committer
 
     def _intent(self) -> Intent:
         record = self._context.records.get(self._model.name)
@@ -232,7 +234,7 @@ class _Migration:
     @property
     def new_hash(self) -> HashDiffers | None:
         """The hash whose values are to be made anew."""
-        change = self.model.strategy.change if isinstance(self.model.strategy, Snapshot) else None
+        change = self.model.history.change if self.model.history else None
         if not isinstance(change, HashDiffers):
             return None
         old = None if self.told is None else hash_columns(self.told)
@@ -294,7 +296,7 @@ def _migrated(work: _Migration, report: MigrateReport) -> MigrateReport:
 def _high_time(model: Model, held: Held) -> dt.datetime | None:
     """Give the greatest instant of a table that others kept, if its instants are run timestamps."""
     micros = held.counts.get(HIGH)
-    if micros is None or (isinstance(model.strategy, Snapshot) and model.strategy.event_time):
+    if micros is None or (model.history and model.history.event_time):
         return None
     return _EPOCH + dt.timedelta(microseconds=int(micros))
 
@@ -309,7 +311,7 @@ def _counted(work: _Migration, new_hash: HashDiffers | None) -> Counts:
         read = DeltaRead(work.uri, work.facts.version)
         work.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
         work.session.define(TARGET_VIEW, with_hash(new_hash, work.facts.schema, _STORED))
-    run = work_of(services, context, build_of(services, model, project_state))
+    run = model.strategy.work(build_of(services, context, model, project_state))
     return Counts.of(staged(work.session, run, model.where))
 
 
@@ -333,7 +335,7 @@ def _written(work: _Migration, new_hash: HashDiffers | None, wanted: str) -> int
 
 
 def _no_history(model: Model, held: Held) -> TableError:
-    keys = model.strategy.keys if isinstance(model.strategy, Snapshot) else ()
+    keys = model.strategy.keys
     found = [
         f"{each.law} {each.title}: {each.count} {each.of}{'' if each.count == 1 else 's'}, "
         f"for example {each.samples[0]}"

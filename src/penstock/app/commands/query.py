@@ -66,7 +66,7 @@ def _table(services: Services, name: InputName) -> Read:
 def _builder(project: Project, name: InputName) -> str:
     if name.name in project.seeds:
         return "seed"
-    return "snapshot run" if project.models[name.name].is_snapshot else "run"
+    return project.models[name.name].strategy.command
 
 
 def _source(services: Services, source: Source) -> Read:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.commands.plan import preview_results
-from penstock.app.execution.step import schema_changes
+from penstock.app.execution.tables import schema_changes
 from penstock.app.observation.inputs import pin_inputs
 from penstock.app.planning.planning import make_plan
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import build_of, decide, work_of
+from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.request import RunRequest
@@ -74,7 +74,7 @@ def _classified(
     inputs = pin_inputs(services, model, context.records, context.view)
     with services.engine.session(model.name, model.where) as session:
         project_state = Looking(services, context, step, model, inputs).look(session)
-        work = work_of(services, context, build_of(services, model, project_state))
+        work = model.strategy.work(build_of(services, context, model, project_state))
         decided = decide(session, work.again or work, model.where)
         commits = decided.statement is not None
     return replace(

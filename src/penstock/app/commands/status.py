@@ -15,10 +15,10 @@ from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
 from penstock.core.model import Model
 from penstock.core.partition import Grid, write_grid
+from penstock.core.ranges import WHOLE, Ranges, count, intersection, merged
 from penstock.core.ranges import Range as Numbers
-from penstock.core.ranges import Ranges, count, intersection, merged
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, parents_of
+from penstock.plan.cascade import parents_of
 from penstock.plan.partition_drift import Piece, Verdict, told_gap
 from penstock.plan.values import State
 from penstock.project.nearest import did_you_mean

@@ -24,17 +24,15 @@ from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, Said,
 from penstock.app.request import SyncRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
-from penstock.core.model import window_settings
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, count, difference, intersection, merged, union
+from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged, union
 from penstock.plan.agenda import migration_of
-from penstock.plan.cascade import WHOLE, cascaded, parents_of
+from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.partition_drift import Verdict
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
-from penstock.plan.table_steps import keeps_rows
 from penstock.plan.values import Plan, State, Step
 
 
@@ -100,7 +98,7 @@ def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
         last_success=record.executed_at,
         foreign=(("*", "*"),) if tampered else (),
         foreign_count=int(tampered),
-        full_refresh=keeps_rows(model.strategy) and step.initial,
+        full_refresh=model.strategy.keeps_rows and step.initial,
     )
 
 
@@ -199,13 +197,13 @@ def _names(services: Services, request: SyncRequest, run_timestamp: dt.datetime)
     if not request.backfill:
         return selected_models(services, request.select, request.exclude, run_timestamp)
     model = named_model(services, request.backfill)
-    if window_settings(model.strategy) is not None or model.is_snapshot:
+    if model.strategy.window is not None or model.keeps_history:
         raise UsageError(
             "not-supported-yet",
             f"backfill re-makes partitions; {model.name} is built as {model.strategy_name}",
-            hint=f"penstock run --select {model.name} --full-refresh"
-            if not model.is_snapshot
-            else f"penstock snapshot run --select {model.name} brings it up to date; "
+            hint=f"penstock {model.strategy.command} --select {model.name} --full-refresh"
+            if not model.keeps_history
+            else f"penstock {model.strategy.command} --select {model.name} brings it up to date; "
             "--full-refresh would drop its versions",
         )
     return (model.name,)
@@ -263,7 +261,7 @@ def _cascade(
         project,
         start,
         lambda name: verdicts[name].segments if name in verdicts else (),
-        lambda model: not (model.is_view or model.is_snapshot),
+        lambda model: not (model.is_view or model.keeps_history),
     )
 
 
@@ -310,7 +308,7 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
     verdicts = planned.scope.verdicts
     start: dict[str, Ranges] = {}
     for step in planned.plan.steps:
-        start[step.model] = union(start.get(step.model, ()), step.partitions or WHOLE)
+        start[step.model] = union(start.get(step.model, ()), step.partitions)
     todo = _cascade(project_state.project, start, verdicts)
     found = []
     for name, ranges in todo.items():

@@ -175,7 +175,7 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
         full_refresh=each.full_refresh,
         on_failure=each.on_failure,
         range=Range(each.first, each.last) if each.first else Range(),
-        snapshot=SnapshotRequest() if model.is_snapshot else None,
+        snapshot=SnapshotRequest() if model.keeps_history else None,
         threads=1,
     )
     try:

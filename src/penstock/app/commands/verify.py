@@ -9,7 +9,7 @@ from penstock.app.services.services import Services, named_model
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import LogCommit, TableFacts
-from penstock.core.history import HardDeletes, Snapshot
+from penstock.core.history import HardDeletes
 from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
@@ -94,7 +94,7 @@ def _number(counts: Row, name: str) -> int | None:
 def history_model(services: Services, name: str) -> Model:
     """Give the model of that name; raise `not-a-history-model` for one that keeps no versions."""
     model = named_model(services, name)
-    if not isinstance(model.strategy, Snapshot):
+    if model.history is None:
         raise UsageError(
             "not-a-history-model",
             f"{model.name!r} is a {model.strategy_name} model and keeps no versions",
@@ -119,8 +119,8 @@ def facts_of(services: Services, model: Model) -> TableFacts:
 
 def claims_on(services: Services, model: Model, told: str | None) -> Claims:
     """Give what the table of a model must be true to; `told` is what it says of itself."""
-    snapshot = model.strategy
-    if not isinstance(snapshot, Snapshot):
+    snapshot = model.history
+    if snapshot is None:
         raise TypeError(f"{model.name} is no snapshot")
     closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
         services.log.commits(services.project.uri_of(model.table), -1, partial=True)

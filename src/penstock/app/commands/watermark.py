@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
 from penstock.core.errors import LeaseHeldError, UsageError
-from penstock.core.model import Model, window_settings
+from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.records import WatermarkChange
 from penstock.core.typed import TypedValue, is_watermark_type
@@ -143,7 +143,7 @@ def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str,
 
 def _possible(model: Model) -> dict[str, tuple[str, str]]:
     """Give the windows that the model's settings allow; which exist only Spark can tell."""
-    settings = window_settings(model.strategy)
+    settings = model.strategy.window
     if settings is None:
         return {}
     found = {}

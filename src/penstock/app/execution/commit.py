@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from penstock.app.execution.leases import fence, holder_of, patiently, waiting
+from penstock.app.execution.leases import fence, may_write, patiently, waiting
 from penstock.app.execution.outcomes import outcome_of, with_partitions
-from penstock.app.preparing.statements import Decided, staged
+from penstock.app.preparing.statements import Decided, decide, staged
 from penstock.app.preparing.undo import taken_back
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
@@ -27,9 +27,11 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
-from penstock.core.model import Writing
+from penstock.core.project import Project
+from penstock.core.records import Lease
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.strategy import Writing
 from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:
@@ -73,12 +75,27 @@ class Committer:
         """
         self.where = where
         self.fault = services.fault
+        self._session: StepSession | None = None
         self._services = services
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
         self._notes: tuple[str, ...] = ()
         self._holder = services.holder(context.run)
+        self._store = services.writing
+        self._journal = self._store.journal
+
+    def open(self, session: StepSession) -> StepSession:
+        """Take the session in which the step's statements run; it is opened once pins are taken."""
+        self._session = session
+        return session
+
+    @property
+    def session(self) -> StepSession:
+        """The session of the step; without one nothing can be committed."""
+        if self._session is None:
+            raise TypeError("a step has no session before it has been opened")
+        return self._session
 
     @contextmanager
     def rejecting(self, intent: Intent) -> Iterator[None]:
@@ -86,16 +103,10 @@ class Committer:
         try:
             yield
         except PenstockError as error:
-            self._services.writing.journal.reject(intent, StepFailure.of(error), self._holder)
+            self._journal.reject(intent, StepFailure.of(error), self._holder)
             raise
 
-    def alter(
-        self,
-        session: StepSession,
-        intent: Intent,
-        statement: Commit,
-        kind: StepKind = StepKind.ALTER,
-    ) -> Ended:
+    def alter(self, intent: Intent, statement: Commit, kind: StepKind = StepKind.ALTER) -> Ended:
         """Make a change that must come before the build as a step of its own.
 
         A gate lets it come between the beginning of the build and its commit, so its number must
@@ -111,11 +122,11 @@ class Committer:
             lowers_watermarks=False,
         )
         begun = self.begin(own)
-        self._services.fault(f"begun-{kind}")
-        self._commit(session, begun, statement)
+        self.fault(f"begun-{kind}")
+        self._commit(begun, statement)
         return self.finish(begun, self._outcome(begun, None))
 
-    def undo(self, session: StepSession, ended: Ended) -> Ended:
+    def undo(self, ended: Ended) -> Ended:
         """Take back a step whose failure asks for it, as a step of its own; see `taken_back`."""
         checked, version, intent = ended.checked, ended.outcome.version, ended.intent
         if checked is None or checked.failure is None or version is None:
@@ -125,7 +136,7 @@ class Committer:
 
         def restore(intent: Intent, statement: Commit) -> Outcome:
             own = replace(intent, run=self._context.run)
-            return self.alter(session, own, statement, StepKind.ROLLBACK).outcome
+            return self.alter(own, statement, StepKind.ROLLBACK).outcome
 
         found = taken_back(self._services, intent, checked, version, restore)
         notes = (*ended.notes, found.note) if found.note else ended.notes
@@ -137,13 +148,11 @@ class Committer:
             notes=notes,
         )
 
-    def made(
-        self, session: StepSession, begun: Intent, decided: Decided, late: int | None
-    ) -> Outcome:
+    def made(self, begun: Intent, decided: Decided, late: int | None) -> Outcome:
         """Commit what was decided, and give what the commit did."""
         work, statement = decided.work, decided.statement
         if statement is not None:
-            self._commit(session, begun, statement, work.again)
+            self._commit(begun, statement, work.again)
         outcome = self._outcome(begun, late)
         outcome = replace(outcome, metrics={**outcome.metrics, **work.told(decided.seen)})
         if statement is not None:
@@ -164,26 +173,17 @@ class Committer:
             if each.version < outcome.version and each.changes_data and each.store != store
         )
 
-    def fail(
-        self, begun: Intent, late: int | None, checked: Checked, failure: StepFailure
-    ) -> Ended:
-        """End a step that checks kept from being published."""
-        self._services.writing.journal.fail(begun.step, failure)
-        return Ended(begun, self.unchanged(begun, late), checked=checked)
-
     def record(self, intent: Intent, checked: Checked) -> None:
         """Write what checks said; a store that cannot be reached is tried again for a while."""
-        journal = self._services.writing.journal
-        patiently(lambda: journal.record_checks(intent.step, checked))
+        patiently(lambda: self._journal.record_checks(intent.step, checked))
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
-        contents = self._context.contents(intent)
-        journal = self._services.writing.journal
+        contents = _contents(self._context.project, intent)
 
         def begin() -> Intent:
             above = self._last_number(intent)
-            begun = journal.begin(intent, contents, self._holder, self._planned_on, above)
+            begun = self._journal.begin(intent, contents, self._holder, self._planned_on, above)
             return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
         return waiting(begin, self._context.wait_seconds)
@@ -192,28 +192,31 @@ class Committer:
         """Raise `lease-held` before Spark starts where another run holds the target."""
 
         def look() -> None:
-            held = holder_of(self._services, intent.table, intent.run)
+            held = self._held_by_another(intent)
             if held is not None:
                 hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
                 raise LeaseHeldError(held, hint=hint)
 
-        waiting(look, self._context.wait_seconds)
+        if self._held_by_another(intent) is not None:
+            waiting(look, self._context.wait_seconds)
+
+    def _held_by_another(self, intent: Intent) -> Lease | None:
+        """Give the lease under which another run may still write the target."""
+        for lease in self._journal.leases():
+            others = lease.target == str(intent.table) and lease.run != intent.run
+            if others and may_write(self._services, lease):
+                return lease
+        return None
 
     def _last_number(self, intent: Intent) -> int:
         """Give the number of the last step that Delta knows of the target."""
         if not intent.uri:
             return 0
-        epoch = self._services.writing.archive.epoch()
+        epoch = self._store.archive.epoch()
         application = replace(intent, epoch=epoch).transaction
         return self._services.log.transaction(intent.uri, application)
 
-    def _commit(
-        self,
-        session: StepSession,
-        intent: Intent,
-        statement: Commit,
-        again: Work | None = None,
-    ) -> None:
+    def _commit(self, intent: Intent, statement: Commit, again: Work | None = None) -> None:
         """Commit; an error that came after the commit was in the log is no failure.
 
         A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
@@ -221,13 +224,13 @@ class Committer:
         an error is one all the same: "no commit" is not "nothing changed".
         """
         with self.failing(intent):
-            self._services.fault("before-commit")
+            self.fault("before-commit")
             self._require_lease(intent)
             if statement.exclusive:
                 self._hold_version(intent)
-            self._services.fault("at-statement")
+            self.fault("at-statement")
         try:
-            session.commit(statement, intent)
+            self.session.commit(statement, intent)
         except Exception as error:
             if isinstance(error, SparkDiedError):  # nobody said how the statement ended
                 fence(self._services, intent)
@@ -235,17 +238,17 @@ class Committer:
                 with self.failing(intent):
                     self._require_lease(intent)
                     if again is not None and isinstance(error, DataError):
-                        staged(session, again, self.where)
+                        staged(self.session, again, self.where)
                     raise
         if statement.once and intent.uri and self._commit_of(intent) is None:
             with self.failing(intent):
                 self._require_lease(intent)
                 raise _skipped(intent)
-        self._services.fault("after-commit")
+        self.fault("after-commit")
 
     def _require_lease(self, intent: Intent) -> None:
         """Raise `lease-lost` where another run has taken the target, and given this step up."""
-        if not self._services.writing.journal.holds(intent.step):
+        if not self._journal.holds(intent.step):
             raise lease_lost(intent)
 
     def _hold_version(self, intent: Intent) -> None:
@@ -289,7 +292,7 @@ class Committer:
                 )
             else:
                 failure = StepFailure.of(error)
-            self._services.writing.journal.fail(intent.step, failure)
+            self._journal.fail(intent.step, failure)
             raise
 
     def _outcome(self, intent: Intent, late: int | None) -> Outcome:
@@ -326,17 +329,40 @@ class Committer:
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
-        journal = self._services.writing.journal
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
         try:
-            patiently(lambda: journal.finish(intent.step, outcome))
+            patiently(lambda: self._journal.finish(intent.step, outcome))
         except StateError as error:
             if error.code != "state-unreachable":
                 raise
             raise not_recorded(intent, outcome) from error
-        self._services.fault("after-finish")
+        self.fault("after-finish")
         return Ended(intent, outcome, checked=checked, notes=self._notes)
+
+
+def make(committer: Committer, intent: Intent, work: Work) -> Ended:
+    """Do a step that has no inputs to pin and no checks: a seed, hashes made anew."""
+    begun = committer.begin(intent)
+    committer.fault("after-begin")
+    with committer.failing(begun):
+        decided = decide(committer.session, work, committer.where)
+    return committer.finish(begun, committer.made(begun, decided, None))
+
+
+def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
+    """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
+    model, made = project.models.get(intent.model), intent.fingerprint
+    if model is None:
+        return {}
+    for version in model.versions:
+        for body in version.bodies:
+            if body.fingerprint == made:
+                texts = {made.sql: body.text, made.canonical: body.query.canonical}
+                return texts | ({made.schema: version.schema_text} if made.schema else {})
+    if made.sql != model.fingerprint.sql:
+        return {}
+    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical}
 
 
 def _skipped(intent: Intent) -> TableError:

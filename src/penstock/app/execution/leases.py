@@ -8,27 +8,18 @@ from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.core.errors import LeaseHeldError, StateError
-from penstock.core.names import TableName
 from penstock.core.records import Lease, StepRecord
 from penstock.core.step import Intent
-
-
-def holder_of(services: Services, table: TableName, run: str) -> Lease | None:
-    """Give the lease under which another run may still write a table."""
-    for lease in services.writing.journal.leases():
-        if lease.target == str(table) and lease.run != run and _may_write(services, lease):
-            return lease
-    return None
 
 
 def lives(services: Services, lease: Lease, record: StepRecord) -> bool:
     """Whether the run that began the step may still finish it."""
     if lease.run != record.intent.run or lease.token != record.lease_token:
         return False
-    return _may_write(services, lease)
+    return may_write(services, lease)
 
 
-def _may_write(services: Services, lease: Lease) -> bool:
+def may_write(services: Services, lease: Lease) -> bool:
     """Whether a lease still counts: it has not lapsed, and its process is not known to be gone."""
     return lease.expires > services.clock.now() and not services.is_gone(lease)
 

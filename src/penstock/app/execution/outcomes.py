@@ -7,8 +7,8 @@ from dataclasses import replace
 from penstock.app.services.services import Services
 from penstock.core.facts import LogCommit
 from penstock.core.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.strategy import Writing, strategy_named
 from penstock.core.token import read_metrics
-from penstock.strategies.history.counts import first_metrics
 
 
 def outcome_of(
@@ -19,8 +19,7 @@ def outcome_of(
     Counts that Delta does not make stand in its token.
     """
     told = {**commit.metrics, **read_metrics(commit.token)}
-    if intent.strategy == "snapshot" and "source_rows" not in told:
-        told |= first_metrics(commit.metrics.get("numOutputRows", 0))
+    told |= strategy_named(intent.strategy).counts(told)
     if commit.operation == "MERGE":
         rows = RowCounts(
             told.get("numTargetRowsInserted", 0),
@@ -34,7 +33,7 @@ def outcome_of(
         written = told.get("numOutputRows", 0) - told.get("numCopiedRows", 0)
         deleted = told.get("numDeletedRows")
         if deleted is None:  # Delta leaves it out where a range was only emptied
-            gone = intent.strategy == "partition" and commit.row_change is not None
+            gone = intent.writing is Writing.RANGES and commit.row_change is not None
             deleted = written - (commit.row_change or 0) if gone else 0
         rows = RowCounts(written, 0, deleted, late)
     size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))

@@ -17,6 +17,7 @@ from penstock.core.names import TableName
 from penstock.core.ports import RebuiltStep
 from penstock.core.records import ModelRecord, StepRecord
 from penstock.core.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.strategy import strategy_named
 from penstock.core.token import project_of, read_intent
 
 
@@ -84,7 +85,6 @@ def _intent_of(commit: LogCommit, uri: str) -> Intent | None:
         return None
 
 
-_RERUN_IS_SAFE = ("table", "view", "seed", "snapshot", "partition")
 _CRASHED = StepFailure("crashed", "the process died before the step committed")
 
 
@@ -234,7 +234,8 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
     """
     if not intent.uri:
         return None, True
-    is_safe = intent.strategy in _RERUN_IS_SAFE or intent.kind is not StepKind.BUILD
+    is_build = intent.kind is StepKind.BUILD
+    is_safe = strategy_named(intent.strategy).rerun_is_safe or not is_build
     if services.log.head(intent.uri) is None:
         return None, is_safe or intent.base_version is None
     after = -1 if intent.base_version is None else intent.base_version
@@ -275,9 +276,8 @@ def _unreadable(intent: Intent, error: OSError) -> TableError:
 
 
 def _undecidable(intent: Intent) -> TableError:
-    again = f"penstock run --select {intent.model} --full-refresh"
-    if intent.strategy == "snapshot":
-        again = f"penstock snapshot run --select {intent.model} --full-refresh (its versions go)"
+    command = strategy_named(intent.strategy).command
+    again = f"penstock {command} --select {intent.model} --full-refresh"
     return TableError(
         "undecidable-step",
         f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "

@@ -8,7 +8,6 @@ from penstock.app.execution.commit import Committer
 from penstock.app.execution.remember import remembered
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
-from penstock.core.engine_ports import StepSession
 from penstock.core.errors import SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
@@ -46,7 +45,6 @@ class Reshaping:
     services: Services
     context: Context
     committer: Committer
-    session: StepSession
     model: Model
 
     def require_declared(self) -> None:
@@ -165,9 +163,7 @@ class Reshaping:
         kind: StepKind = StepKind.ALTER,
     ) -> int | None:
         base = facts.version if facts else None
-        ended = self.committer.alter(
-            self.session, replace(intent, base_version=base), statement, kind
-        )
+        ended = self.committer.alter(replace(intent, base_version=base), statement, kind)
         before = self.context.records.get(self.model.name)
         self.context.records[self.model.name] = remembered(before, ended, self.services.clock.now())
         return ended.outcome.settled_version

@@ -179,7 +179,7 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
         command = f"penstock sync --select {intent.model}"
         notes.append(f"{', '.join(passed)} changed rows that it had read; {command} re-makes it")
     created = ended.outcome.version is not None and ended.intent.base_version is None
-    if created and ended.intent.strategy == "snapshot" and not metrics.get("source_rows"):
+    if created and metrics.get("source_rows") == 0:
         notes.append("the source has no rows: the table is empty")
     return tuple(notes)
 

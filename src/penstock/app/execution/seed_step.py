@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.app.execution.building import build
-from penstock.app.execution.commit import Committer, Ended
+from penstock.app.execution.commit import Committer, Ended, make
 from penstock.app.observation.seeds import look_at_seed, model_of
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
@@ -19,10 +18,11 @@ from penstock.core.records import ModelRecord
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.step import Intent, StepKind
+from penstock.core.strategy import Build
 from penstock.plan.refusals import table_of_another_store
 from penstock.plan.schema.evolution import check_query, refuse
 from penstock.plan.values import Reason, State
-from penstock.strategies.build import Build, create_from
+from penstock.strategies.build import create_from
 
 STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
@@ -40,13 +40,14 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         refuse_foreign(services, seed, reason, record)
     committer.await_target(intent)
     with services.engine.session(seed.name, seed.where) as session:
+        committer.open(session)
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
             refuse(tuple(check_query(model_of(seed), columns)))
         project = services.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
-        return build(committer, session, intent, Work.just(create_from(made)))
+        return make(committer, intent, Work.just(create_from(made)))
 
 
 def refuse_foreign(

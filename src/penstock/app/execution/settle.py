@@ -32,12 +32,13 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.mapping import downstream
-from penstock.core.model import InputMapping, Model, Writing
+from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputName
 from penstock.core.partition import Grid, Span, key_pairs
 from penstock.core.ranges import Ranges, count, difference, intersection, union
 from penstock.core.records import Run
 from penstock.core.step import Intent, Outcome
+from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
 from penstock.plan.changes import column_of, touched_since
 from penstock.plan.resolve import Segment, body_of
@@ -58,13 +59,11 @@ class Share:
 
 
 def share_of(services: Services, context: Context, step: Step) -> Share:
-    """Divide a step of partitions; any other step is done as it is.
+    """Divide a step of partitions.
 
     Partitions that read failed ones are not made, and count as failed for those below them. Those
     that were only planned because something above would change are not made where nothing did.
     """
-    if not step.partitions:
-        return Share((step,))
     model = context.project.models[step.model]
     version, body = body_of(model, step.version, step.revision)
     here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
@@ -267,7 +266,9 @@ class _Settling:
             ended = Ended(intent, self.outcome, checked=checked)
             if not self.writes:
                 return ended
-            return Committer(services, context, model.where, None).undo(session, ended)
+            committer = Committer(services, context, model.where, None)
+            committer.open(session)
+            return committer.undo(ended)
 
     def _checked(self, context: Context, session: StepSession) -> Checked:
         """Look at the rows; those of a step that the model would not make so now fail unlooked."""

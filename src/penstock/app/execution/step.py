@@ -1,136 +1,200 @@
-"""One step from pins to record."""
+"""One step from pins to record: its phases in their order (design: the commit protocol)."""
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
-from penstock.app.checking.watch import check_target_of, watched
-from penstock.app.execution.building import build, build_nothing
 from penstock.app.execution.commit import Committer, Ended
-from penstock.app.execution.partitions import execute_partitions
-from penstock.app.observation.inputs import pin_inputs
+from penstock.app.execution.partitions import intended_partitions, read_by, ready_partitions
+from penstock.app.execution.partitions import look as look_at_partitions
+from penstock.app.execution.step_state import StepState, known
+from penstock.app.execution.tables import bring_properties, ready_table
+from penstock.app.execution.tables import look as look_at_table
+from penstock.app.observation.inputs import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import intent_of
-from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
+from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
-from penstock.core.engine_ports import StepSession
-from penstock.core.model import Writing
-from penstock.core.statement import Commit
-from penstock.core.step import Intent
-from penstock.plan.schema.evolution import layout_change
+from penstock.core.inputs import ViewPin
+from penstock.core.model import Model
+from penstock.core.step import Intent, StepKind
+from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
-from penstock.strategies.alter import allow_widening, alter_properties
+from penstock.strategies.relations import leaves
+
+
+def pin(state: StepState) -> StepState:
+    """Fix the versions of all inputs, once nobody else writes the target.
+
+    Checks of views are looked at as they are pinned: a view has no rows of its own to hold back.
+    """
+    services, context, step, intent = state.services, state.context, state.step, state.intent
+    state.committer.await_target(intent)
+    with state.committer.rejecting(intent):
+        inputs = state.held.inputs if state.held else _pinned(state)
+        intent = replace(intent, inputs=inputs.pins)
+        reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
+        if reads_views and not (state.held or step.only_alters):
+            look_at_views(services, context, step.key, intent, inputs, step.partitions)
+    return replace(state, intent=intent, inputs=inputs)
+
+
+def _pinned(state: StepState) -> Inputs:
+    """Pin what the step reads; the own table of partitions later, as it may not be there yet."""
+    services, context, model, body = state.services, state.context, state.model, state.body
+    names = leaves(services.project, model) if body is None else read_by(state, body, own=False)
+    return pin_names(services, model, names, context.records, context.view)
+
+
+def look(state: StepState) -> StepState:
+    """Open the session; find windows, columns and facts. Nothing is written."""
+    committer, engine = state.committer, state.services.engine
+    opened = engine.session(state.model.name, committer.where)
+    session = committer.open(state.closing.enter_context(opened))
+    with committer.rejecting(state.intent):
+        if state.body is None:
+            return look_at_table(state, session)
+        return look_at_partitions(state, session)
+
+
+def check_before(state: StepState) -> StepState:
+    """Evaluate the checks of the input rows; a failed gate takes partitions out of the step."""
+    target = state.check_target
+    if state.held is not None:
+        return replace(state, said=state.held.results)
+    if target is None or not target.checks.before:
+        return state
+    with state.committer.rejecting(state.intent):
+        return replace(state, said=look_ahead(target, state.intent))
+
+
+def begin(state: StepState) -> StepState:
+    """Make the table ready, each change a step of its own; write the step down, take the lease."""
+    state = ready_table(state) if state.body is None else ready_partitions(state)
+    promised = state.watch.promised(state.intent) if state.watch else state.intent
+    return replace(state, intent=state.committer.begin(promised))
+
+
+def stage(state: StepState) -> StepState:
+    """Run the stages and decide the statement; where a gate blocks, check its rows beside it."""
+    if state.is_idle:
+        return state
+    committer, watch, begun = state.committer, state.watch, state.intent
+    committer.fault("after-begin")
+    if watch is not None:
+        state.closing.callback(watch.clean, begun)
+    with committer.failing(begun):
+        decided = decide(committer.session, state.work, committer.where)
+        if watch is None:
+            return replace(state, decided=decided)
+        if not watch.blocks:
+            decided, observed = watch.passing(decided)
+            return replace(state, decided=decided, observed=observed)
+        held = watch.hold(begun, decided)
+        committer.fault("after-evaluating")
+    committer.record(begun, held.checked)
+    committer.fault("after-checks")
+    published, failed = replace(decided, statement=held.statement), held.checked.failure is not None
+    kept_back = failed and held.statement is None
+    return replace(state, decided=published, checked=held.checked, is_kept_back=kept_back)
+
+
+def write(state: StepState) -> StepState:
+    """Make the one commit, or none where nothing is to be written; find out what it did."""
+    committer, begun, watch = state.committer, state.intent, state.watch
+    if state.decided is None or state.is_kept_back:
+        return replace(state, outcome=committer.unchanged(begun, state.late))
+    if watch is not None and watch.prepare is not None and state.decided.statement is not None:
+        # only now, so that rows that a gate kept back leave the table as it was
+        with committer.failing(begun):
+            begun = replace(begun, base_version=watch.prepare())
+    outcome = committer.made(begun, state.decided, state.late)
+    return replace(state, intent=begun, outcome=outcome)
+
+
+def check_after(state: StepState) -> StepState:
+    """Look at what the commit wrote; a look that cannot end leaves the step to `recover`."""
+    committer, watch, begun = state.committer, state.watch, state.intent
+    if watch is None or state.checked is not None:
+        return state
+    if state.decided is None:
+        with committer.failing(begun):
+            checked = watch.unchanged(begun)
+        committer.record(begun, checked)
+        return replace(state, checked=checked)
+    checked = watch.look(begun, state.outcome, state.decided, state.observed)
+    committer.record(begun, checked)
+    committer.fault("after-checks")
+    return replace(state, checked=checked)
+
+
+def record(state: StepState) -> StepState:
+    """Write down what the step did; take it back, as another step, where a gate asks for it."""
+    committer, begun, checked = state.committer, state.intent, state.checked
+    if checked is not None and checked.failure is not None and state.is_kept_back:
+        state.services.writing.journal.fail(begun.step, checked.failure)
+        ended = Ended(begun, state.outcome, checked=checked)
+    else:
+        ended = committer.finish(begun, state.outcome, checked)
+    if state.watch is not None and not state.watch.blocks:
+        ended = committer.undo(ended)
+    if checked is not None and state.model.is_view:
+        version = version_of(state.services, state.model, state.inputs)
+        state.context.views.keep(version, checked.report)
+    return replace(state, ended=replace(ended, schema_changes=state.changes))
+
+
+Phase = Callable[[StepState], StepState]
+PHASES: tuple[Phase, ...] = (pin, look, check_before, begin, stage, write, check_after, record)
+"""A crash is safe between any two: before `begin` nothing is on record, from then on `recover`
+finds out from the table's log whether `write` was reached, and does the rest.
+"""
+PROPERTIES: tuple[Phase, ...] = (pin, bring_properties)
+"""What a step does that touches no row."""
 
 
 def execute(services: Services, context: Context, step: Step, held: Ahead | None = None) -> Ended:
-    """Do one step: pin, look, begin, commit, finish.
+    """Do one step; what is `held` was said ahead of the one that its partitions are left of.
 
     An error before `begin` is recorded without a lease; one after it fails the begun step. What
-    raises is a `PenstockError`, `TakenOut`, or a bug. What is `held` was said already ahead of the
-    step that these partitions are left of.
+    raises is a `PenstockError`, `TakenOut`, or a bug.
     """
-    if step.partitions:
-        return execute_partitions(services, context, step, held)
-    model = services.project.models[step.model]
-    committer = Committer(services, context, model.where, step.planned_on)
-    intent = intent_of(services, context, step, model)
-    with committer.rejecting(intent):
-        inputs = pin_inputs(services, model, context.records, context.view)
-    intent = replace(intent, inputs=inputs.pins)
-    committer.await_target(intent)
-    if not step.only_alters:
-        with committer.rejecting(intent):
-            look_at_views(services, context, step.key, intent, inputs)
-    with services.engine.session(model.name, model.where) as session:
-        if step.only_alters:
-            return _only_alter(services, context, committer, session, intent)
-        with committer.rejecting(intent):
-            step_inputs = Looking(services, context, step, model, inputs).look(session)
-        intent = _promised(intent, step_inputs, context.as_of, step)
-        check_target = check_target_of(services, context, session, model, inputs, step_inputs)
-        with committer.rejecting(intent):
-            told = look_ahead(check_target, intent)
-        watch, work = watched(check_target, step_inputs, told)
-        if step_inputs.has_nothing_to_read and not step.initial:
-            return build_nothing(committer, intent, step_inputs.late, watch)
-        alter = partial(_alter, services, context, committer, session, intent, step_inputs)
-        if watch is not None and watch.blocks:
-            watch = replace(watch, prepare=lambda: alter().base_version)
-        else:
-            intent = alter()
-        ended = build(committer, session, intent, work, step_inputs.late, watch)
-    if model.is_view and watch is not None and ended.checked is not None:
-        context.views.keep(version_of(services, model, inputs), ended.checked.report)
-    return replace(ended, schema_changes=schema_changes(step_inputs))
+    model = context.project.models[step.model]
+    intent = intended(services, context, step, model)
+    with ExitStack() as closing:
+        if model.partition is None:
+            committer = Committer(services, context, model.where, step.planned_on)
+            state = StepState(services, context, step, model, committer, closing, intent)
+            return done(state, PROPERTIES if step.only_alters else PHASES)
+        version, body = body_of(model, step.version, step.revision)
+        intent = intended_partitions(step, model, body, intent)
+        committer = Committer(services, context, body.where, step.planned_on)
+        state = StepState(services, context, step, model, committer, closing, intent)
+        return done(replace(state, version=version, body=body, held=held), PHASES)
 
 
-def _only_alter(
-    services: Services, context: Context, committer: Committer, session: StepSession, intent: Intent
-) -> Ended:
-    """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
-    model = services.project.models[intent.model]
-    record = context.records[intent.model]
-    facts = services.log.facts(intent.uri)
-    if facts is None or record.fingerprint is None:
-        raise table_gone(model)
-    moved = layout_change(model, facts).moved
-    layout = record.fingerprint.layout if moved else model.fingerprint.layout
-    made = replace(record.fingerprint, layout=layout)
-    intent = replace(intent, base_version=facts.version, fingerprint=made)
-    ended = None
-    for sql in alter_properties(services.project.sql_of(model.table), model, facts):
-        ended = committer.alter(session, intent, Commit(sql, once=False))
-        intent = replace(intent, base_version=ended.outcome.settled_version)
-    if ended is None:
-        raise table_gone(model)
-    return ended
-
-
-def _promised(
-    intent: Intent, step_inputs: StepInputs, as_of: dt.datetime | None, step: Step
-) -> Intent:
-    """Add what is known now: windows, the watermarks to leave, the version before."""
-    opened = step_inputs.opened
-    return replace(
-        intent,
-        windows=opened.windows if opened else (),
-        watermarks=opened.watermarks if opened else (),
-        lowers_watermarks=step.initial,
-        cut_at=as_of if opened and opened.is_cut else None,
-        passed_by=step_inputs.passed_by,
-        base_version=step_inputs.facts.version if step_inputs.facts else None,
+def intended(services: Services, context: Context, step: Step, model: Model) -> Intent:
+    """Give what a step intends before anything was looked at."""
+    return Intent(
+        step=services.clock.new_id(),
+        run=context.run,
+        model=model.name,
+        table=model.table,
+        uri="" if model.is_view else services.project.uri_of(model.table),
+        kind=StepKind.BUILD,
+        strategy=model.strategy_name,
+        reason=str(step.reason),
+        triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
+        run_timestamp=context.run_timestamp,
+        fingerprint=model.fingerprint,
+        writing=model.writing,
     )
 
 
-def _alter(  # the sides of one step
-    services: Services,
-    context: Context,
-    committer: Committer,
-    session: StepSession,
-    intent: Intent,
-    step_inputs: StepInputs,
-) -> Intent:
-    """Make the metadata commits that must come before the build; give the intent that follows."""
-    facts, model = step_inputs.facts, services.project.models[intent.model]
-    if facts is None or step_inputs.table is None or model.writing is Writing.WHOLE:
-        return intent
-    target = services.project.sql_of(model.table)
-    statements = alter_properties(target, model, facts)
-    if step_inputs.evolution.widened:
-        statements = (*allow_widening(target, facts.properties), *statements)
-    record = context.records.get(intent.model)
-    kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
-    base: int | None = facts.version
-    for sql in statements:
-        altering = replace(intent, base_version=base, fingerprint=kept)
-        base = committer.alter(session, altering, Commit(sql, once=False)).outcome.settled_version
-    return replace(intent, base_version=base)
-
-
-def schema_changes(step_inputs: StepInputs) -> tuple[str, ...]:
-    """Word how the query's columns change the table."""
-    added = tuple(f"added {name}" for name in step_inputs.evolution.added)
-    return added + tuple(f"widened {name}" for name in step_inputs.evolution.widened)
+def done(state: StepState, phases: Sequence[Phase]) -> Ended:
+    """Go through the phases of a step; give what came of it."""
+    for phase in phases:
+        state = phase(state)
+    return known(state.ended)

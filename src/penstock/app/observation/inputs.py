@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from penstock.app.observation.observe import View, is_as_left
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
-from penstock.core.history import Snapshot
 from penstock.core.inputs import (
     CatalogRead,
     DeltaPin,
@@ -84,10 +83,10 @@ def _uri(services: Services, name: InputName) -> str:
 def tombstones_of(services: Services, name: InputName) -> str:
     """Give the column that marks deleted keys, "" for a table that has none."""
     model = services.project.models.get(name.name)
-    if model is None or not isinstance(model.strategy, Snapshot):
+    if model is None or model.history is None:
         return ""
     facts = services.log.facts(_uri(services, name))
-    column = facts.schema.find(model.strategy.columns.is_deleted) if facts else None
+    column = facts.schema.find(model.history.columns.is_deleted) if facts else None
     return column.name if column else ""
 
 
@@ -105,7 +104,7 @@ def table_pin(services: Services, name: InputName, record: ModelRecord | None) -
         return DeltaPin(record.table_id, head.version)
     facts = services.log.facts(uri)
     model = services.project.models.get(name.name)
-    if facts is None and model is not None and model.is_snapshot:
+    if facts is None and model is not None and model.keeps_history:
         raise TableError(
             "snapshot-not-built",
             f"snapshot {model.name!r} has no table yet",

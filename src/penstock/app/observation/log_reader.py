@@ -13,12 +13,12 @@ from penstock.app.services.services import Services
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.inputs import DeltaPin, Pin, ViewPin
-from penstock.core.model import WindowSettings, window_settings
 from penstock.core.names import InputKind
 from penstock.core.partition import Grain, has_positions, position
 from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
 from penstock.core.schema import Schema
+from penstock.core.strategy import WindowSettings
 from penstock.core.window import Bound, Watermark
 from penstock.plan.changes import column_of
 from penstock.plan.windows import low_bound
@@ -321,7 +321,7 @@ def changed_below(
     found = {}
     for name in names:
         model, record = project.models[name], records.get(name)
-        settings = window_settings(model.strategy)
+        settings = model.strategy.window
         if settings is None or record is None or not record.succeeded_once:
             continue
         reader = _Reader(project, settings, record, records, log_reader)

@@ -160,7 +160,7 @@ def source_names(services: Services, models: Iterable[Model]) -> list[str]:
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at one target: the newest entry of its log, and more only if something happened."""
-    if model.is_snapshot:
+    if model.keeps_history:
         return _observe_history(services, model, record)
     head = services.log.head(services.project.uri_of(model.table))
     return Observed() if head is None else _observe_there(services, model, record, head)

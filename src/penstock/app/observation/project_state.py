@@ -14,9 +14,9 @@ from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, difference
+from penstock.core.ranges import WHOLE, Ranges, difference
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, cascaded, parents_of
+from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift import drift
 from penstock.plan.partition_drift import Verdict
 from penstock.plan.resolve import dated
@@ -154,7 +154,7 @@ def detect_drift(project_state: ProjectState) -> DriftReport:
             continue
         reasons[name] = drift(project, model, project_state.records, project_state.view.now)
         runs = reasons[name].drift and reasons[name].state not in IDLE
-        start[name] = WHOLE if runs and not model.is_snapshot else ()
+        start[name] = WHOLE if runs and not model.keeps_history else ()
     if not any(start.values()):
         return DriftReport(project_state, reasons, verdicts)
     todo = cascaded(

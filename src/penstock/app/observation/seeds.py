@@ -10,13 +10,14 @@ from pathlib import Path
 from penstock.app.observation.observe import not_read, observe_target
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
-from penstock.core.model import Fingerprint, Model, Seed, Table
+from penstock.core.model import Fingerprint, Model, Seed
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of
 from penstock.plan.drift import drift
 from penstock.plan.values import Now, Observed, Reason, State, told_error
+from penstock.strategies.table import Table
 
 
 def model_of(seed: Seed) -> Model:

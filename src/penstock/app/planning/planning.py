@@ -17,7 +17,6 @@ from penstock.app.request import RunRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.model import window_settings
 from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, difference, intersection
 from penstock.core.records import ModelRecord
@@ -191,7 +190,7 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     name = step.model
     context.records.update(services.reading.records.models())
     context.view.renew(observe(services, [name], context.records, context.run_timestamp))
-    if step.partitions:
+    if not step.grid.is_whole:
         forced = step.trigger == "backfill" or options.full_refresh
         if not forced and not _still_drift(services, step, context.run_timestamp):
             return None
@@ -218,15 +217,13 @@ def _still_drift(services: Services, step: Step, run_timestamp: dt.datetime) -> 
 
 @in_one_state
 def still_needed(services: Services, context: Context, step: Step, options: Options) -> Step | None:
-    """Decide about a pending step once its upstreams have ended; give other steps as they are.
+    """Decide about a pending step of a whole table once its upstreams have ended.
 
     None means that no upstream made a change. What is left may be a change of its properties.
     """
     model = services.project.models[step.model]
     now = context.view.now
-    if not step.reason.pending:
-        return step
-    if step.trigger != "run" and window_settings(model.strategy) is not None:
+    if step.trigger != "run" and model.strategy.window is not None:
         below = changed_below(
             services.project, [model.name], context.records, open_log_reader(services)
         )

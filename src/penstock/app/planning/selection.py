@@ -57,7 +57,7 @@ def divided(services: Services, request: RunRequest, run_timestamp: dt.datetime)
     others = tuple(name for name in names if name not in snapshots)
     named = _named(project, request.select)
     if request.snapshot:
-        refused = [name for name in named if not project.models[name].is_snapshot]
+        refused = [name for name in named if not project.models[name].keeps_history]
         if not refused and not snapshots and not request.select:
             raise SelectorError("empty-selection", "every snapshot model is excluded")
         if refused or not snapshots:
@@ -65,7 +65,7 @@ def divided(services: Services, request: RunRequest, run_timestamp: dt.datetime)
         listed = ", ".join(others)
         said = f"not snapshots, not run: {listed} ({len(others)})"
         return snapshots, others, said if others and request.select else ""
-    if any(project.models[name].is_snapshot for name in named) or (
+    if any(project.models[name].keeps_history for name in named) or (
         request.select and snapshots and not others
     ):
         raise SelectorError("snapshot-needs-snapshot-run", NEEDS_SNAPSHOT_RUN)
@@ -79,7 +79,7 @@ NEEDS_SNAPSHOT_RUN = (
 
 
 def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if project.models[name].is_snapshot)
+    return tuple(name for name in names if project.models[name].keeps_history)
 
 
 def _named(project: Project, include: tuple[str, ...]) -> list[str]:
@@ -114,7 +114,7 @@ def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Rang
     """
     check_range(given)
     grid = model.grid
-    if given.is_open or grid.grain is Grain.WHOLE or not known:
+    if given.is_open or grid.is_whole or not known:
         return known
     if given.days is not None:
         if grid.grain is Grain.RANGE:
@@ -162,7 +162,7 @@ def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> 
 def named_range(model: Model, given: Range) -> Numbers | None:
     """Give the partitions that a range names; None where it names none."""
     grid = model.grid
-    if grid.grain is Grain.WHOLE or (given.first is None and given.last is None):
+    if grid.is_whole or (given.first is None and given.last is None):
         return None
     low = grid.bound(given.first or given.last or "", last=False)
     high = grid.bound(given.last or given.first or "", last=True)

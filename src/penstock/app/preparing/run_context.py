@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
 from penstock.app.observation.observe import View
 from penstock.core.check_results import InvariantReport
 from penstock.core.inputs import InputPin
-from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, union
 from penstock.core.records import ModelRecord
@@ -93,29 +92,12 @@ class Context:
     bases: dict[str, int] = field(default_factory=dict)
     views: ViewReports = field(default_factory=ViewReports)
 
-    def contents(self, intent: Intent) -> Mapping[str, str]:
-        """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
-        model = self.project.models.get(intent.model)
-        if model is None:
-            return {}
-        made = intent.fingerprint
-        for version in model.versions:
-            for body in version.bodies:
-                if body.fingerprint == made:
-                    texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                    return texts | ({made.schema: version.schema_text} if made.schema else {})
-        if made.sql != model.fingerprint.sql:
-            return {}
-        shown = self.project.shown_sql(model)
-        return {made.sql: shown, made.canonical: model.query.canonical}
-
     def change(self, intent: Intent) -> None:
         """Remember that a step changed its partitions."""
         self.changed[intent.model] = union(self.changed.get(intent.model, ()), intent.ords)
-        if intent.grid.grain is Grain.WHOLE and intent.base_version is not None:
+        if intent.grid.is_whole and intent.base_version is not None:
             self.bases.setdefault(intent.model, intent.base_version)
 
     def fail(self, step: Step) -> None:
         """Remember that a step did not make its partitions."""
-        made = step.partitions or ((0, 0),)
-        self.failed[step.model] = union(self.failed.get(step.model, ()), made)
+        self.failed[step.model] = union(self.failed.get(step.model, ()), step.partitions)

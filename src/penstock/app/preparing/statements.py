@@ -13,23 +13,13 @@ from penstock.app.services.services import Services
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
-from penstock.core.history import Snapshot
-from penstock.core.model import Append, Merge, Model, Partition, Table, Writing
-from penstock.core.model import View as ViewStrategy
+from penstock.core.model import Model
 from penstock.core.partition import Grain, literal_at
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
-from penstock.core.step import Intent, StepKind
+from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.core.typed import TypedValue
 from penstock.core.window import InputWindow, Window
 from penstock.plan.history import PROPERTY, property_of, retention_of
-from penstock.plan.values import Step
-from penstock.strategies.append import append
-from penstock.strategies.build import Build
-from penstock.strategies.history.engine import history
-from penstock.strategies.history.terms import terms_of
-from penstock.strategies.merge import merge
-from penstock.strategies.table import table
-from penstock.strategies.view import view
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +65,12 @@ def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) 
         raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
 
 
-def build_of(services: Services, model: Model, step_inputs: StepInputs) -> Build:
+def build_of(services: Services, context: Context, model: Model, step_inputs: StepInputs) -> Build:
     """Give what the model's strategy is told: nothing of a table that is replaced whole."""
     catalog = bool(services.project.target.catalog)
+    view_sql = ""
+    if catalog and model.is_view:  # over path tables whoever reads a view reads its query
+        view_sql = services.project.view_sql(model, marked_histories(services, model.query))
     whole = model.writing is Writing.WHOLE or step_inputs.table is None
     return Build(
         model=model,
@@ -87,35 +80,20 @@ def build_of(services: Services, model: Model, step_inputs: StepInputs) -> Build
         evolves=step_inputs.evolution.changes_table,
         location=services.project.uri_of(model.table) if catalog else "",
         partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
+        view_sql=view_sql,
+        history=_history_run(context, model),
     )
 
 
-def work_of(services: Services, context: Context, build: Build) -> Work:
-    """Give what the model's strategy wants to run."""
-    model, catalog = build.model, bool(services.project.target.catalog)
-    match model.strategy:
-        case ViewStrategy():
-            name = services.project.sql_of(model.table) if catalog else ""
-            return view(
-                name, services.project.view_sql(model, marked_histories(services, model.query))
-            )
-        case Table():
-            return table(build)
-        case Append():
-            return append(build)
-        case Merge() as strategy:
-            return merge(build, strategy)
-        case Snapshot() as strategy:
-            options = context.options
-            terms = terms_of(
-                strategy,
-                context.run_timestamp,
-                retention_of(model, options),
-                allow_empty=options.allow_empty,
-            )
-            return history(build, terms, {PROPERTY: property_of(model)})
-        case Partition():
-            raise TypeError(f"{model.name} is built by partitions")
+def _history_run(context: Context, model: Model) -> HistoryRun | None:
+    if model.history is None:
+        return None
+    return HistoryRun(
+        context.run_timestamp,
+        retention_of(model, context.options),
+        context.options.allow_empty,
+        {PROPERTY: property_of(model)},
+    )
 
 
 Values = Callable[[int], Mapping[str, str]]
@@ -126,7 +104,7 @@ def run_date(moment: dt.datetime) -> dict[str, str]:
     return {"run_date": f"DATE '{moment.astimezone(dt.UTC).date().isoformat()}'"}
 
 
-def of_partitions(settings: Partition, moment: dt.datetime) -> Values:
+def of_partitions(settings: PartitionSettings, moment: dt.datetime) -> Values:
     """Give the parameters of a partition by its number, as its SQL has them."""
 
     def values(number: int) -> Mapping[str, str]:
@@ -135,7 +113,9 @@ def of_partitions(settings: Partition, moment: dt.datetime) -> Values:
     return values
 
 
-def of_range(settings: Partition, moment: dt.datetime, first: int, last: int) -> dict[str, str]:
+def of_range(
+    settings: PartitionSettings, moment: dt.datetime, first: int, last: int
+) -> dict[str, str]:
     """Give the parameters of some partitions that one run of the SQL makes."""
     grid, kind = settings.grid, parameter_type(settings)
     lower, upper = literal_at(grid.lower(first), kind), literal_at(grid.upper(last), kind)
@@ -147,7 +127,7 @@ def of_range(settings: Partition, moment: dt.datetime, first: int, last: int) ->
     }
 
 
-def parameter_type(settings: Partition) -> str:
+def parameter_type(settings: PartitionSettings) -> str:
     """Give the type of the parameters: DATE, for HOUR that of the field, for RANGE an integer."""
     match settings.grid.grain:
         case Grain.HOUR:
@@ -180,21 +160,3 @@ def _bounds(window: Window) -> tuple[str, str]:
     if window.upper is not None and window.upper.inclusive:
         high = high.next()
     return low.sql, high.sql
-
-
-def intent_of(services: Services, context: Context, step: Step, model: Model) -> Intent:
-    """Give what a step intends before anything was looked at."""
-    return Intent(
-        step=services.clock.new_id(),
-        run=context.run,
-        model=model.name,
-        table=model.table,
-        uri="" if model.is_view else services.project.uri_of(model.table),
-        kind=StepKind.BUILD,
-        strategy=model.strategy_name,
-        reason=str(step.reason),
-        triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
-        run_timestamp=context.run_timestamp,
-        fingerprint=model.fingerprint,
-        writing=model.writing,
-    )

@@ -15,11 +15,12 @@ from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, TableFacts
 from penstock.core.inputs import DeltaPin, DeltaRead, Pin, Relation
-from penstock.core.model import Append, Model, NullWatermark, WindowSettings, window_settings
+from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.records import ModelRecord
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.core.typed import TypedValue, read_typed
 from penstock.core.window import Watermark, Window
 from penstock.plan.schema.evolution import Evolution, evolve
@@ -225,7 +226,8 @@ class StepInputs:
     """What a step knows before it begins.
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
-    `passed_by` are inputs that changed rows which the windows have passed.
+    `passed_by` are inputs that changed rows which the windows have passed. `has_nothing_to_read` is
+    whether the model has windows and all of them are empty.
     """
 
     query: Schema
@@ -235,11 +237,11 @@ class StepInputs:
     opened: Opened | None
     late: int | None
     passed_by: tuple[str, ...] = ()
+    has_nothing_to_read: bool = False
 
-    @property
-    def has_nothing_to_read(self) -> bool:
-        """Whether the model has windows and all of them are empty."""
-        return self.opened is not None and self.opened.all_empty
+
+NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
+"""What is known before anything was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ class Looking:
 
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
-        settings = window_settings(self.model.strategy)
+        settings = self.model.strategy.window
         windowed = self._windows(session, settings) if settings else None
         opened, late = windowed or (None, None)
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -270,7 +272,8 @@ class Looking:
             read = DeltaRead(uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        return StepInputs(written, evolution, facts, table, opened, late, self._passed_by())
+        passed_by, empty = self._passed_by(), opened is not None and opened.all_empty
+        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -279,7 +282,7 @@ class Looking:
         """
         name, records = self.model.name, self.context.records
         record = records.get(name)
-        if self.step.initial or record is None or window_settings(self.model.strategy) is None:
+        if self.step.initial or record is None or self.model.strategy.window is None:
             return ()
         now = changed_below(self.services.project, [name], records, open_log_reader(self.services))
         passed = {*record.passed_by, *now.get(name, ())}
@@ -318,7 +321,7 @@ class Looking:
             return ()
         marks = record.watermarks if record else self._set_by_hand()
         built = record is not None and record.succeeded_once
-        if not built and not marks and isinstance(self.model.strategy, Append):
+        if not built and not marks and self.model.strategy.adds_again:
             raise TableError(
                 "adopt-needs-watermark",
                 f"{self.model.table} holds rows already; appending from the start doubles them",

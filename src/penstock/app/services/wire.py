@@ -15,8 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.services.services import Services
-from penstock.core.ports import Clock, Fault, Store
+from penstock.core.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
 from penstock.core.step import Intent
 from penstock.core.token import write_fence
@@ -66,10 +67,6 @@ POINTS = (
     "during-finish",
     "after-finish",
 )
-
-
-def inert(point: str) -> None:
-    """Let every point pass."""
 
 
 def fault_from(environ: Mapping[str, str]) -> Fault:

@@ -12,8 +12,8 @@ from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
 from penstock.app.unit_testing.world import is_seed, wanted_inputs
 from penstock.core.checks import Check
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.history import Snapshot
-from penstock.core.model import Model, window_settings
+from penstock.core.history import HistorySettings
+from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.project import Project
 from penstock.core.schema import Column, Schema
@@ -25,7 +25,6 @@ from penstock.project.unit_tests.judging import column_of
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.naming import shown
 from penstock.project.unit_tests.reading import Notes
-from penstock.strategies.history.counts import first_metrics
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
 
@@ -36,8 +35,8 @@ def judge_names(model: Model, test: UnitTest, notes: Notes) -> None:
         if run.expect is not None:
             _judge_checks(model, run.expect, notes)
             _judge_counts(model, run.expect, notes)
-        if run.given.target is not None and isinstance(model.strategy, Snapshot):
-            _judge_history(model.strategy, run.given.target, notes)
+        if run.given.target is not None and model.history:
+            _judge_history(model.history, run.given.target, notes)
     _judge_key(test, notes)
 
 
@@ -61,8 +60,7 @@ def _phases(checks: list[Check]) -> set[str]:
 
 
 def _judge_counts(model: Model, expected: Expectation, notes: Notes) -> None:
-    history = first_metrics(0) if isinstance(model.strategy, Snapshot) else {}
-    known = dict.fromkeys((*COUNTS, *history))
+    known = dict.fromkeys((*COUNTS, *model.strategy.counts({})))
     for name in expected.metrics:
         if name not in known:
             hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
@@ -70,18 +68,18 @@ def _judge_counts(model: Model, expected: Expectation, notes: Notes) -> None:
             notes.say(expected.where, "bad-value", sentence, hint)
 
 
-def _judge_history(strategy: Snapshot, target: GivenTable, notes: Notes) -> None:
+def _judge_history(history: HistorySettings, target: GivenTable, notes: Notes) -> None:
     """Find versions without their beginning; only Spark knows those of a query."""
-    start = strategy.columns.valid_from.lower()
-    plain = dict(zip(_WORDS, strategy.columns.names, strict=True))
+    start = history.columns.valid_from.lower()
+    plain = dict(zip(_WORDS, history.columns.names, strict=True))
     known = {name.lower() for name in target.known}
     called = [f"{n} is {plain[n]} here" for n in plain if n in target.valued and n not in known]
-    hint = "; ".join([f"give {strategy.columns.valid_from} in every row", *called])
+    hint = "; ".join([f"give {history.columns.valid_from} in every row", *called])
     for row in target.rows:
         cells = {name.lower(): cell for name, cell in row.items()}
         if start not in cells or cells[start].kind is CellKind.NULL:
             where = next(iter(cells.values())).where if cells else target.where
-            sentence = f"a version needs {strategy.columns.valid_from}"
+            sentence = f"a version needs {history.columns.valid_from}"
             notes.say(where, "bad-test-value", sentence, hint)
 
 
@@ -174,7 +172,7 @@ def _judge_marks(model: Model, test: UnitTest, notes: Notes) -> None:
 
 def _judge_mark(model: Model, given: Mapping[InputName, GivenTable], mark: Mark) -> None:
     """Raise `UsageError`; where columns are known to Spark alone its step does."""
-    if window_settings(model.strategy) is None:
+    if model.strategy.window is None:
         raise no_watermark(model, mark)
     read = {n.name: given[n] for n in model.query.inputs if n in given}
     if any(table.query for table in read.values()):

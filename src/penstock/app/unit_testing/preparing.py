@@ -16,7 +16,7 @@ from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
 from penstock.app.unit_testing.world import TestClock
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaPin, InputPin
-from penstock.core.model import Fingerprint, Model, Seed, window_settings
+from penstock.core.model import Fingerprint, Model, Seed
 from penstock.core.names import InputName
 from penstock.core.records import Run, Status, WatermarkChange
 from penstock.core.schema import Column, Schema
@@ -203,7 +203,7 @@ class Preparing:
             return ()
         if given.watermarks:
             return tuple(mark_of(each, columns) for each in given.watermarks)
-        settings = window_settings(model.strategy)
+        settings = model.strategy.window
         newest = _greatest(target, settings.time_column) if target and settings else ""
         return tuple(
             Watermark(name, column, TypedValue.parse(kind, newest))

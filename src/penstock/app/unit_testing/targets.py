@@ -11,7 +11,7 @@ from penstock.app.unit_testing.tables import Typed
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
-from penstock.core.history import HardDeletes, HashDiffers, Snapshot
+from penstock.core.history import HardDeletes, HashDiffers, HistorySettings
 from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, quoted
@@ -20,11 +20,12 @@ from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, with_parameters
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
+from penstock.core.strategy import Build
 from penstock.core.types import ColumnType, ScalarType, parse_type
 from penstock.core.unit_tests import GivenTable, UnitRun
 from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.resolve import dated, resolve
-from penstock.strategies.build import Build, create
+from penstock.strategies.build import create
 from penstock.strategies.reshape import physical
 from penstock.strategies.row_hash import row_hash
 
@@ -88,26 +89,26 @@ def _values(model: Model, run: UnitRun) -> dict[str, str]:
 
 
 def _is_business(model: Model, name: str) -> bool:
-    if not isinstance(model.strategy, Snapshot):
+    if model.history is None:
         return True
-    return name.lower() not in {each.lower() for each in model.strategy.columns.names}
+    return name.lower() not in {each.lower() for each in model.history.columns.names}
 
 
 def _system(model: Model) -> dict[str, ColumnType]:
     """Give the columns that penstock adds to a history table, in their order."""
-    strategy = model.strategy
-    if not isinstance(strategy, Snapshot):
+    history = model.history
+    if history is None:
         return {}
-    columns = strategy.columns
+    columns = history.columns
     found: dict[str, ColumnType] = {
         columns.valid_from: ScalarType("timestamp"),
         columns.valid_to: ScalarType("timestamp"),
         columns.is_current: ScalarType("boolean"),
     }
-    if strategy.hard_deletes is HardDeletes.NEW_RECORD:
+    if history.hard_deletes is HardDeletes.NEW_RECORD:
         found[columns.is_deleted] = ScalarType("boolean")
-    if isinstance(strategy.change, HashDiffers) and strategy.change.hashed is not None:
-        found[strategy.change.column] = ScalarType("string")
+    if isinstance(history.change, HashDiffers) and history.change.hashed is not None:
+        found[history.change.column] = ScalarType("string")
     return found
 
 
@@ -118,27 +119,27 @@ def target_sql(project: Project, model: Model, table: Typed, where: Location) ->
     """
     laid = replace(model, layout=physical(model.layout)) if model.partition else model
     build = Build(laid, project.sql_of(model.table), Schema(), None)
-    if not isinstance(model.strategy, Snapshot):
+    if model.history is None:
         return create(build, table.sql)
     properties = {PROPERTY: property_of(model)}
-    if any(value is None for value in _all(table, model.strategy.columns.valid_from)):
-        start = model.strategy.columns.valid_from
+    if any(value is None for value in _all(table, model.history.columns.valid_from)):
+        start = model.history.columns.valid_from
         sentence, hint = (
             f"a version of {model.name} needs {start}",
             "give it in every row of target",
         )
         raise UsageError("bad-test-value", sentence, where=where, hint=hint)
-    return create(build, _history_rows(model.strategy, table), properties)
+    return create(build, _history_rows(model.history, table), properties)
 
 
-def _history_rows(strategy: Snapshot, table: Typed) -> str:
+def _history_rows(history: HistorySettings, table: Typed) -> str:
     """Give versions with `is_current` as `valid_to` tells it, and hashes where none are given."""
-    columns = strategy.columns
+    columns = history.columns
     made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
-    if strategy.hard_deletes is HardDeletes.NEW_RECORD:
+    if history.hard_deletes is HardDeletes.NEW_RECORD:
         deleted = quoted(columns.is_deleted)
         made[columns.is_deleted.lower()] = f"coalesce({deleted}, false)"
-    change = strategy.change
+    change = history.change
     if isinstance(change, HashDiffers) and change.hashed:
         hashed = {name.lower() for name in change.hashed}
         kinds = [Column(n, str(k)) for n, k in table.columns if n.lower() in hashed]

@@ -19,9 +19,8 @@ from penstock.app.unit_testing.tables import (
 from penstock.core.check_results import CheckStatus
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.history import Snapshot
 from penstock.core.inputs import DeltaRead
-from penstock.core.model import Merge, Model
+from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
@@ -247,14 +246,11 @@ def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Itera
 
 def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:
     """Give the columns that tell a model's rows apart, if any."""
-    match model.strategy:
-        case Merge(keys=keys):
-            return keys
-        case Snapshot(keys=keys, columns=columns):
-            folded = {name.lower() for name in named}
-            start = columns.valid_from
-            return (*keys, start) if start.lower() in folded else keys
-    return ()
+    keys, history = model.strategy.keys, model.history
+    if history is None:
+        return keys
+    start = history.columns.valid_from
+    return (*keys, start) if start.lower() in {name.lower() for name in named} else keys
 
 
 def _watermark(mark: Mark, found: dict[str, TypedValue]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.core.errors import UsageError
-from penstock.core.model import Model, window_settings
+from penstock.core.model import Model
 from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
 from penstock.core.unit_tests import Mark
@@ -21,7 +21,7 @@ def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
 
     Raises what the step will raise where no input has such a column.
     """
-    settings = window_settings(model.strategy)
+    settings = model.strategy.window
     if settings is None:
         return None
     found = windowed_inputs(model, settings, schemas)

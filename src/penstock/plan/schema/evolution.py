@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from penstock.core.errors import SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding
-from penstock.core.history import Snapshot
-from penstock.core.model import Model, OnSchemaChange, Writing
+from penstock.core.model import Model
 from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import OnSchemaChange, Writing
 from penstock.core.types import (
     ArrayType,
     ColumnType,
@@ -72,7 +72,9 @@ def evolve(
     finds; every difference is named in one error.
     """
     stays = properties if table is not None and model.writing is not Writing.WHOLE else None
-    wrong = [*check_query(model, query, stays), *check_history(model, query)]
+    wrong = list(check_query(model, query, stays))
+    if model.keeps_history:
+        wrong += check_history(model, query)
     if table is None:
         refuse(wrong)
         return Evolution(query.names)
@@ -98,9 +100,9 @@ def evolve(
 
 def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
     """Hold `on_schema_change` against what was found; history is kept, so nothing is removed."""
-    changed = found.changes_table or (found.gone and not model.is_snapshot)
+    changed = found.changes_table or (found.gone and not model.keeps_history)
     if model.on_schema_change is OnSchemaChange.FAIL and changed:
-        replace = "" if model.is_snapshot else ", or --full-refresh"
+        replace = "" if model.keeps_history else ", or --full-refresh"
         raise SchemaError(
             "schema-changed",
             f"{model.name}: added=[{', '.join(found.added)}], removed=[{', '.join(found.gone)}], "
@@ -196,7 +198,7 @@ def _names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
 def incompatible(model: Model, query: Column, table: Column, more: int) -> Finding:
     """Give the finding that names both types (case J16)."""
     others = f" (and {more} more columns)" if more else ""
-    replace = "" if model.is_snapshot else ", or --full-refresh to replace the table"
+    replace = "" if model.keeps_history else ", or --full-refresh to replace the table"
     return Finding(
         model.where,
         "incompatible-type",
@@ -208,9 +210,9 @@ def incompatible(model: Model, query: Column, table: Column, more: int) -> Findi
 
 def _business(model: Model, table: Schema) -> Schema:
     """Leave out the columns that penstock added to a history table."""
-    if not isinstance(model.strategy, Snapshot):
+    if model.history is None:
         return table
-    system = {name.lower() for name in model.strategy.columns.names}
+    system = {name.lower() for name in model.history.columns.names}
     return Schema(tuple(c for c in table.columns if c.name.lower() not in system))
 
 
@@ -228,7 +230,7 @@ def _grown(
     widened = tuple(path for path, is_new in parts if not is_new)
     lacks = any(is_new for _, is_new in _parts(asked, both, query.name))
     fits = not (widened and _keeps_types(model, properties))
-    if not model.is_snapshot:  # Delta's INSERT refuses lacking fields, its MERGE keeps old values
+    if not model.keeps_history:  # Delta's INSERT refuses lacking fields, its MERGE keeps old values
         fits = fits and not lacks
         fits = fits and not (added and model.on_schema_change is OnSchemaChange.IGNORE)
     return _Growth(fits, added, widened)

@@ -11,8 +11,8 @@ from penstock.core.history import (
     ChangeTest,
     ColumnsDiffer,
     HashDiffers,
+    HistorySettings,
     NewerThan,
-    Snapshot,
 )
 from penstock.core.model import Model
 from penstock.core.schema import Column, Schema
@@ -30,15 +30,15 @@ def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
     Codes: `column-not-selected`, `reserved-column`, `uncomparable-column`, `key-type`,
     `updated-at-type`.
     """
-    strategy = model.strategy
-    if not isinstance(strategy, Snapshot):
+    history = model.history
+    if history is None:
         return ()
     found = (
-        *_not_selected(strategy, query),
-        *_reserved(strategy, query),
-        *_uncomparable(strategy, query),
-        *_bad_keys(strategy, query),
-        *_bad_time(strategy, query),
+        *_not_selected(history, query),
+        *_reserved(history, query),
+        *_uncomparable(history, query),
+        *_bad_keys(history, query),
+        *_bad_time(history, query),
     )
     return tuple(Finding(model.where, *each) for each in found)
 
@@ -46,15 +46,15 @@ def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
 _Found = Iterator[tuple[str, str, str]]
 
 
-def _not_selected(strategy: Snapshot, query: Schema) -> _Found:
-    for setting, name in _named(strategy):
+def _not_selected(history: HistorySettings, query: Schema) -> _Found:
+    for setting, name in _named(history):
         if query.find(name) is None:
             yield "column-not-selected", f"{setting} {name!r} is not selected", _near(name, query)
 
 
-def _named(strategy: Snapshot) -> Iterator[tuple[str, str]]:
-    yield from (("unique_key", name) for name in strategy.keys)
-    match strategy.change:
+def _named(history: HistorySettings) -> Iterator[tuple[str, str]]:
+    yield from (("unique_key", name) for name in history.keys)
+    match history.change:
         case NewerThan(column):
             yield "updated_at", column
         case ColumnsDiffer(columns) | HashDiffers(_, columns):
@@ -71,8 +71,8 @@ def _near(name: str, query: Schema) -> str:
     return f"the query gives {', '.join(query.names[:_SHOWN])}{more}"
 
 
-def _reserved(strategy: Snapshot, query: Schema) -> _Found:
-    system = {name.lower() for name in strategy.columns.names}
+def _reserved(history: HistorySettings, query: Schema) -> _Found:
+    system = {name.lower() for name in history.columns.names}
     for name in query.names:
         sentence = f"column {name!r} is reserved"
         if name.lower() in system:
@@ -81,27 +81,27 @@ def _reserved(strategy: Snapshot, query: Schema) -> _Found:
             yield "reserved-column", sentence, "rename it"
 
 
-def _uncomparable(strategy: Snapshot, query: Schema) -> _Found:
-    for column in compared(strategy, query):
+def _uncomparable(history: HistorySettings, query: Schema) -> _Found:
+    for column in compared(history, query):
         kinds = scalars(parse_type(column.type))
         name, shown = column.name, column.type.upper()
         if any(_stem(kind) not in (*_COMPARABLE, "void") for kind in kinds):  # void-column tells
             sentence = f"column {name!r} is {shown}, which cannot be compared"
             hint = f"compare to_json({name})" if "variant" in kinds else "cast it in the SELECT"
             yield "uncomparable-column", sentence, hint
-        elif isinstance(strategy.change, HashDiffers) and any(" collate " in k for k in kinds):
+        elif isinstance(history.change, HashDiffers) and any(" collate " in k for k in kinds):
             sentence = f"column {name!r} is {shown}, which has no row hash"
             yield "uncomparable-column", sentence, "compare columns without row_hash"
 
 
-def compared(strategy: Snapshot, query: Schema) -> tuple[Column, ...]:
+def compared(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
     """Give the columns of the query whose values decide whether a row changed."""
-    names = _compared_names(strategy.change)
+    names = _compared_names(history.change)
     if names is not None:
         return tuple(c for name in names if (c := query.find(name)) is not None)
-    apart = {name.lower() for name in strategy.keys}
-    if isinstance(strategy.change, NewerThan):
-        apart.add(strategy.change.column.lower())
+    apart = {name.lower() for name in history.keys}
+    if isinstance(history.change, NewerThan):
+        apart.add(history.change.column.lower())
     return tuple(column for column in query.columns if column.name.lower() not in apart)
 
 
@@ -116,8 +116,8 @@ def _compared_names(change: ChangeTest) -> tuple[str, ...] | None:
             return columns or ()
 
 
-def _bad_keys(strategy: Snapshot, query: Schema) -> _Found:
-    for name in strategy.keys:
+def _bad_keys(history: HistorySettings, query: Schema) -> _Found:
+    for name in history.keys:
         column = query.find(name)
         if column is None:
             continue
@@ -127,15 +127,15 @@ def _bad_keys(strategy: Snapshot, query: Schema) -> _Found:
             yield "key-type", sentence, "a key can be compared: no MAP and no VARIANT in it"
 
 
-def _bad_time(strategy: Snapshot, query: Schema) -> _Found:
-    if not isinstance(strategy.change, NewerThan):
+def _bad_time(history: HistorySettings, query: Schema) -> _Found:
+    if not isinstance(history.change, NewerThan):
         return
-    column = query.find(strategy.change.column)
-    allowed = _TIMES if strategy.event_time else (*_TIMES, *_NUMBERS)
+    column = query.find(history.change.column)
+    allowed = _TIMES if history.event_time else (*_TIMES, *_NUMBERS)
     if column is None or _stem(column.type) in allowed:
         return
     sentence = f"updated_at {column.name!r} is {column.type.upper()}"
-    numbers = "" if strategy.event_time else ", an integer or DECIMAL"
+    numbers = "" if history.event_time else ", an integer or DECIMAL"
     hint = f"it may be DATE, TIMESTAMP, TIMESTAMP_NTZ, STRING{numbers}"
     yield "updated-at-type", sentence, hint
 

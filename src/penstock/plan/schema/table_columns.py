@@ -12,8 +12,9 @@ from enum import StrEnum
 
 from penstock.core.casts import castable
 from penstock.core.facts import TableFacts
-from penstock.core.model import Model, OnSchemaChange, Version
+from penstock.core.model import Model, Version
 from penstock.core.schema import Column, Schema
+from penstock.core.strategy import OnSchemaChange
 from penstock.core.types import (
     ArrayType,
     ColumnType,

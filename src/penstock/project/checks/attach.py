@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.model import Partition, View
 from penstock.core.names import InputKind, InputName
 from penstock.project.book import Book
 from penstock.project.cache import ParseCache
@@ -197,7 +196,7 @@ class _Reading:
     def _of_whole(self, check: Check) -> list[Finding]:
         """Warn of SQL whose result every partition of a step shares."""
         is_sql = isinstance(check.rule, SqlCheck)
-        if not isinstance(self.subject.strategy, Partition) or not is_sql or check.differs_by_group:
+        if self.subject.strategy.partitioning is None or not is_sql or check.differs_by_group:
             return []
         sentence = f'check "{check.name}": its SQL has no parameter of partitions'
         hint = "filter by @partition_date, or every partition of a step shares its result"
@@ -214,7 +213,7 @@ class _Reading:
             sentence = f"on_failure is {written}; it must be one of {', '.join(_MODES)}"
             findings.append(Finding(node.where, "bad-value", sentence, ", ".join(_MODES)))
             return None
-        if word == OnFailure.ROLLBACK and isinstance(self.subject.strategy, View):
+        if word == OnFailure.ROLLBACK and self.subject.strategy.is_view:
             sentence = "on_failure: rollback on a view, which has no version to go back to"
             hint = "write block: the view is then replaced only if its checks pass"
             findings.append(Finding(node.where, "option-conflict", sentence, hint))

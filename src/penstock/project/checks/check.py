@@ -18,9 +18,9 @@ from penstock.core.checks import (
     Unique,
 )
 from penstock.core.findings import Finding, Severity
-from penstock.core.model import Writing, writing
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
+from penstock.core.strategy import Writing
 from penstock.project.check_keys import KEYS, TYPE_NAMES
 from penstock.project.checks.definition import definition_of
 from penstock.project.checks.form import Form
@@ -210,12 +210,12 @@ def _columns(form: Form, named: InputName | None) -> Columns:
 def _scope(form: Form, rule: Rule | None) -> CheckScope:
     word = form.sheet.word("scope", [each.value for each in CheckScope])
     strategy = form.scene.strategy
-    is_whole = writing(strategy) is Writing.WHOLE
+    is_whole = strategy.writing is Writing.WHOLE
     if form.phase is Phase.BEFORE or is_whole or form.sheet.find("query") is not None:
         return CheckScope.STEP
     if word:
         return CheckScope(word)
-    whole = isinstance(rule, Unique) and writing(strategy) is Writing.MERGED
+    whole = isinstance(rule, Unique) and strategy.writing is Writing.MERGED
     return CheckScope.TABLE if whole else CheckScope.STEP
 
 

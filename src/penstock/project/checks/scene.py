@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.model import Partition, Strategy, window_settings
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
+from penstock.core.strategy import Strategy
 from penstock.project.book import Book, Named
 from penstock.project.cache import ParseCache
 from penstock.project.nearest import did_you_mean, some_of
@@ -90,10 +90,10 @@ class Scene:
 def allowed_in(strategy: Strategy) -> frozenset[str]:
     """Give the parameters that checks of a model may name (spec/checks.md §1.6).
 
-    >>> from penstock.core.model import View
+    >>> from penstock.strategies.view import View
     >>> sorted(allowed_in(View()))
     ['run_date']
     """
-    if isinstance(strategy, Partition):
+    if strategy.partitioning is not None:
         return frozenset(PARAMETERS)
-    return _OF_WINDOWS if window_settings(strategy) else frozenset({"run_date"})
+    return _OF_WINDOWS if strategy.window else frozenset({"run_date"})

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Strategy
 from penstock.core.names import InputName
+from penstock.core.strategy import Strategy
 from penstock.project.book import Named
 from penstock.project.check_keys import WITH_CHECKS
 from penstock.project.checks.column_tests import column_tests

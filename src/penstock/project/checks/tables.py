@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from penstock.core.history import Snapshot
-from penstock.core.model import ColumnDoc, Seed, Source, Strategy, Version
+from penstock.core.model import ColumnDoc, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.schema import Schema
+from penstock.core.strategy import Strategy
 from penstock.project.checks.scene import UNKNOWN, Columns
 from penstock.project.parsed import SqlFile
 from penstock.project.trees.field_types import (
@@ -55,8 +55,8 @@ def columns_in(schema: Schema) -> Columns:
 def selected(file: SqlFile | None, docs: Sequence[ColumnDoc], strategy: Strategy | None) -> Columns:
     """Give the columns that a query selects, with the types that the project says of them."""
     names = file.branches[0].outputs.names if file and file.branches else None
-    if names is not None and isinstance(strategy, Snapshot):
-        names = (*names, *strategy.columns.names)
+    if names is not None and strategy is not None and strategy.history is not None:
+        names = (*names, *strategy.history.columns.names)
     return Columns(names, _types(docs)) if names is not None or docs else UNKNOWN
 
 

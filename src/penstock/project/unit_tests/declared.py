@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from penstock.core.history import Snapshot
 from penstock.core.model import ColumnDoc, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
@@ -38,8 +37,8 @@ def model_types(model: Model) -> Mapping[str, ColumnType]:
     for version in sorted(model.versions, key=lambda each: each.number):
         for column in version.schema.columns:
             found[column.name] = parse_type(column.type)
-    if isinstance(model.strategy, Snapshot):
-        columns = model.strategy.columns
+    if model.history is not None:
+        columns = model.history.columns
         found |= dict.fromkeys((columns.valid_from, columns.valid_to), ScalarType("timestamp"))
         found |= dict.fromkeys((columns.is_current, columns.is_deleted), ScalarType("boolean"))
     return found
@@ -47,7 +46,7 @@ def model_types(model: Model) -> Mapping[str, ColumnType]:
 
 def system_names(model: Model) -> tuple[str, ...]:
     """Give the columns that penstock adds to a model's table."""
-    return model.strategy.columns.names if isinstance(model.strategy, Snapshot) else ()
+    return model.history.columns.names if model.history is not None else ()
 
 
 def _of_docs(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:

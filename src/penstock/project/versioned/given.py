@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from dataclasses import field as made  # a destination has a field of its own
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Layout, Partition
 from penstock.core.partition import Grid
+from penstock.core.strategy import Layout, PartitionSettings
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.trees.nodes import Node
 from penstock.project.trees.sql_texts import SqlText
@@ -105,11 +105,11 @@ class VersionedDraft:
         return _UNDECLARED.get(self.destination.grid.grain, "date")
 
     @property
-    def partition(self) -> Partition | None:
+    def partition(self) -> PartitionSettings | None:
         """How it is cut into partitions."""
         if self.word != "partition" or not self.destination.field:
             return None
-        return Partition(
+        return PartitionSettings(
             self.destination.field,
             self.field_type,
             self.destination.grid,

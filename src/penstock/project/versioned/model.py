@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.findings import Finding, Severity
-from penstock.core.model import Body, ColumnDoc, Model, Strategy, Table, Version, View
+from penstock.core.model import Body, ColumnDoc, Model, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain
+from penstock.core.strategy import Strategy
 from penstock.project.bodies import GivenBody, body_of
 from penstock.project.book import Book, Named
 from penstock.project.config import shown_config
@@ -17,6 +18,7 @@ from penstock.project.fingerprint import Said, layout_text, settings_text
 from penstock.project.link import Reader
 from penstock.project.mappings import Declared
 from penstock.project.models import Built
+from penstock.project.strategy import versioned_strategy
 from penstock.project.surroundings import digest
 from penstock.project.versioned.depends import declared_of
 from penstock.project.versioned.gather import Gathered
@@ -63,7 +65,7 @@ class VersionedModel:
     @property
     def strategy(self) -> Strategy:
         """How its rows reach the table."""
-        return self.draft.partition or (View() if self.draft.word == "view" else Table())
+        return versioned_strategy(self.draft.word, self.draft.partition)
 
 
 def versioned_models(
@@ -112,7 +114,7 @@ class _Builder:
         return found
 
     def note(self, name: InputName, line: int) -> None:
-        is_self = name.kind is InputKind.THIS and isinstance(self.item.strategy, View)
+        is_self = name.kind is InputKind.THIS and self.item.strategy.is_view
         if name.kind is InputKind.MODEL or is_self:
             self.built.parents.setdefault(name.name, line)
 

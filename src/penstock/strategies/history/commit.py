@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
-from penstock.strategies.build import HASH_JOIN, Build
+from penstock.core.strategy import Build
+from penstock.strategies.build import HASH_JOIN
 from penstock.strategies.comparing import converted
 from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.sides import Sides

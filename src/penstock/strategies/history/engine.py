@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
-from penstock.strategies.build import HASH_JOIN, Build, create, listed
+from penstock.core.strategy import Build
+from penstock.strategies.build import HASH_JOIN, create, listed
 from penstock.strategies.history import terms
 from penstock.strategies.history.commit import merge, opened_rows, staged, tombstones
 from penstock.strategies.history.counts import (

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention
-from penstock.core.model import OnSchemaChange
 from penstock.core.names import quoted
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import TARGET_VIEW
-from penstock.strategies.build import Build, listed
+from penstock.core.strategy import Build, OnSchemaChange
+from penstock.strategies.build import listed, texts_of
 from penstock.strategies.comparing import converted, merged_type, same
 from penstock.strategies.history.terms import OLD, TWICE, Terms
 
@@ -39,7 +39,7 @@ class Sides:
         )
         grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
         table = build.table or Schema()
-        return cls(terms, build.query, table, by_current, grows, build.partition_texts)
+        return cls(terms, build.query, table, by_current, grows, texts_of(build))
 
     @property
     def has_deleted(self) -> bool:

@@ -9,9 +9,9 @@ from penstock.core.history import (
     ChangeTest,
     HardDeletes,
     HashDiffers,
+    HistorySettings,
     NewerThan,
     Retention,
-    Snapshot,
     SystemColumns,
 )
 from penstock.core.names import quoted
@@ -76,7 +76,11 @@ class Terms:
 
 
 def terms_of(
-    snapshot: Snapshot, moment: dt.datetime, retention: Retention | None, *, allow_empty: bool
+    snapshot: HistorySettings,
+    moment: dt.datetime,
+    retention: Retention | None,
+    *,
+    allow_empty: bool,
 ) -> Terms:
     """Give the terms of a snapshot's run; `retention` is the one of this run."""
     return Terms(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.core.history import HashDiffers, NewerThan, Snapshot, SystemColumns
+from penstock.core.history import HashDiffers, HistorySettings, NewerThan, SystemColumns
 from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
@@ -75,7 +75,9 @@ class Law:
         )
 
 
-def claims_of(snapshot: Snapshot, *, closes_keys: bool, always_event_time: bool = True) -> Claims:
+def claims_of(
+    snapshot: HistorySettings, *, closes_keys: bool, always_event_time: bool = True
+) -> Claims:
     """Give what a snapshot's table must be true to."""
     time_column = hash_column = None
     match snapshot.change:

@@ -10,9 +10,13 @@ from fakes.check_inputs import a_query, said
 from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, Phase, RowCount, RowCountChange, SqlCheck
 from penstock.core.findings import Location
-from penstock.core.model import Append, Merge, Table, View, WindowSettings
 from penstock.core.query import parameter
 from penstock.core.statement import OBSERVED_ROWS
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 EVENTS = a_source("events")
 HERE = Location("models/a.yml", 5)

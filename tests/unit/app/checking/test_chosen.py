@@ -18,10 +18,11 @@ from penstock.core.checks import (
     SqlCheck,
 )
 from penstock.core.findings import Severity
-from penstock.core.model import Table, View
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention
 from penstock.plan.values import Options
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 GATE = a_check(RowCount(1), name="gate")
 WARNING = replace(GATE, name="warning", severity=Severity.WARNING)

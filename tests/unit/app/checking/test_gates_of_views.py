@@ -8,8 +8,8 @@ from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location
-from penstock.core.model import View
 from penstock.core.records import Status
+from penstock.strategies.view import View
 
 AT_LEAST_5 = Check("rows", Phase.AFTER, RowCount(5), Location("models/v.yml", 3), definition="d")
 EVENTS = a_source("events")

@@ -5,7 +5,8 @@ from fakes.check_inputs import a_check, answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Checks, CheckScope, RowCount
-from penstock.core.model import Append, WindowSettings
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
 
 AT_LEAST_5 = a_check(RowCount(5), scope=CheckScope.TABLE)
 

@@ -11,9 +11,9 @@ from fakes.workshop import Workshop
 from penstock.app.checking.chosen import reads_table
 from penstock.core.checks import Check, Checks, OnFailure, Phase, Relationships
 from penstock.core.findings import Location
-from penstock.core.model import Append
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
+from penstock.strategies.append import Append
 
 THIS = InputName(InputKind.THIS, "a")
 PARENT = Check(

@@ -22,11 +22,15 @@ from penstock.core.checks import (
     ValueRange,
 )
 from penstock.core.findings import Location, Severity
-from penstock.core.model import Append, Merge, Partition, Table, View
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query
 from penstock.plan.values import Options
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.partition import Partition
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 SQL = SqlCheck(Query("select 1", "select 1", "select 1", ()))
 USERS = InputName(InputKind.MODEL, "users")

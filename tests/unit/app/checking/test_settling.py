@@ -15,9 +15,12 @@ from penstock.core.check_results import Checked
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError
 from penstock.core.findings import Location
-from penstock.core.model import Append, Merge, Partition, Table
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import Outcome, StepFailure
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+from penstock.strategies.partition import Partition
+from penstock.strategies.table import Table
 
 EVENTS = a_source("events")
 GATE = Check("two_rows", Phase.AFTER, RowCount(2), Location("models/log.yml", 5), definition="d")

@@ -8,9 +8,10 @@ from fakes.workshop import DEAD, Workshop
 from penstock.app.execution.settle import settle
 from penstock.core.checks import Check, Checks, Phase, RowCountChange
 from penstock.core.findings import Location
-from penstock.core.model import Append, Merge
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.core.step import Outcome
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
 
 GROWTH = Check("growth", Phase.AFTER, RowCountChange(Decimal(1)), Location("models/a.yml", 5))
 

@@ -12,8 +12,9 @@ from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.errors import ConcurrentWriterError, QueryError, TableError
 from penstock.core.findings import Location
-from penstock.core.model import Append, Fingerprint
+from penstock.core.model import Fingerprint
 from penstock.core.records import Status
+from penstock.strategies.append import Append
 
 GATE = Check("two_rows", Phase.AFTER, RowCount(2), Location("models/log.yml", 5), definition="d")
 LOG = a_model(

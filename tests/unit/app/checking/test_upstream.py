@@ -8,7 +8,8 @@ from fakes.lake import ID
 from fakes.workshop import Workshop
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.findings import Location
-from penstock.core.model import Append, View
+from penstock.strategies.append import Append
+from penstock.strategies.view import View
 
 GATE = Check("two_rows", Phase.AFTER, RowCount(2), Location("models/log.yml", 5), definition="d")
 LOG = a_model("log", "raw.events", strategy=Append(None), checks=Checks((), (GATE,)))

@@ -12,8 +12,11 @@ from penstock.app.commands.sync import sync
 from penstock.app.request import RunRequest, SyncRequest
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
-from penstock.core.model import Append, Fingerprint, View, WindowSettings
+from penstock.core.model import Fingerprint
 from penstock.core.records import Status
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.view import View
 
 SEEN = "FROM (\nSELECT * FROM `check_after_target`"
 WHERE = Location("models/v.yml", 3)

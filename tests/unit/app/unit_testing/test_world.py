@@ -10,18 +10,14 @@ from fakes.builders import a_model, a_project, a_source, reads
 from penstock.app.unit_testing.world import world_of
 from penstock.core.checks import Check, Checks, NotNull, Phase, Relationships
 from penstock.core.findings import Location
-from penstock.core.model import (
-    Append,
-    Body,
-    Fingerprint,
-    Partition,
-    Version,
-    WindowSettings,
-)
+from penstock.core.model import Body, Fingerprint, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain, Grid
 from penstock.core.query import Query, mention, present
+from penstock.core.strategy import WindowSettings
 from penstock.core.unit_tests import UnitRun, UnitTest
+from penstock.strategies.append import Append
+from penstock.strategies.partition import Partition
 
 HERE = Location("tests/t.yml")
 FOLDER = Path("/w/t0")

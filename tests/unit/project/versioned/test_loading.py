@@ -8,10 +8,13 @@ import pytest
 
 from fakes.fixture_f import DAILY, FIXTURE_F, WEEKLY
 from fakes.versioned_cases import ONLY, SQL, daily, meaning, version
-from penstock.core.model import Layout, Partition, Table, View
 from penstock.core.partition import Grain, Grid
 from penstock.core.schema import Column
+from penstock.core.strategy import Layout
 from penstock.project import json_schemas, load_project
+from penstock.strategies.partition import Partition
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 DATE, USERS = Column("date", "date"), Column("unique_users", "bigint")
 ALIASES = {

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention, Snapshot
+from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention
 from penstock.strategies.history.sides import Sides, candidates, goes, horizon
+from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.history.terms import Terms, terms_of
 from unit.strategies.builds import a_build
 

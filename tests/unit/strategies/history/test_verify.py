@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from fakes.lake import columns
-from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Snapshot, SystemColumns
+from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, SystemColumns
+from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.history.verify import (
     Claims,
     Violation,

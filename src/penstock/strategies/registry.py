@@ -1,0 +1,18 @@
+"""All strategies, one line each; importing this lets them be found by their words."""
+
+from __future__ import annotations
+
+from penstock.core.strategy import register
+from penstock.strategies.append import Append
+from penstock.strategies.history.snapshot import Snapshot
+from penstock.strategies.merge import Merge
+from penstock.strategies.partition import Partition
+from penstock.strategies.table import Table
+from penstock.strategies.view import View
+
+register(View)
+register(Table)
+register(Append)
+register(Merge)
+register(Partition)
+register(Snapshot)
