@@ -1,10 +1,16 @@
-"""The history of a model's checks."""
+"""The history of a model's checks.
+
+`--skip-checks`: the history of a model says which of its steps were not checked.
+"""
+
+from __future__ import annotations
 
 import pytest
 
-from fakes.builders import a_model, a_project
+from fakes.builders import a_model, a_project, a_source
 from fakes.services import a_shop
-from penstock.app.commands.history import check_history
+from fakes.workshop import Workshop
+from penstock.app.commands.history import check_history, history
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location
@@ -37,3 +43,19 @@ def test_what_cannot_be_asked_is_refused(words, code, hint, services):
         check_history(services, *words)
 
     assert (caught.value.code, caught.value.hint) == (code, hint)
+
+
+GATE = Check("rows", Phase.BEFORE, RowCount(9), Location("m.yml", 3), definition="d")
+
+
+def test_C54_the_row_of_an_unchecked_step_says_so():
+    workshop = Workshop(a_source("events"), a_model("a", "raw.events", checks=Checks((GATE,))))
+
+    workshop.run(skip_checks=True)
+    workshop.run(full_refresh=True)
+
+    rows = history(workshop.services(), "a").rows
+    assert [(str(row.execution.status), row.skipped_checks) for row in rows] == [
+        ("FAILED", False),
+        ("SUCCESS", True),
+    ]

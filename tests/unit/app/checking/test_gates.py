@@ -1,21 +1,31 @@
-"""The gates of a view are looked at again by the steps that read it (spec/checks.md §5.5)."""
+"""The gates of a view are looked at again by the steps that read it (spec/checks.md §5.5).
+
+Flagged rows that a step reads are told, whatever lies between.
+What a gate ahead of a step leaves of it is made from the inputs that the gate has seen.
+"""
+
+from dataclasses import replace
 
 import pytest
 
 from fakes.builders import a_model, a_source
-from fakes.check_inputs import answered, said
-from fakes.lake import ID
+from fakes.check_inputs import a_check, answered, said
+from fakes.lake import ID, columns
+from fakes.versioned_models import a_body, a_daily, a_version, reading
 from fakes.workshop import Workshop
 from penstock.app.checking.status import check_lines
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import sync
-from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.request import Range, RunRequest, SyncRequest
+from penstock.core.bounds import Lower, Upper
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
+from penstock.core.mapping import Computed
 from penstock.core.model import Fingerprint
 from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
+from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.view import View
 
 SEEN = "FROM (\nSELECT * FROM `check_after_target`"
@@ -294,3 +304,69 @@ def test_a_view_of_files_is_looked_at_when_files_came():
     report = workshop.run()
 
     assert report["m"].error.sentence == REFUSED
+
+
+LOG_GATE = Check(
+    "two_rows", Phase.AFTER, RowCount(2), Location("models/log.yml", 5), definition="d"
+)
+LOG = a_model("log", "raw.events", strategy=Append(None), checks=Checks((), (LOG_GATE,)))
+SHOWN = a_model("shown", "log", strategy=View())
+AGAIN = a_model("again", "shown", strategy=View())
+TOLD = "upstream-flagged: below reads log, which failed two_rows"
+
+
+@pytest.mark.parametrize(
+    ("views", "read"), [((), "log"), ((SHOWN,), "shown"), ((SHOWN, AGAIN), "again")]
+)
+def test_flagged_rows_are_told_through_views(views, read):
+    workshop = Workshop(a_source("events"), LOG, *views, a_model("below", read))
+    workshop.lake.answers("SELECT `penstock_feed`", answered(LOG_GATE, ID, 1))
+    workshop.run("log")
+    for view in views:
+        workshop.run(view.name)
+
+    report = workshop.run("below")
+
+    assert [note for note in report["below"].notes if note.startswith("upstream")] == [TOLD]
+
+
+def test_rows_that_nobody_flagged_are_not_told():
+    other = a_model("other", "raw.events", strategy=Append(None))
+    workshop = Workshop(a_source("events"), LOG, other, a_model("below", "other"))
+    workshop.run("log other")
+
+    report = workshop.run("below")
+
+    assert report["below"].notes == ()
+
+
+DAYS = columns("date date, n int")
+HAS_ROWS = replace(a_check(RowCount(1)), phase=Phase.BEFORE)
+OF_THE_DAY = reading("top", Computed("date", ((Lower(), Upper()),)))
+
+
+def test_partitions_that_are_left_read_what_the_gate_saw():
+    checks = Checks((HAS_ROWS,))
+    body = a_body("v1", "2024-02-28", OF_THE_DAY, is_range=True)
+    version = replace(a_version(body), checks=checks)
+    workshop = Workshop(
+        a_source("events"),
+        a_model("top", "raw.events"),
+        replace(a_daily("days", version), checks=checks),
+    )
+    workshop.lake.gives("in_0_events", "date date, n int")
+    workshop.run("top")
+
+    def told():
+        workshop.lake.land(workshop.uri("top"))  # while checks are looked at
+        return ({GROUP: "2024-02-29", **answered(HAS_ROWS, DAYS, 3)},)
+
+    workshop.lake.answers("AS __penstock_group", told)
+
+    report = workshop.run("days", range=Range("2024-02-28", "2024-02-29"))
+
+    assert [(each.status, each.partitions) for each in report.results] == [
+        ("skipped", (("2024-02-28", "2024-02-28"),)),
+        ("success", (("2024-02-29", "2024-02-29"),)),
+    ]
+    assert [str(each.pin) for each in report.results[1].inputs] == ["v0"]

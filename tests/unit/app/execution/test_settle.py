@@ -1,6 +1,10 @@
-"""What a crash left undecided is settled step by step; one that cannot be stops no other."""
+"""What a crash left undecided is settled step by step; one that cannot be stops no other.
+
+Rows of a step that can no longer be told from the others of its table.
+"""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -12,10 +16,11 @@ from fakes.places import FakePlaces
 from fakes.workshop import DEAD, Workshop
 from penstock.app.execution.settle import settle
 from penstock.core.check_results import Checked
-from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
+from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount, RowCountChange
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError
 from penstock.core.findings import Location
 from penstock.core.partition import Grain, Grid
+from penstock.core.statement import OBSERVED_ROWS
 from penstock.core.step import Outcome, StepFailure
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
@@ -281,3 +286,29 @@ def test_rows_whose_past_vacuum_took_stay_and_are_flagged(workshop, monkeypatch)
         2:
     ] == []
     assert len(workshop.store.records.flags()) == 1
+
+
+GROWTH = Check("growth", Phase.AFTER, RowCountChange(Decimal(1)), Location("models/a.yml", 5))
+
+
+def settled(strategy):
+    """Settle the second step of a model, which died after its commit."""
+    model = a_model("a", "raw.events", strategy=strategy, checks=Checks((), (GROWTH,)))
+    workshop = Workshop(a_source("events"), model)
+    workshop.lake.answers("check_a", {OBSERVED_ROWS: 1})
+    workshop.run()
+    begun = workshop.begin(DEAD, "a", on_failure="flag", base_version=0)
+    version = workshop.commit(begun)
+    table = workshop.lake.tables[begun.uri]
+    outcome = Outcome(version, table.table_id, version)
+    workshop.store.journal.finish(begun.step, outcome, recovered=True)
+    [result] = settle(workshop.services()).results
+    return said(result.invariant_report.after)
+
+
+def test_the_rows_that_a_merge_wrote_are_gone():
+    assert settled(Merge(("id",), None)) == [("skipped", "no step rows")]
+
+
+def test_the_rows_that_an_append_added_are_still_known():
+    assert settled(Append(None)) == [("passed", "rows 1, +0.0 % of 1")]
