@@ -12,7 +12,7 @@ from penstock.app.execution.seed_step import define_seed
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types
-from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
+from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
 from penstock.app.unit_testing.world import TestClock
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaPin, InputPin
@@ -58,9 +58,9 @@ class Preparing:
             self._write_target(session, run, given.target)
             return
         if given.history:
-            self._record(run, Outcome(None), given.history, marks=())
-        for mark in self._marks(given, None):
-            self._set_by_hand(mark)
+            self._record(run, Outcome(None), given.history, watermarks=())
+        for watermark in self._watermarks(given, None):
+            self._set_by_hand(watermark)
 
     def _write_seeds(self, session: StepSession) -> None:
         """Load the files of seeds once, as `penstock seed` would."""
@@ -98,22 +98,22 @@ class Preparing:
         commit = services.log.commits(uri, -1)[-1]
         outcome = outcome_of(commit, commit.table_id, intent)
         outcome = with_partitions(services, intent, outcome)
-        marks = self._marks(run.given, made)
-        self._record(run, outcome, run.given.history, marks, intent)
+        watermarks = self._watermarks(run.given, made)
+        self._record(run, outcome, run.given.history, watermarks, intent)
 
     def _record(  # the sides of what is recorded
         self,
         run: UnitRun,
         outcome: Outcome,
         history: Sequence[Earlier],
-        marks: Sequence[Watermark],
+        watermarks: Sequence[Watermark],
         intent: Intent | None = None,
     ) -> None:
         """Record the target's rows as a step that succeeded, and earlier successes without rows."""
         intent = intent or self._intent(
             uri=self.services.project.uri_of(self.model.table), at=run.as_of - _BEFORE
         )
-        intent = replace(intent, inputs=self._pins(), watermarks=tuple(marks))
+        intent = replace(intent, inputs=self._pins(), watermarks=tuple(watermarks))
         with self._running(intent) as holder:
             journal = self.services.writing.journal
             steps: list[tuple[Intent, Outcome, dt.datetime]] = []
@@ -191,7 +191,7 @@ class Preparing:
         """Say that other tables were read, so that all rows of the inputs are new."""
         return tuple(InputPin(name, _ELSEWHERE) for name in self.services.project.sources)
 
-    def _marks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
+    def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
         model = dated({self.model.name: self.model}, self.clock.moment.date())[self.model.name]
         read = {name.name for name in model.query.inputs}
@@ -202,7 +202,7 @@ class Preparing:
                 raise no_watermark(model, given.watermarks[0])
             return ()
         if given.watermarks:
-            return tuple(mark_of(each, columns) for each in given.watermarks)
+            return tuple(watermark_of(each, columns) for each in given.watermarks)
         settings = model.strategy.window
         newest = _greatest(target, settings.time_column) if target and settings else ""
         return tuple(
@@ -211,9 +211,13 @@ class Preparing:
             if newest
         )
 
-    def _set_by_hand(self, mark: Watermark) -> None:
+    def _set_by_hand(self, watermark: Watermark) -> None:
         change = WatermarkChange(
-            self.model.name, mark.input, mark.column, str(mark.value), self.clock.moment
+            self.model.name,
+            watermark.input,
+            watermark.column,
+            str(watermark.value),
+            self.clock.moment,
         )
         self.services.writing.records.change_watermark(change)
 

@@ -25,7 +25,7 @@ from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
 from penstock.core.types import ColumnType
-from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, Mark
+from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, GivenWatermark
 from penstock.project.trees.field_types import shown_type
 from penstock.project.unit_tests.declared import system_names
 from penstock.strategies.relations import bind_query
@@ -210,9 +210,9 @@ class ExpectationCheck:
             yield f"metrics: {'; '.join(told)}"
 
     def _watermarks(self) -> Iterator[str]:
-        found = {mark.key: mark.value for mark in self.outcome.watermarks}
-        for mark in self.expected.watermarks:
-            told = _watermark(mark, found)
+        found = {watermark.key: watermark.value for watermark in self.outcome.watermarks}
+        for watermark in self.expected.watermarks:
+            told = _watermark(watermark, found)
             if told:
                 yield f"watermark: {told}"
 
@@ -253,18 +253,18 @@ def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:
     return (*keys, start) if start.lower() in {name.lower() for name in named} else keys
 
 
-def _watermark(mark: Mark, found: dict[str, TypedValue]) -> str:
-    asked = mark.column.lower()
+def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
+    asked = watermark.column.lower()
     keys = [key for key in found if not asked or f".{key}".lower().endswith(f".{asked}")]
     if len(keys) != 1:
         there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
-        return f"{mark.column or mark.text} expected, {there} found"
+        return f"{watermark.column or watermark.text} expected, {there} found"
     value = found[keys[0]]
     try:
-        same = TypedValue.parse(value.type, mark.text) == value
+        same = TypedValue.parse(value.type, watermark.text) == value
     except UsageError as error:
-        return f"bad-test-value: {mark.where}: {error.sentence}"
-    return "" if same else f"{mark.text} expected, {value.text} found"
+        return f"bad-test-value: {watermark.where}: {error.sentence}"
+    return "" if same else f"{watermark.text} expected, {value.text} found"
 
 
 def _told(error: PenstockError) -> str:
