@@ -11,7 +11,7 @@ from penstock.core.findings import Location
 from penstock.core.inputs import Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit as CommitStatement
-from penstock.core.statement import Feed, Kept, Row, Stage
+from penstock.core.statement import Feed, Row, Stage, StagedRows
 from penstock.core.step import Intent
 
 
@@ -71,7 +71,7 @@ class StepSession(QuerySession, Protocol):
         """
         ...
 
-    def keep(self, feed: Feed, folder: str) -> Kept:
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
         """Write the feed's rows to files in a folder, once; its view then reads these files."""
         ...
 

@@ -107,9 +107,9 @@ def _actions(uri: str, version: int) -> Actions:
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Give the protocol and the metadata of a version: Spark's checksum file has them."""
-    told = checksum(uri, version) if is_local(uri) else {}
-    if {"protocol", "metadata"} <= told.keys():
-        return told["protocol"], _plain(told["metadata"])
+    summary = checksum(uri, version) if is_local(uri) else {}
+    if {"protocol", "metadata"} <= summary.keys():
+        return summary["protocol"], _plain(summary["metadata"])
     table = open_version(uri, version)
     if table is None:
         raise gap(uri, version)

@@ -14,7 +14,7 @@ from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.ranges import Ranges, count
 from penstock.core.schema import Schema
-from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, Kept, Work
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, StagedRows, Work
 from penstock.core.step import Outcome
 from penstock.strategies.build import ROWS_VIEW
 from penstock.strategies.checks.partitions import key_sql
@@ -91,7 +91,7 @@ class StepOutput:
         # Spark tells what it observed of an INSERT, of no CREATE.
         return replace(statement, feed=replace(self.feed, counts=counts if self.inserts else {}))
 
-    def keep(self, folder: str, decided: Decided, counts: Mapping[str, str]) -> Kept | None:
+    def keep(self, folder: str, decided: Decided, counts: Mapping[str, str]) -> StagedRows | None:
         """Write the rows to files, once; None where they are known without."""
         session, fed_by = self.target.session, decided.work.fed_by
         if self.feed is not None:

@@ -207,7 +207,7 @@ class CheckTarget:
         return views
 
     def _read_now(self, name: InputName) -> Read | None:
-        """Say how a table is read that is no input of the step, at its version of this moment."""
+        """Say how a table is read that is no input of the step, at its version of now."""
         services, project = self.services, self.services.project
         if name.kind is InputKind.EXTERNAL:
             return CatalogRead(shown_name(name.name))

@@ -154,7 +154,7 @@ class Committer:
         if statement is not None:
             self._commit(begun, statement, work.again)
         outcome = self._outcome(begun, late)
-        outcome = replace(outcome, metrics={**outcome.metrics, **work.told(decided.seen)})
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
         if statement is not None:
             self._hold_promises(begun, statement)
             self._notes = self._strangers(begun, outcome)

@@ -49,7 +49,7 @@ class Preparing:
     def prepare(self, session: StepSession, run: UnitRun) -> None:
         """Write what a run gives; only the first run of a test gives a target."""
         given = run.given
-        self.clock.moment = run.as_of
+        self.clock.run_timestamp = run.as_of
         self._write_seeds(session)
         for name, table in given.inputs.items():
             self._write_input(session, name, table)
@@ -86,7 +86,7 @@ class Preparing:
         self.inputs[name.name] = made
         uri = self.services.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
-        session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.moment))
+        session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.run_timestamp))
 
     def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
         services, model = self.services, self.model
@@ -123,20 +123,20 @@ class Preparing:
             for each in sorted(history, key=lambda one: one.executed_at or run.as_of):
                 at = each.executed_at or run.as_of - _BEFORE
                 key = self._key(each)
-                told = replace(
+                earlier = replace(
                     intent, step=self.clock.new_id(), run_timestamp=at, partitions=(key,)
                 )
                 rows = replace(outcome, rows=RowCounts(each.rows), partitions=())
-                steps.append((told, rows, at))
-            for told, done, at in steps:
-                self.clock.moment = at
-                journal.begin(told, {}, self.services.holder(holder), None)
-                journal.finish(told.step, done)
-        self.clock.moment = run.as_of
+                steps.append((earlier, rows, at))
+            for earlier, done, at in steps:
+                self.clock.run_timestamp = at
+                journal.begin(earlier, {}, self.services.holder(holder), None)
+                journal.finish(earlier.step, done)
+        self.clock.run_timestamp = run.as_of
 
     @contextmanager
     def _running(self, intent: Intent) -> Iterator[str]:
-        journal, now = self.services.writing.journal, self.clock.moment
+        journal, now = self.services.writing.journal, self.clock.run_timestamp
         holder = self.services.holder(intent.run)
         journal.start_run(Run(intent.run, "run", "", "test", now, holder, now))
         yield intent.run
@@ -182,7 +182,9 @@ class Preparing:
 
         New inputs make it due where there are any; partitions do not all see them.
         """
-        model = dated({self.model.name: self.model}, self.clock.moment.date())[self.model.name]
+        model = dated({self.model.name: self.model}, self.clock.run_timestamp.date())[
+            self.model.name
+        ]
         if model.partition is None and model.query.inputs:
             return model.fingerprint
         return replace(model.fingerprint, sql="given", canonical="given", parser="")
@@ -193,7 +195,9 @@ class Preparing:
 
     def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
-        model = dated({self.model.name: self.model}, self.clock.moment.date())[self.model.name]
+        model = dated({self.model.name: self.model}, self.clock.run_timestamp.date())[
+            self.model.name
+        ]
         read = {name.name for name in model.query.inputs}
         schemas = {name: _schema(table) for name, table in self.inputs.items() if name in read}
         columns = carriers(model, schemas)
@@ -217,7 +221,7 @@ class Preparing:
             watermark.input,
             watermark.column,
             str(watermark.value),
-            self.clock.moment,
+            self.clock.run_timestamp,
         )
         self.services.writing.records.change_watermark(change)
 

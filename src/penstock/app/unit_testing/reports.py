@@ -104,9 +104,9 @@ def summary(rows: RowsDiffer) -> str:
     'rows: 2 expected, 1 found: 1 missing'
     """
     words = (("~", "changed"), ("-", "missing"), ("+", "unexpected"))
-    told = ", ".join(f"{rows.count(mark)} {word}" for mark, word in words if rows.count(mark))
+    counts = ", ".join(f"{rows.count(mark)} {word}" for mark, word in words if rows.count(mark))
     key = f" (key: {', '.join(rows.key)})" if rows.key else ""
-    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {told}{key}"
+    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"
 
 
 @dataclass(frozen=True, slots=True)

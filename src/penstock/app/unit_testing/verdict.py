@@ -54,9 +54,9 @@ def judge_error(expected: ExpectedError, outcome: TestOutcome) -> Iterator[Diffe
         yield f"expected {expected.code}, {became.get(outcome.status, f'it was {outcome.status}')}"
         return
     if error.code != expected.code:
-        yield f"expected {expected.code}, it failed with {_told(error)}"
+        yield f"expected {expected.code}, it failed with {_message(error)}"
     elif expected.contains not in _text(error):
-        yield f"expected {expected.contains!r} in the error: {_told(error)}"
+        yield f"expected {expected.contains!r} in the error: {_message(error)}"
     if not outcome.is_unchanged and not outcome.is_taken_back:
         yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
 
@@ -88,11 +88,11 @@ class ExpectationCheck:
     def _status(self) -> Iterator[str]:
         found, wanted = self.outcome.status, self.expected.status
         error = self.outcome.error
-        told = f": {_told(error)}" if error is not None else ""
+        wrong = f": {_message(error)}" if error is not None else ""
         if wanted and wanted != found:
-            yield f"status: {wanted} expected, {found} found{told}"
+            yield f"status: {wanted} expected, {found} found{wrong}"
         elif not wanted and found not in ("success", "unchanged"):
-            yield f"status: success expected, {found} found{told}"
+            yield f"status: success expected, {found} found{wrong}"
 
     def _of_tables(self) -> Iterator[Difference]:
         expected = self.expected
@@ -161,7 +161,7 @@ class ExpectationCheck:
                 made = typed_table(self.session, table, dict(actual.values()), add=False)
                 made = with_rows(self.session, table, made)
             except UsageError as error:
-                yield f"{what}: {error.where}: {_told(error)}"
+                yield f"{what}: {error.where}: {_message(error)}"
                 return
             gone = [name for name in made.names if name.lower() not in actual]
         if gone:
@@ -199,22 +199,22 @@ class ExpectationCheck:
         yield from self._rows("quarantine", table, facts.schema, f"({tables})")
 
     def _metrics(self) -> Iterator[str]:
-        told = []
+        wrong = []
         found = self.outcome.metrics
         for name, wanted in self.expected.metrics.items():
             if name not in found:
-                told.append(f"{name} {wanted} expected, the step has no such count")
+                wrong.append(f"{name} {wanted} expected, the step has no such count")
             elif found[name] != wanted:
-                told.append(f"{name} {wanted} expected, {found[name]} found")
-        if told:
-            yield f"metrics: {'; '.join(told)}"
+                wrong.append(f"{name} {wanted} expected, {found[name]} found")
+        if wrong:
+            yield f"metrics: {'; '.join(wrong)}"
 
     def _watermarks(self) -> Iterator[str]:
         found = {watermark.key: watermark.value for watermark in self.outcome.watermarks}
         for watermark in self.expected.watermarks:
-            told = _watermark(watermark, found)
-            if told:
-                yield f"watermark: {told}"
+            wrong = _watermark(watermark, found)
+            if wrong:
+                yield f"watermark: {wrong}"
 
     def _checks(self) -> Iterator[str]:
         """Compare those that are named; no other gate may fail where any is, or a success is."""
@@ -267,7 +267,7 @@ def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
     return "" if same else f"{watermark.text} expected, {value.text} found"
 
 
-def _told(error: PenstockError) -> str:
+def _message(error: PenstockError) -> str:
     return f"{error.code}: {error.sentence}"
 
 

@@ -76,13 +76,13 @@ class TestClock(SystemClock):
 
     __test__ = False  # no test itself, whatever pytest thinks of its name
 
-    def __init__(self, moment: dt.datetime) -> None:
+    def __init__(self, run_timestamp: dt.datetime) -> None:
         super().__init__()
-        self.moment = moment
+        self.run_timestamp = run_timestamp
 
     def now(self) -> dt.datetime:
         """See `Clock.now`."""
-        return self.moment
+        return self.run_timestamp
 
 
 def world_of(

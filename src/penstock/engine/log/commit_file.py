@@ -66,8 +66,10 @@ class Actions:
 
     def commit(self, version: int) -> LogCommit:
         """Tell the commit, but for how many rows more there are."""
-        told = _commit(version, self.info, bool(self.adds or self.removes))
-        return told if self.metadata is None else replace(told, table_id=str(self.metadata["id"]))
+        commit = _commit(version, self.info, bool(self.adds or self.removes))
+        return (
+            commit if self.metadata is None else replace(commit, table_id=str(self.metadata["id"]))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +181,12 @@ def _numbers(metrics: dict[str, Any]) -> dict[str, int]:
 
 
 def _added(path: str, stats: str | None) -> AddedFile:
-    told = json.loads(stats) if stats else {}
+    statistics = json.loads(stats) if stats else {}
     return AddedFile(
         path,
-        _texts(told.get("minValues") or {}),
-        _texts(told.get("maxValues") or {}),
-        {k: v for k, v in (told.get("nullCount") or {}).items() if isinstance(v, int)},
+        _texts(statistics.get("minValues") or {}),
+        _texts(statistics.get("maxValues") or {}),
+        {k: v for k, v in (statistics.get("nullCount") or {}).items() if isinstance(v, int)},
     )
 
 

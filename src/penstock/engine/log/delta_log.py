@@ -50,20 +50,20 @@ class DeltaLog:
         table = open_table(uri)
         if table is None:
             return None
-        told = table.metadata()
-        properties = dict(told.configuration)
+        metadata = table.metadata()
+        properties = dict(metadata.configuration)
         clustered = properties.pop(CLUSTER_PROPERTY, "")
-        if told.partition_columns:  # then the property tells of a layout before
+        if metadata.partition_columns:  # then the property tells of a layout before
             clustered = ""
         rows, size = _counts(table) if counts else (None, None)
         return TableFacts(
-            table_id=str(told.id),
+            table_id=str(metadata.id),
             version=table.version(),
             schema=schema_from_json(table.schema().to_json()),
-            partition_by=tuple(told.partition_columns),
+            partition_by=tuple(metadata.partition_columns),
             cluster_by=tuple(clustered.split(",")) if clustered else (),
             properties=properties,
-            comment=told.description or "",
+            comment=metadata.description or "",
             rows=rows,
             size_bytes=size,
         )
@@ -116,8 +116,8 @@ def _entry(uri: str, version: int) -> LogEntry:
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
-    told = [_remote_entry(each).commit for each in table.history()] if table else []
-    found = tuple(commit for commit in reversed(told) if commit.version > after)
+    commits = [_remote_entry(each).commit for each in table.history()] if table else []
+    found = tuple(commit for commit in reversed(commits) if commit.version > after)
     if not partial:
         check_whole(uri, after, [commit.version for commit in found])
     return found
@@ -131,12 +131,12 @@ def _counts(table: DeltaTable) -> tuple[int | None, int]:
     return None if hidden is None else rows - hidden, size
 
 
-def _remote_entry(told: dict[str, object]) -> LogEntry:
+def _remote_entry(info: dict[str, object]) -> LogEntry:
     """Give an entry as deltalake tells it; the operation's name stands for `dataChange`."""
-    line = json.dumps({"commitInfo": told})
-    version = int(str(told["version"]))
+    line = json.dumps({"commitInfo": info})
+    version = int(str(info["version"]))
     return LogEntry.from_lines(
-        version, [line], data_by_name=str(told.get("operation")) in DATA_OPERATIONS
+        version, [line], data_by_name=str(info.get("operation")) in DATA_OPERATIONS
     )
 
 
@@ -162,10 +162,10 @@ def schema_from_json(text: str) -> Schema:
     )
 
 
-def _type(told: str | dict[str, object]) -> str:
-    if isinstance(told, str):
-        return _NAMES.get(told, told)
-    match told:
+def _type(given: str | dict[str, object]) -> str:
+    if isinstance(given, str):
+        return _NAMES.get(given, given)
+    match given:
         case {"type": "struct", "fields": list(fields)}:
             inner = ",".join(f"{f['name']}:{_type(f['type'])}" for f in fields)
             return f"struct<{inner}>"
@@ -174,4 +174,4 @@ def _type(told: str | dict[str, object]) -> str:
         case {"type": "map", "keyType": key, "valueType": value}:
             return f"map<{_type(key)},{_type(value)}>"  # type: ignore[arg-type]
         case _:
-            return str(told)
+            return str(given)

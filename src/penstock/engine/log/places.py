@@ -40,11 +40,11 @@ Places = tuple[Span | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A commit on its way to a `Touched`; `untold` are removed files that only their add tells."""
+    """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
 
     commit: LogCommit
     spans: tuple[set[Span | None], ...] = ()
-    untold: dict[str, Places] = field(default_factory=dict)
+    unplaced: dict[str, Places] = field(default_factory=dict)
 
 
 def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tuple[Touched, ...]:
@@ -68,9 +68,9 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
                 continue
         if actions.adds or actions.removes:
             drafts.append(_drafted(uri, version, actions, fields))
-    wanted = {path for draft in drafts for path in draft.untold}
-    told = _told(uri, versions, wanted, fields) if wanted else {}
-    return tuple(_finished(draft, fields, told, columns) for draft in drafts)
+    wanted = {path for draft in drafts for path in draft.unplaced}
+    placed = _places_of(uri, versions, wanted, fields) if wanted else {}
+    return tuple(_finished(draft, fields, placed, columns) for draft in drafts)
 
 
 def actions_of(uri: str, version: int) -> Actions:
@@ -107,7 +107,7 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColum
             path = remove["path"]
             places = _filled(spans_of(remove, fields), here.get(path))
             if None in places:
-                draft.untold[unquote(path)] = places
+                draft.unplaced[unquote(path)] = places
             else:
                 here[path] = places
     except UNREADABLE as error:
@@ -117,10 +117,12 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColum
     return draft
 
 
-def _filled(places: Places, told: Places | None) -> Places:
-    if told is None:
+def _filled(places: Places, placed: Places | None) -> Places:
+    if placed is None:
         return places
-    return tuple(other if mine is None else mine for mine, other in zip(places, told, strict=True))
+    return tuple(
+        other if mine is None else mine for mine, other in zip(places, placed, strict=True)
+    )
 
 
 def _gather(draft: _Draft, places: Places) -> None:
@@ -128,31 +130,31 @@ def _gather(draft: _Draft, places: Places) -> None:
         spans.add(one)
 
 
-def _told(
+def _places_of(
     uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[LogColumn]
 ) -> Mapping[str, Places]:
     """Find what the adds of decoded paths tell: in these commits, else in the files before them.
 
     An add counts that only moved rows about, too: OPTIMIZE makes files.
     """
-    told: dict[str, Places] = {}
+    placed: dict[str, Places] = {}
     for version in versions:
         for line in commit_path(uri, version).read_text(encoding="utf-8").splitlines():
             add = json.loads(line).get("add") if '"add"' in line else None
             if add and (path := unquote(add["path"])) in wanted:
-                told[path] = spans_of(add, fields)
-    if len(told) < len(wanted) and versions[0] > 0:
+                placed[path] = spans_of(add, fields)
+    if len(placed) < len(wanted) and versions[0] > 0:
         table = open_version(uri, versions[0] - 1)
         if table is not None:
-            told = {**live_files(table, fields), **told}
-    return told
+            placed = {**live_files(table, fields), **placed}
+    return placed
 
 
 def _finished(
-    draft: _Draft, fields: Sequence[LogColumn], told: Mapping[str, Places], names: Iterable[str]
+    draft: _Draft, fields: Sequence[LogColumn], placed: Mapping[str, Places], names: Iterable[str]
 ) -> Touched:
-    for path, places in draft.untold.items():
-        _gather(draft, _filled(places, told.get(path)))
+    for path, places in draft.unplaced.items():
+        _gather(draft, _filled(places, placed.get(path)))
     spans: dict[str, tuple[Span, ...] | None] = dict.fromkeys(names)
     for each, found in zip(fields, draft.spans, strict=False):  # of another table: nothing found
         known = [span for span in found if span is not None]

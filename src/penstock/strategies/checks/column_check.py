@@ -55,8 +55,8 @@ def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
         met = found.values.get(_CONDITION)
         if met == "true":
             return passed("condition is true")
-        told = ", ".join(f"{each} = {_written(found.values.get(each))}" for each in shown)
-        details = shortened(told, DETAILS) or None
+        written = ", ".join(f"{each} = {_written(found.values.get(each))}" for each in shown)
+        details = shortened(written, DETAILS) or None
         if met is None:
             return failed("condition is NULL (no rows?)", details)
         return failed("condition is false", details)

@@ -66,6 +66,6 @@ def unlike(rule: Relationships, columns: Schema, fields: Schema) -> str:
         kinds = [own.type if own else other.type, other.type]
         texts = [[is_text(each) for each in scalars(parse_type(kind))] for kind in kinds]
         if texts[0] != texts[1]:
-            told = " with ".join(kind.upper() for kind in kinds)
-            return f'column "{name}": {told} is not compared'
+            types = " with ".join(kind.upper() for kind in kinds)
+            return f'column "{name}": {types} is not compared'
     return ""

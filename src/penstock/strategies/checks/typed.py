@@ -30,7 +30,7 @@ from penstock.strategies.checks.accepted_values import accepted_values
 from penstock.strategies.checks.column_check import column_check
 from penstock.strategies.checks.distinct_count import distinct_count
 from penstock.strategies.checks.freshness import freshness
-from penstock.strategies.checks.literals import MOMENTS
+from penstock.strategies.checks.literals import TIMES
 from penstock.strategies.checks.measure import GroupMeasures, GroupVerdict, Measure, failed, passed
 from penstock.strategies.checks.not_null import not_null
 from penstock.strategies.checks.null_percentage import null_percentage
@@ -88,7 +88,7 @@ def misfit(check: Check, columns: Schema) -> str:
         kind = parse_type(found.type)
         if isinstance(check.rule, _COMPARED) and (has_map(kind) or "variant" in scalars(kind)):
             return f'type not comparable: column "{name}" is {found.type.upper()}'
-        if isinstance(check.rule, Freshness) and found.type not in MOMENTS:
+        if isinstance(check.rule, Freshness) and found.type not in TIMES:
             return f'column "{name}" is {found.type.upper()}, no DATE or TIMESTAMP'
     return ""
 
