@@ -11,7 +11,14 @@ from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
 from penstock.engine.log.commit_file import Actions, read_actions
-from penstock.engine.log.folder import checksum, commit_path, gap, is_local, open_version
+from penstock.engine.log.folder import (
+    checksum,
+    commit_path,
+    gap,
+    is_local,
+    metadata_action,
+    open_version,
+)
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -113,21 +120,14 @@ def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]
     table = open_version(uri, version)
     if table is None:
         raise gap(uri, version)
-    spoken, known = table.protocol(), table.metadata()
+    spoken = table.protocol()
     protocol: dict[str, Any] = {
         "minReaderVersion": spoken.min_reader_version,
         "minWriterVersion": spoken.min_writer_version,
     }
     features = {"readerFeatures": spoken.reader_features, "writerFeatures": spoken.writer_features}
     protocol |= {name: list(each) for name, each in features.items() if each is not None}
-    return protocol, _plain(
-        {
-            "id": str(known.id),
-            "schemaString": table.schema().to_json(),
-            "partitionColumns": known.partition_columns,
-            "configuration": known.configuration,
-        }
-    )
+    return protocol, _plain(metadata_action(table))
 
 
 def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

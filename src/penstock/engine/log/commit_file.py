@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
@@ -29,6 +30,8 @@ DATA_OPERATIONS = frozenset(
         "COPY INTO",
     }
 )
+
+T = TypeVar("T")
 
 # What a damaged file raises while it is read.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
@@ -106,38 +109,26 @@ class LogEntry:
 
 def read_entry(path: Path, *, head_only: bool = False) -> LogEntry:
     """Read a commit file; `head_only` stops after the line that says who made it."""
-    version = int(path.stem)
-    try:
-        with path.open(encoding="utf-8") as file:
-            lines = _until_info(file) if head_only else list(file)
-        entry = LogEntry.from_lines(version, lines)
-    except FileNotFoundError:
-        raise
-    except (OSError, *UNREADABLE) as error:
-        raise damaged(path) from error
-    if not lines:
-        raise damaged(path)
-    return entry
-
-
-def read_info(path: Path) -> Mapping[str, Any]:
-    """Read the `commitInfo` of a commit file; `log-unreadable` if it is damaged."""
-    return read_actions(path).info
+    return _read(path, partial(LogEntry.from_lines, int(path.stem)), head_only=head_only)
 
 
 def read_actions(path: Path) -> Actions:
     """Read what a commit file says of rows; `log-unreadable` if it is damaged."""
+    return _read(path, Actions.from_lines)
+
+
+def _read(path: Path, reader: Callable[[Sequence[str]], T], *, head_only: bool = False) -> T:
     try:
         with path.open(encoding="utf-8") as file:
-            lines = list(file)
-        actions = Actions.from_lines(lines)
-    except FileNotFoundError:
+            lines = _until_info(file) if head_only else list(file)
+        found = reader(lines)
+    except FileNotFoundError:  # it may have gone, or never have been there: the caller knows
         raise
     except (OSError, *UNREADABLE) as error:
         raise damaged(path) from error
     if not lines:
         raise damaged(path)
-    return actions
+    return found
 
 
 def damaged(path: Path) -> TableError:

@@ -188,15 +188,18 @@ def metadata_at(uri: str, version: int) -> Metadata | None:
 
 def metadata_of(table: DeltaTable) -> Metadata:
     """Read the metadata of an open table."""
+    return Metadata.read(metadata_action(table))
+
+
+def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
+    """Give the metadata of an open table as its log would write it."""
     metadata = table.metadata()
-    return Metadata.read(
-        {
-            "id": metadata.id,
-            "schemaString": table.schema().to_json(),
-            "partitionColumns": metadata.partition_columns,
-            "configuration": metadata.configuration,
-        }
-    )
+    return {
+        "id": str(metadata.id),
+        "schemaString": table.schema().to_json(),
+        "partitionColumns": metadata.partition_columns,
+        "configuration": metadata.configuration,
+    }
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
