@@ -33,8 +33,8 @@ from penstock.strategies.checks.measure import ROWS, GroupMeasures, GroupVerdict
 from penstock.strategies.checks.observe import taken
 from penstock.strategies.checks.phase import GROUP, named
 from penstock.strategies.checks.samples import sample_of
-from penstock.strategies.checks.sql_check import group_query, united, verdict
 from penstock.strategies.checks.typed import judged, measured
+from penstock.strategies.checks.types.sql_check import group_query, united, verdict
 from penstock.strategies.checks.written import MESSAGE, number, shortened
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -25,9 +25,9 @@ from penstock.core.query import Query, at, bound, mentioned, parameters, with_pa
 from penstock.core.ranges import count, numbers
 from penstock.core.schema import Schema
 from penstock.strategies.checks.phase import group_of
-from penstock.strategies.checks.relationships import fields_of, unlike, with_partners
-from penstock.strategies.checks.row_count_change import NOTHING_WRITTEN
 from penstock.strategies.checks.typed import misfit, parameters_of, with_texts
+from penstock.strategies.checks.types.relationships import fields_of, unlike, with_partners
+from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN
 
 NO_TABLE = "table does not exist yet"
 NO_STEP_ROWS = "no step rows"

@@ -36,8 +36,8 @@ from penstock.strategies.checks.samples import (
     shown_columns,
     values_query,
 )
-from penstock.strategies.checks.sql_check import united
 from penstock.strategies.checks.typed import columns_of, measured
+from penstock.strategies.checks.types.sql_check import united
 from penstock.strategies.checks.written import CELL, DETAILS, shortened
 
 AT_ONCE = 50

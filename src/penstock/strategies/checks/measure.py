@@ -11,6 +11,8 @@ from penstock.strategies.checks.restriction import Restriction
 
 ROWS = "rows"
 FAILURES = "failures"
+COPIES = "__penstock_copies"
+"""The column that counts the rows with the same values."""
 
 Values = Mapping[str, str | None]
 """Measured values as canonical texts, by name; None is NULL."""

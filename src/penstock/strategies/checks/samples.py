@@ -9,10 +9,9 @@ from penstock.core.names import literal, quoted
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Row
 from penstock.core.types import ArrayType, MapType, StructType, parse_type
-from penstock.strategies.checks.measure import Measure
+from penstock.strategies.checks.measure import COPIES, Measure
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.restriction import bracketed
-from penstock.strategies.checks.unique import COPIES
 from penstock.strategies.checks.written import CELL, shortened
 
 KEPT, ASKED = 5, 6

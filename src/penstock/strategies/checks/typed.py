@@ -26,20 +26,20 @@ from penstock.core.checks import (
 from penstock.core.query import parameters
 from penstock.core.schema import Schema
 from penstock.core.types import has_map, parse_type, scalars
-from penstock.strategies.checks.accepted_values import accepted_values
-from penstock.strategies.checks.column_check import column_check
-from penstock.strategies.checks.distinct_count import distinct_count
-from penstock.strategies.checks.freshness import freshness
 from penstock.strategies.checks.literals import TIMES
 from penstock.strategies.checks.measure import GroupMeasures, GroupVerdict, Measure, failed, passed
-from penstock.strategies.checks.not_null import not_null
-from penstock.strategies.checks.null_percentage import null_percentage
-from penstock.strategies.checks.relationships import relationships
 from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.row_count import row_count
-from penstock.strategies.checks.row_count_change import NOTHING_WRITTEN, row_count_change
-from penstock.strategies.checks.unique import unique
-from penstock.strategies.checks.value_range import value_range
+from penstock.strategies.checks.types.accepted_values import accepted_values
+from penstock.strategies.checks.types.column_check import column_check
+from penstock.strategies.checks.types.distinct_count import distinct_count
+from penstock.strategies.checks.types.freshness import freshness
+from penstock.strategies.checks.types.not_null import not_null
+from penstock.strategies.checks.types.null_percentage import null_percentage
+from penstock.strategies.checks.types.relationships import relationships
+from penstock.strategies.checks.types.row_count import row_count
+from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN, row_count_change
+from penstock.strategies.checks.types.unique import unique
+from penstock.strategies.checks.types.value_range import value_range
 
 _COMPARED = (Unique, DistinctCount, AcceptedValues, ValueRange)
 _COUNTED = (RowCount, DistinctCount, RowCountChange)

@@ -19,8 +19,8 @@ from penstock.strategies.checks.observe import observables
 from penstock.strategies.checks.phase import aggregates_of, phase_query
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.samples import labels, sample_query, shown_columns
-from penstock.strategies.checks.sql_check import group_query
 from penstock.strategies.checks.typed import measured
+from penstock.strategies.checks.types.sql_check import group_query
 
 COLUMNS = Schema(
     (

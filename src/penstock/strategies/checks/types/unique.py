@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.core.checks import Unique
 from penstock.core.names import quoted
 from penstock.strategies.checks.measure import (
+    COPIES,
     ROWS,
     GroupMeasures,
     GroupVerdict,
@@ -14,8 +15,6 @@ from penstock.strategies.checks.measure import (
 )
 from penstock.strategies.checks.restriction import Restriction
 from penstock.strategies.checks.written import counted
-
-COPIES = "__penstock_copies"
 
 _COMPLETE, _KEYS = "complete", "keys"
 
