@@ -191,20 +191,20 @@ def _judge_changes(
             groups = each.placed.groups[turn : turn + 1]
             judged_now = [*_judge(each, groups, given, written)]
             values.extend(judged_now)
-            is_gate = each.placed.check.is_gate
-            fails_gate |= is_gate and any(v.status is CheckStatus.FAILED for v in judged_now)
-            for group in groups:  # all rows, whatever the check leaves out of them
-                if (
-                    each.placed.is_step
-                    and group.number is not None
-                    and holds(passing, group.number)
-                ):
-                    rows[group.number] = GroupMeasures(each.groups.get(group.key, {})).count(
-                        OBSERVED_ROWS
-                    )
+            fails = any(value.status is CheckStatus.FAILED for value in judged_now)
+            fails_gate |= fails and each.placed.check.is_gate
+            rows |= {n: count for n, count in _rows_of(each, groups) if holds(passing, n)}
         if not fails_gate:
             written |= rows
     return found
+
+
+def _rows_of(answer: Answer, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
+    """Give all rows that a step wrote to its partitions, whatever the check leaves out of them."""
+    for group in groups if answer.placed.is_step else ():
+        if group.number is not None:
+            found = GroupMeasures(answer.groups.get(group.key, {}))
+            yield group.number, found.count(OBSERVED_ROWS)
 
 
 def _evaluate_sql(
