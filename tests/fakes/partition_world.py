@@ -15,7 +15,8 @@ from penstock.core.project import Project
 from penstock.core.ranges import numbers
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, Verdict, judge
+from penstock.plan.drift.detect import Evidence, detect_drift
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import body_of
@@ -84,7 +85,7 @@ class World:
     def verdicts(self) -> dict[str, Verdict]:
         """Judge every model of partitions."""
         return {
-            name: judge(model, partition_code(model), self._evidence(name), self._changes())
+            name: detect_drift(model, partition_code(model), self._evidence(name), self._changes())
             for name, model in self.project.models.items()
             if model.partition is not None
         }
@@ -96,7 +97,7 @@ class World:
         self.pins[self.step] = {name: self._pin(name) for name in _read(model, step)}
         table.version += changes_data or table.version < 0
         changed = table.version if changes_data else None
-        for number in numbers(step.partitions):
+        for number in () if step.grid.is_whole else numbers(step.partitions):
             table.rows[number] = self._row(model, step, number, changed)
         before = table.record.commit_version if table.record else None
         table.record = ModelRecord(

@@ -12,7 +12,7 @@ from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
-from penstock.plan.partition_drift import Verdict
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.values import Now, Options, State, Step
 
 LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))
@@ -78,6 +78,19 @@ class Decided:
     is_cosmetic: bool = False
     is_unborn: bool = False
     at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Partitions of one model that are run: `own` were asked for, the others follow from those.
+
+    `sure` are run whatever becomes of the steps before them. `after` names the models above.
+    """
+
+    partitions: Ranges
+    own: Ranges
+    sure: Ranges
+    after: tuple[str, ...] = ()
 
 
 Earlier = Mapping[str, Decided]

@@ -19,8 +19,10 @@ from fakes.versioned_models import (
 from penstock.core.bounds import Lower
 from penstock.core.mapping import Computed, Same, Trailing
 from penstock.core.model import Model
-from penstock.core.ranges import Ranges, merged, of_numbers, union
-from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
+from penstock.core.ranges import WHOLE, Ranges, merged, of_numbers, union
+from penstock.plan.planner import limited, linked
+from penstock.plan.question import Wanted
+from penstock.plan.steps import partition_steps
 from penstock.plan.values import Reason, State, Step
 from penstock.strategies.view import View
 
@@ -197,7 +199,7 @@ def test_DC13_a_model_that_reads_itself_goes_one_by_one_whatever_the_batch_size(
     assert cut(a_chain(), all_of(days), 31) == ["2024-12-04", "2024-12-05", "2024-12-06"]
 
 
-def a_step(model: Model, ranges: Ranges = (), **changes: object) -> Step:
+def a_step(model: Model, ranges: Ranges = WHOLE, **changes: object) -> Step:
     settings: dict[str, object] = {"partitions": ranges, "grid": model.grid}
     reason = Reason(State.SQL_CHANGED)
     return Step(model.name, reason, initial=False, **(settings | changes))  # type: ignore[arg-type]

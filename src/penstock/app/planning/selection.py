@@ -14,7 +14,7 @@ from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Range as Numbers
 from penstock.core.ranges import Ranges, intersection, merged
-from penstock.plan.partition_drift import Verdict
+from penstock.plan.drift.verdict import Verdict
 from penstock.project.select import Known, exact_names, select
 
 
