@@ -3,7 +3,9 @@
 import dataclasses
 import json
 from decimal import Decimal
+
 import pytest
+
 from fakes.builders import a_model, a_project, a_source
 from fakes.check_story import BROKEN, GATE, NO_BASE, STORY
 from fakes.reports import a_check_result, a_plan, a_report, a_result

@@ -3,7 +3,9 @@
 import dataclasses
 import datetime as dt
 import json
+
 import pytest
+
 from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.reports import a_plan, a_report, a_result
 from fakes.services import a_shop
