@@ -48,6 +48,11 @@ class FakeSession:
     interrupted: bool = False
     watched: Feed | None = None
 
+    @property
+    def beside(self) -> FakeSession:
+        """It makes what lies beside the target itself."""
+        return self
+
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         for relation in relations:
             self._do("bind", relation.view)

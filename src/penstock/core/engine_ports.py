@@ -35,8 +35,37 @@ class QuerySession(Protocol):
         ...
 
 
+class SideTables(Protocol):
+    """Files and tables beside the target of a step, for what its checks must see of its rows."""
+
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
+        """Write the feed's rows to files in a folder, once; its view then reads these files."""
+        ...
+
+    def write_table(self, sql: str, uri: str) -> int:
+        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
+        ...
+
+    def clone(self, uri: str, version: int, to: str) -> str:
+        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
+        ...
+
+    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
+        """Make the rows of the files that one commit added readable under a view.
+
+        They are a Delta table of their own in `folder`, whose one log entry names these files, so
+        that nothing else of the target is read.
+        """
+        ...
+
+
 class StepSession(QuerySession, Protocol):
     """Spark for one step: own settings, own views, shared executors."""
+
+    @property
+    def beside(self) -> SideTables:
+        """What is made beside the target, in the same session."""
+        ...
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """Make the relations readable under their view names, in order; give their columns."""
@@ -70,28 +99,8 @@ class StepSession(QuerySession, Protocol):
         """
         ...
 
-    def keep(self, feed: Feed, folder: str) -> StagedRows:
-        """Write the feed's rows to files in a folder, once; its view then reads these files."""
-        ...
-
-    def write_table(self, sql: str, uri: str) -> int:
-        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
-        ...
-
-    def clone(self, uri: str, version: int, to: str) -> str:
-        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
-        ...
-
     def trial(self, statement: Commit) -> None:
         """Run a statement on a clone: it carries no token and is no step."""
-        ...
-
-    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
-        """Make the rows of the files that one commit added readable under a view.
-
-        They are a Delta table of their own in `folder`, whose one log entry names these files, so
-        that nothing else of the target is read.
-        """
         ...
 
 

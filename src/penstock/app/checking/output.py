@@ -38,7 +38,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
 
 def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
     """Give the rows of the files that one commit added; `folder` is the step's own."""
-    columns = session.added(uri, version, f"{folder}/added", _ADDED)
+    columns = session.beside.added(uri, version, f"{folder}/added", _ADDED)
     return CheckedRows.of_view(_ADDED, columns)
 
 
@@ -93,11 +93,11 @@ class StepOutput:
 
     def keep(self, folder: str, decided: Decided, counts: Mapping[str, str]) -> StagedRows | None:
         """Write the rows to files, once; None where they are known without."""
-        session, fed_by = self.target.session, decided.work.fed_by
+        beside, fed_by = self.target.session.beside, decided.work.fed_by
         if self.feed is not None:
-            return session.keep(replace(self.feed, counts=counts), f"{folder}/rows")
+            return beside.keep(replace(self.feed, counts=counts), f"{folder}/rows")
         if fed_by:  # what a MERGE is fed, unless it is cut off from its query already
-            session.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
+            beside.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
         return None
 
     def rows(self, decided: Decided) -> CheckedRows:
@@ -176,7 +176,7 @@ class StepOutput:
     def _cloned(self, folder: str, decided: Decided) -> CheckedRows:
         """Run the same MERGE on a shallow clone."""
         session, clone = self.target.session, f"{folder}/clone"
-        table = session.clone(self._uri, self.version or 0, clone)
+        table = session.beside.clone(self._uri, self.version or 0, clone)
         statement = self.work_on(table).decide(decided.seen) if self.work_on else None
         if statement is not None:
             session.trial(statement)

@@ -203,7 +203,7 @@ class Watch:
         """Keep the rows of the groups that failed in a table of their own."""
         session, services = self.target.session, self.target.services
         quarantine = quarantine_of(services, intent, checked.failed)
-        rows = session.write_table(self.output.failing(checked.failed, made), quarantine.uri)
+        rows = session.beside.write_table(self.output.failing(checked.failed, made), quarantine.uri)
         if not rows:
             services.folders.drop(quarantine.uri)
             return checked
