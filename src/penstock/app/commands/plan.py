@@ -10,7 +10,7 @@ from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import told_status
 from penstock.app.observation.project_state import ProjectState, detect_drift
-from penstock.app.planning.planning import Planned, make_plan
+from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
 from penstock.app.request import RunRequest
 from penstock.app.services.services import Services, in_one_state

@@ -27,7 +27,7 @@ from penstock.app.execution.schedule import Node, Schedule, Work
 from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
 from penstock.app.execution.step import execute
 from penstock.app.observation.log_reader import note_written
-from penstock.app.planning.planning import (
+from penstock.app.planning.make_plan import (
     Planned,
     make_plan,
     replan,

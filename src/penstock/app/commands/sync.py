@@ -12,7 +12,7 @@ from penstock.app.commands.status import keys_of, states_named
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes, settle
 from penstock.app.observation.project_state import ProjectState, dated_project, look
-from penstock.app.planning.planning import (
+from penstock.app.planning.make_plan import (
     Planned,
     facts_of,
     gap_notes,
