@@ -41,8 +41,8 @@ def rehearse(services: Services, request: RunRequest) -> RunReport:
         run="",
         run_timestamp=planned.plan.run_timestamp,
         project=services.project,
-        view=planned.view,
-        records=dict(planned.records),
+        view=planned.project_state.view,
+        records=dict(planned.project_state.records),
         as_of=request.as_of,
         options=request.options,
     )

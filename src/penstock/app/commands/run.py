@@ -93,8 +93,7 @@ def run(services: Services, request: RunRequest, listener: Listener = silent) ->
         return replace(report, resume=resume_command(report, request))
     if planned.plan.steps:
         services.engine.require()
-    if planned.project_state is not None:
-        planned.project_state.detection.log_reader.keep()
+    planned.project_state.detection.log_reader.keep()
     return Runner(services, request, listener, planned, report).run()
 
 
@@ -108,7 +107,7 @@ def _made_anew(services: Services, request: RunRequest) -> tuple[str, ...]:
 def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
     found = []
     for name in planned.plan.current:
-        record = planned.records.get(name)
+        record = planned.project_state.records.get(name)
         version = record.settled_version if record else None
         found.append(replace(_result(services, name, "unchanged", "current"), version=version))
     return tuple(found)
@@ -151,8 +150,8 @@ class Runner:
             run=report.run_id,
             run_timestamp=report.run_timestamp,
             project=services.project,
-            view=planned.view,
-            records=dict(planned.records),
+            view=planned.project_state.view,
+            records=dict(planned.project_state.records),
             as_of=request.as_of,
             wait_seconds=request.wait_seconds,
             options=request.options,
