@@ -63,6 +63,7 @@ from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
+"""Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
 SPARK_DIED = "Spark's JVM is gone"
 
 
@@ -246,10 +247,10 @@ class Runner:
         self._tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
-        if self._spark_died:
+        if self._spark_died:  # a new JVM could not know whether the old one's statement still runs
             return self._skip(key, "")
         step = self._steps[key]
-        if step.grid.is_whole:
+        if step.grid.is_whole:  # it has no part that could be left out
             return self._step(step)
         try:
             share = share_of(self._services, self._context, step)

@@ -27,7 +27,7 @@ from penstock.plan.question import Scope
 from penstock.plan.resolve import due
 from penstock.plan.values import Blocked, Options, Plan, State, Step
 
-_AHEAD = dt.timedelta(seconds=60)
+_AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that much is no mistake
 
 
 @dataclass(frozen=True, slots=True)
