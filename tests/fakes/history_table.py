@@ -22,10 +22,10 @@ from penstock.core.strategy import Build, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.schema.evolution import evolve
-from penstock.strategies.alter import allow_widening
 from penstock.strategies.history.engine import history
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.history.terms import Terms, terms_of
+from penstock.strategies.reshape import allow_widening
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

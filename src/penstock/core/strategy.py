@@ -213,30 +213,31 @@ class Build:
     @property
     def takes_feed(self) -> bool:
         """Whether what it writes is what the query gives: such rows can pass through a feed."""
-        strategy = self.model.strategy
-        return strategy.writing in {Writing.WHOLE, Writing.ADDED} and not strategy.is_view
+        return self.model.strategy.takes_feed
 
     @property
     def inserts(self) -> bool:
         """Whether its commit is an INSERT: it adds the files of its rows and rewrites none."""
-        return self.model.strategy.writing is Writing.ADDED and self.table is not None
+        return self.table is not None and self.model.strategy.writing is Writing.ADDED
 
 
 class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.
 
     `name` is the word users write; `settings` are the keys that it takes beside those of every
-    model. `is_view` is whether nothing is stored. With `is_incremental` an ordinary step runs
-    other SQL, or reads less, than one that makes the table. `adds_again` is whether input that is
-    read twice is in the table twice. `rerun_is_safe` is whether a step of which nobody can tell
-    if it was committed may be done once more. `command` is what builds it, `dbt` how dbt would
-    call it: `materialized` and `incremental_strategy`.
+    model. `is_view` is whether nothing is stored. With `takes_feed` it stores the rows that the
+    query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
+    ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
+    whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
+    which nobody can tell if it was committed may be done once more. `command` is what builds it,
+    `dbt` how dbt would call it: `materialized` and `incremental_strategy`.
     """
 
     __slots__ = ()
     name: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     is_view: ClassVar[bool] = False
+    takes_feed: ClassVar[bool] = False
     is_incremental: ClassVar[bool] = False
     adds_again: ClassVar[bool] = False
     rerun_is_safe: ClassVar[bool] = False

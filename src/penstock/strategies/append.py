@@ -27,6 +27,7 @@ class Append(Strategy):
     window: WindowSettings | None = None
 
     name: ClassVar[str] = "append"
+    takes_feed: ClassVar[bool] = True
     settings: ClassVar[frozenset[str]] = STORED | WINDOWED | {"window"}
     is_incremental: ClassVar[bool] = True
     adds_again: ClassVar[bool] = True

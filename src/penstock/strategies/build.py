@@ -2,24 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Schema
-from penstock.core.statement import QUERY_VIEW, Commit, Feed, Stage, Work
+from penstock.core.statement import QUERY_VIEW, Commit, Feed, Rule, Stage, Work
 from penstock.core.strategy import Build, Layout
 from penstock.core.types import parse_type
-from penstock.strategies.casting import cast
-from penstock.strategies.partition_texts import (
-    CODE,
-    any_lost,
-    is_lost,
-    lost_counts,
-    lost_rules,
-    partition_texts,
-    told,
-)
+from penstock.strategies.comparing import cast
+
+CODE = "empty-partition-value"
+_LOST_TEXTS = ("", "__HIVE_DEFAULT_PARTITION__")
+_TEXTS = ("string", "varchar", "char", "binary")
+
+
+def partition_texts(partition_by: Iterable[str], query: Schema) -> tuple[str, ...]:
+    """Give the columns of a query that hold texts and partition the table it is written to."""
+    found = (query.find(name) for name in partition_by)
+    return tuple(c.name for c in found if c is not None and c.type.startswith(_TEXTS))
+
+
+def is_lost(value: str) -> str:
+    """Give the condition of a value being a text that would become NULL.
+
+    >>> is_lost("`city`")
+    "coalesce(CAST(`city` AS STRING) IN ('', '__HIVE_DEFAULT_PARTITION__'), false)"
+    """
+    lost = ", ".join(map(literal, _LOST_TEXTS))
+    return f"coalesce(CAST({value} AS STRING) IN ({lost}), false)"
+
+
+def any_lost(names: Iterable[str]) -> str:
+    """Give the condition of a row holding such a text in any of some columns."""
+    return " OR ".join(is_lost(quoted(name)) for name in names) or "false"
+
+
+def lost_counts(names: Iterable[str]) -> dict[str, str]:
+    """Give the aggregates, by name, that count the rows of `lost_rules`."""
+    return {
+        _lost_count(number): f"count_if({is_lost(quoted(name))})"
+        for number, name in enumerate(names)
+    }
+
+
+def lost_rules(
+    names: Iterable[str], model: str, kept: str, shown_key: str = "", by: str = ""
+) -> tuple[Rule, ...]:
+    """Give a rule for each column; `kept` is the FROM clause, WHERE included, of rows to show.
+
+    Without `shown_key`, SQL that shows a row's key, nothing is shown.
+    """
+    return tuple(
+        Rule(
+            _lost_count(number),
+            CODE,
+            lost_sentence(name, model, "{count} rows") + (" (e.g. {samples})" if shown_key else ""),
+            lost_hint(name),
+            f"SELECT concat({shown_key}, {_shown_value(name)}) {kept} AND {is_lost(quoted(name))} "
+            f"ORDER BY {by} LIMIT 5"
+            if shown_key
+            else "",
+        )
+        for number, name in enumerate(names)
+    )
+
+
+def lost_sentence(name: str, model: str, rows: str) -> str:
+    """Give the sentence about rows that cannot be written."""
+    return (
+        f"{rows} of {model!r} hold a text in {name!r} that Delta would store as NULL, "
+        "because the column partitions the table"
+    )
+
+
+def lost_hint(name: str) -> str:
+    """Give a way out for the text that is mostly meant, the empty one."""
+    return f"select NULL or another text in its place: coalesce(nullif({name}, ''), 'none')"
+
+
+def _lost_count(number: int) -> str:
+    return f"lost_{number}"
+
+
+def _shown_value(name: str) -> str:
+    """Give SQL that shows the value: ` city=''`."""
+    return f"{literal(f' {name}=')}, '\\'', CAST({quoted(name)} AS STRING), '\\''"
+
 
 ROWS_VIEW = "penstock_rows"
 """The view of a feed: the rows of a step as they are stored."""
@@ -31,6 +100,22 @@ ANSI = {
 }
 # One side is small beside the other: hashing it spares sorting the large one (decision 6).
 HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
+
+
+def shown_key(keys: tuple[str, ...]) -> str:
+    """Give SQL that shows a row's key as people write it: `id=3, land=NULL`."""
+    pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in keys]
+    return "concat(" + ", ', ', ".join(pairs) + ")"
+
+
+def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool) -> str:
+    """Give the condition that two rows have the same key.
+
+    >>> same_key(("id",), "s", "t", matches_null=True)
+    's.`id` <=> t.`id`'
+    """
+    equals = "<=>" if matches_null else "="
+    return " AND ".join(f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in keys)
 
 
 def texts_of(build: Build) -> tuple[str, ...]:
@@ -74,13 +159,13 @@ def selected(build: Build) -> str:
 
 def guarded(value: str, name: str, model: str) -> str:
     """Give the value of a text column that partitions a table, or fail."""
-    failed = refusing(CODE, literal(told(name, model, "rows")))
+    failed = refusing(CODE, literal(lost_sentence(name, model, "rows")))
     return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
 
-def refusing(code: str, told: str) -> str:
+def refusing(code: str, message: str) -> str:
     """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
-    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {told}))"
+    return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {message}))"
 
 
 def counted_texts(build: Build) -> Work | None:
@@ -131,20 +216,26 @@ def create(build: Build, rows: str, properties: Mapping[str, str] | None = None)
 
     Creates the table with schema, layout, properties and the rows of a query in one commit.
     """
-    layout = build.model.layout
-    clauses = [f"CREATE OR REPLACE TABLE {build.target} USING delta"]
+    model = build.model
+    clauses = table_clauses(model.layout, model.description, build.location, properties or {})
+    return Commit(f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}")
+
+
+def table_clauses(
+    layout: Layout, description: str, location: str, properties: Mapping[str, str]
+) -> str:
+    """Give what a statement that makes a table says of it; `location` where a catalog is told."""
+    clauses = []
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
     if layout.cluster_by:
         clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
-    if build.model.description:
-        clauses.append(f"COMMENT {literal(build.model.description)}")
-    if build.location:
-        clauses.append(f"LOCATION {literal(build.location)}")
-    told = table_properties(layout) | dict(properties or {})
-    clauses.append(f"TBLPROPERTIES ({written(told)})")
-    clauses.append(f"AS {rows}")
-    return Commit(" ".join(clauses))
+    if description:
+        clauses.append(f"COMMENT {literal(description)}")
+    if location:
+        clauses.append(f"LOCATION {literal(location)}")
+    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout) | dict(properties))})")
+    return " ".join(clauses)
 
 
 def table_properties(layout: Layout) -> dict[str, str]:
@@ -171,3 +262,25 @@ def listed(names: tuple[str, ...], prefix: str = "") -> str:
     's.`a`, s.`b`'
     """
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
+
+
+def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str = "") -> str:
+    """Give the rows of a target that stay, and those that come, under the columns of both.
+
+    `target` and `rows` are views, `kept` is the condition of a row of the target that stays. A
+    column that one side lacks is NULL there.
+    """
+    added = [column for column in given.columns if columns.find(column.name) is None]
+    names = [column.name for column in (*columns.columns, *added)]
+    where = f" WHERE {kept}" if kept else ""
+    return (
+        f"SELECT {_listed_of_both(names, columns)} FROM {quoted(target)}{where} "
+        f"UNION ALL SELECT {_listed_of_both(names, given)} FROM {quoted(rows)}"
+    )
+
+
+def _listed_of_both(names: list[str], there: Schema) -> str:
+    return ", ".join(
+        quoted(name) if there.find(name) is not None else f"NULL AS {quoted(name)}"
+        for name in names
+    )

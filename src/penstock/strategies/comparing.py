@@ -1,8 +1,4 @@
-"""Comparing values exactly: NULL equals NULL, and maps are sets of entries, at any depth.
-
-`<=>` does the rest of what docs/history.md promises: NaN equals NaN, -0.0 equals 0.0, moments
-compare as instants, texts by their collation. Nothing here compares values as text.
-"""
+"""Comparing and converting values exactly: NULL equals NULL, maps are sets, at any depth."""
 
 from __future__ import annotations
 
@@ -70,8 +66,27 @@ def converted(expression: str, have: str, want: str) -> str:
     return _shaped(expression, of, to, flat=False)
 
 
+def cast(value: str, have: ColumnType, want: ColumnType) -> str:
+    """Give SQL that turns `value`, a name or a path, into another type; NULL stays NULL.
+
+    A CAST of structs goes by place and would swap two fields without a word, so structs whose
+    fields stand otherwise are built anew; a field that the value lacks becomes NULL.
+
+    >>> cast("`n`", parse_type("int"), parse_type("bigint"))
+    'CAST(`n` AS bigint)'
+    >>> cast("`s`", parse_type("struct<b:int,a:int>"), parse_type("struct<a:int,b:bigint>"))
+    "CASE WHEN `s` IS NOT NULL THEN named_struct('a', `s`.`a`, 'b', CAST(`s`.`b` AS bigint)) END"
+    """
+    return _shaped(value, have, want, flat=False)
+
+
+def null(kind: ColumnType) -> str:
+    """Give NULL of a type."""
+    return f"CAST(NULL AS {sql_type(kind)})"
+
+
 def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
-    """Give a value in a wider type; `flat` puts sorted entries in the place of every map.
+    """Give a value in another type; `flat` puts sorted entries in the place of every map.
 
     Spark compares no maps. `depth` numbers the variables of lambdas.
     """
@@ -91,7 +106,7 @@ def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth
             fields = [_field(value, have.find(to.name), to, flat, depth) for to in want.fields]
             return _struct(value, want.fields, fields)
         case _:
-            raise ValueError(f"{have} does not turn into {want}")
+            return f"CAST({value} AS {sql_type(want)})"
 
 
 def _entries(value: str, have: MapType, want: MapType, depth: int) -> str:
@@ -115,14 +130,9 @@ def _map(value: str, have: MapType, want: MapType, depth: int) -> str:
 
 def _field(value: str, have: Field | None, want: Field, flat: bool, depth: int) -> str:  # noqa: FBT001  # private, and the two lines above read it
     if have is None:
-        return _missing(want.type, flat=flat)
+        return _shaped(null(want.type), want.type, want.type, flat=flat)
     path = f"{value}.{quoted(have.name)}"
     return _shaped(path, have.type, want.type, flat=flat, depth=depth)
-
-
-def _missing(kind: ColumnType, *, flat: bool) -> str:
-    """Give a NULL of the type that `_shaped` gives."""
-    return _shaped(f"CAST(NULL AS {sql_type(kind)})", kind, kind, flat=flat)
 
 
 def _struct(value: str, fields: Sequence[Field], values: Sequence[str]) -> str:

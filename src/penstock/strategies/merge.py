@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
-from penstock.core.names import literal, quoted
+from penstock.core.names import quoted
 from penstock.core.schema import Column
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
 from penstock.core.strategy import (
@@ -20,9 +20,17 @@ from penstock.core.strategy import (
     Writing,
 )
 from penstock.core.types import parse_type, scalars
-from penstock.strategies.build import HASH_JOIN, create_from, listed, texts_of
+from penstock.strategies.build import (
+    HASH_JOIN,
+    create_from,
+    listed,
+    lost_counts,
+    lost_rules,
+    same_key,
+    shown_key,
+    texts_of,
+)
 from penstock.strategies.comparing import same
-from penstock.strategies.partition_texts import lost_counts, lost_rules
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
@@ -135,7 +143,7 @@ def _source(build: Build, strategy: Merge) -> Stage:
 def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
     name = build.model.name
     keys = ", ".join(strategy.keys)
-    shown = _shown_key(strategy)
+    shown = shown_key(strategy.keys)
     source = quoted(SOURCE_VIEW)
     return (
         Rule(
@@ -227,18 +235,10 @@ def _same(column: Column, known: Column) -> str:
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:
-    equals = "<=>" if strategy.match_null_keys else "="
-    return " AND ".join(f"{left}.{quoted(k)} {equals} {right}.{quoted(k)}" for k in strategy.keys)
+    return same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
 
 
 def _null_key(strategy: Merge) -> str:
     if strategy.match_null_keys:
         return "false"
     return " OR ".join(f"{quoted(key)} IS NULL" for key in strategy.keys)
-
-
-def _shown_key(strategy: Merge) -> str:
-    pairs = [
-        f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in strategy.keys
-    ]
-    return "concat(" + ", ', ', ".join(pairs) + ")"

@@ -24,9 +24,8 @@ from penstock.core.strategy import (
     Writing,
 )
 from penstock.core.types import parse_type
-from penstock.strategies.build import ROWS_VIEW, guarded, refusing
-from penstock.strategies.casting import cast, null
-from penstock.strategies.partition_texts import partition_texts
+from penstock.strategies.build import ROWS_VIEW, guarded, partition_texts, refusing
+from penstock.strategies.comparing import cast, null
 
 _CONFS = {
     "spark.sql.ansi.enabled": "true",

@@ -1,7 +1,8 @@
-"""Steps of a partitioned model that make, change or bring back its table (spec/drift.md §7)."""
+"""Changes of a table beside its rows, each a commit of its own, before or without a build."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.facts import TableFacts
@@ -11,8 +12,8 @@ from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, TableOverwrite
 from penstock.core.strategy import Layout
 from penstock.core.types import parse_type, sql_type
-from penstock.strategies.build import listed, table_properties, written
-from penstock.strategies.casting import cast, null
+from penstock.strategies.build import table_clauses, written
+from penstock.strategies.comparing import cast, null
 
 _ANSI = {"spark.sql.ansi.enabled": "true"}
 
@@ -91,18 +92,7 @@ def physical(layout: Layout) -> Layout:
 
 
 def _clauses(model: Model, location: str) -> str:
-    layout = physical(model.layout)
-    clauses = []
-    if layout.partition_by:
-        clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
-    if layout.cluster_by:
-        clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
-    if model.description:
-        clauses.append(f"COMMENT {literal(model.description)}")
-    if location:
-        clauses.append(f"LOCATION {literal(location)}")
-    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout))})")
-    return " ".join(clauses)
+    return table_clauses(physical(model.layout), model.description, location, {})
 
 
 def _declared(model: Model, column: Column) -> str:
@@ -131,3 +121,39 @@ def _moved(known: Column | None, column: Column) -> str:
 def _field_of(facts: TableFacts) -> str:
     """Give the column that the table's rows are laid out by, in lower case."""
     return next(iter((*facts.partition_by, *facts.cluster_by)), "").lower()
+
+
+_WIDENING = "delta.enableTypeWidening"
+
+
+def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Let a table take wider types, before the first one and not earlier.
+
+    Other readers lose a table that has the feature (spec/project.md §3), so it is set only when
+    a column is really widened.
+    """
+    if properties.get(_WIDENING, "false").lower() == "true":
+        return ()
+    return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)
+
+
+def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str, ...]:
+    """Bring properties and comments to what the project says; rows are not touched.
+
+    One statement, so one commit, each for the properties, the table's and the columns' comments.
+    """
+    wanted = model.layout.properties
+    wrong = {key: value for key, value in wanted.items() if facts.properties.get(key) != value}
+    statements = []
+    if wrong:
+        statements.append(f"ALTER TABLE {target} SET TBLPROPERTIES ({written(wrong)})")
+    if model.description and facts.comment != model.description:
+        statements.append(f"COMMENT ON TABLE {target} IS {literal(model.description)}")
+    comments = []
+    for column in model.columns:
+        known = facts.schema.find(column.name)
+        if known is not None and column.description and known.comment != column.description:
+            comments.append(f"{quoted(known.name)} COMMENT {literal(column.description)}")
+    if comments:
+        statements.append(f"ALTER TABLE {target} ALTER COLUMN {', '.join(comments)}")
+    return tuple(statements)

@@ -21,6 +21,7 @@ class Table(Strategy):
     overwrite_partitions: bool = False
 
     name: ClassVar[str] = "table"
+    takes_feed: ClassVar[bool] = True
     settings: ClassVar[frozenset[str]] = STORED | {"overwrite"}
     rerun_is_safe: ClassVar[bool] = True
 

@@ -23,10 +23,9 @@ from penstock.core.strategy import Layout
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.schema.table_columns import Migration, migration, target_schema
-from penstock.strategies.alter import allow_widening
 from penstock.strategies.partition import Partition, PartitionTable, Slice, check_columns
 from penstock.strategies.partition import replace as replaced
-from penstock.strategies.reshape import create_empty, drop_not_null, rewrite
+from penstock.strategies.reshape import allow_widening, create_empty, drop_not_null, rewrite
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import ColumnDoc
 from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout
-from penstock.strategies.alter import allow_widening, alter_properties
+from penstock.strategies.reshape import allow_widening, alter_properties
 
 TARGET = "delta.`/w/s/users`"
 FACTS = TableFacts(

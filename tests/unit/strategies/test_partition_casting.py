@@ -4,7 +4,7 @@ import pytest
 
 from penstock.core.casts import castable
 from penstock.core.types import parse_type
-from penstock.strategies.casting import cast
+from penstock.strategies.comparing import cast
 
 
 @pytest.mark.parametrize(
@@ -18,29 +18,29 @@ from penstock.strategies.casting import cast
             "struct<b:int,a:int>",
             "struct<a:int,b:int,c:date>",
             (
-                "IF(`c` IS NULL, NULL, "
-                "named_struct('a', `c`.`a`, 'b', `c`.`b`, 'c', CAST(NULL AS date)))"
+                "CASE WHEN `c` IS NOT NULL THEN "
+                "named_struct('a', `c`.`a`, 'b', `c`.`b`, 'c', CAST(NULL AS date)) END"
             ),
         ),
         (
             "array<struct<b:int,a:int>>",
             "array<struct<a:int>>",
-            "transform(`c`, v0 -> IF(v0 IS NULL, NULL, named_struct('a', v0.`a`)))",
+            "transform(`c`, x1 -> CASE WHEN x1 IS NOT NULL THEN named_struct('a', x1.`a`) END)",
         ),
         (
             "map<string,array<struct<b:int,a:int>>>",
             "map<string,array<struct<a:int>>>",
             (
-                "transform_values(`c`, (k0, v0) -> "
-                "transform(v0, v1 -> IF(v1 IS NULL, NULL, named_struct('a', v1.`a`))))"
+                "transform_values(`c`, (k1, v1) -> transform(v1, x2 -> "
+                "CASE WHEN x2 IS NOT NULL THEN named_struct('a', x2.`a`) END))"
             ),
         ),
         (
             "map<int,struct<b:int,a:int>>",
             "map<bigint,struct<a:int>>",
             (
-                "transform_keys(transform_values(`c`, (k0, v0) -> "
-                "IF(v0 IS NULL, NULL, named_struct('a', v0.`a`))), (k0, v0) -> CAST(k0 AS bigint))"
+                "transform_values(transform_keys(`c`, (k1, v1) -> CAST(k1 AS bigint)), (k1, v1) -> "
+                "CASE WHEN v1 IS NOT NULL THEN named_struct('a', v1.`a`) END)"
             ),
         ),
     ],

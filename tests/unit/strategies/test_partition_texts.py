@@ -6,9 +6,9 @@ from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.strategy import Layout
 from penstock.strategies.append import Append
+from penstock.strategies.build import partition_texts
 from penstock.strategies.merge import Merge
 from penstock.strategies.partition import PartitionTable, Slice, feed
-from penstock.strategies.partition_texts import partition_texts
 from penstock.strategies.table import Table
 from unit.strategies.builds import a_build
 

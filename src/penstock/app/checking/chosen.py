@@ -178,7 +178,9 @@ def _observes(model: Model, step: Step, mode: OnFailure) -> bool:
         case Writing.RANGES:
             return step.count == 1
         case Writing.WHOLE:
-            return mode is OnFailure.BLOCK and not model.is_view  # staged files are observed
+            return (
+                mode is OnFailure.BLOCK and model.strategy.takes_feed
+            )  # staged files are observed
         case Writing.ADDED:
             return mode is OnFailure.BLOCK or not step.initial
         case _ as never:

@@ -16,10 +16,9 @@ from penstock.core.ranges import Ranges, count
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, StagedRows, Work
 from penstock.core.step import Outcome
-from penstock.strategies.build import ROWS_VIEW
+from penstock.strategies.build import ROWS_VIEW, with_rows
 from penstock.strategies.checks.partitions import key_sql
 from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
-from penstock.strategies.would_be import with_rows
 
 _ADDED = "check_added_rows"
 _STAYS = "check_rows_that_stay"

@@ -18,8 +18,14 @@ from penstock.core.step import Intent, StepKind
 from penstock.plan.refusals import incompatible_type
 from penstock.plan.schema.evolution import check_names, refuse
 from penstock.plan.schema.table_columns import Migration, migration, target_schema, with_described
-from penstock.strategies.alter import allow_widening, alter_properties
-from penstock.strategies.reshape import create_empty, drop_not_null, rewrite, rewritten
+from penstock.strategies.reshape import (
+    allow_widening,
+    alter_properties,
+    create_empty,
+    drop_not_null,
+    rewrite,
+    rewritten,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from penstock.core.statement import Commit
 from penstock.core.step import Intent
 from penstock.core.strategy import Writing
 from penstock.plan.schema.evolution import layout_change
-from penstock.strategies.alter import allow_widening, alter_properties
+from penstock.strategies.reshape import allow_widening, alter_properties
 
 
 def look(state: StepState, session: StepSession) -> StepState:

@@ -71,7 +71,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
     view_sql = ""
     if catalog and model.is_view:  # over path tables whoever reads a view reads its query
         view_sql = services.project.view_sql(model, marked_histories(services, model.query))
-    whole = model.writing is Writing.WHOLE or step_inputs.table is None
+    whole = step_inputs.table is None or model.writing is Writing.WHOLE
     return Build(
         model=model,
         target=services.project.sql_of(model.table),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from penstock.core.statement import Row
+from penstock.strategies.build import lost_counts
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.source import rehashes
 from penstock.strategies.history.terms import (
@@ -23,7 +24,6 @@ from penstock.strategies.history.terms import (
     TOMB,
     TWICE,
 )
-from penstock.strategies.partition_texts import lost_counts
 
 LATE = "late_"
 _STAGED = ("tombstones", "closes", "moves", "pending", "rehashed")

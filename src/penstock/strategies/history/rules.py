@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.core.names import literal, quoted
+from penstock.core.names import quoted
 from penstock.core.statement import Rule
-from penstock.strategies.build import listed
+from penstock.strategies.build import listed, lost_rules, shown_key
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.terms import (
     COPIES,
@@ -20,7 +20,6 @@ from penstock.strategies.history.terms import (
     TWICE,
     Terms,
 )
-from penstock.strategies.partition_texts import lost_rules
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
@@ -164,9 +163,3 @@ class _Kept:
             "run with a later --as-of",
             self._samples(EARLY),
         )
-
-
-def shown_key(keys: tuple[str, ...]) -> str:
-    """Give SQL that shows a row's key as people write it."""
-    pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in keys]
-    return "concat(" + ", ', ', ".join(pairs) + ")"

@@ -8,7 +8,7 @@ from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW
-from penstock.strategies.build import listed
+from penstock.strategies.build import any_lost, listed
 from penstock.strategies.comparing import converted
 from penstock.strategies.history.sides import Sides
 from penstock.strategies.history.terms import (
@@ -22,7 +22,6 @@ from penstock.strategies.history.terms import (
     ROWS,
     TIME,
 )
-from penstock.strategies.partition_texts import any_lost
 from penstock.strategies.row_hash import hash_of_values, hashes_alike, row_hash
 
 

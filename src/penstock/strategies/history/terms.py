@@ -14,7 +14,7 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
-from penstock.core.names import quoted
+from penstock.strategies.build import same_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,7 @@ class Terms:
         Stored keys may be NULL under `null_keys: error`, too: the setting may have changed. A row
         of the source may not, so one without a key need not meet a version.
         """
-        equals = "<=>" if stored or self.match_null_keys else "="
-        return " AND ".join(
-            f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in self.keys
-        )
+        return same_key(self.keys, left, right, matches_null=stored or self.match_null_keys)
 
 
 def terms_of(

@@ -9,8 +9,7 @@ from penstock.core.history import HashDiffers, HistorySettings, NewerThan, Syste
 from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
-from penstock.strategies.build import listed
-from penstock.strategies.history.rules import shown_key
+from penstock.strategies.build import listed, shown_key
 from penstock.strategies.history.terms import FROM, PLACE, TIME, TO, TOMB
 
 SAMPLES = 5
