@@ -1,6 +1,11 @@
 """Public names for unit tests of models: `penstock test` from Python, for a project's own pytest.
 
->>> from penstock.testing import run_unit_tests
+A project's test is one function::
+
+    def test_the_models() -> None:
+        report = run_unit_tests()
+
+        assert report.ok, [line for result in report.results for line in result.lines]
 """
 
 from __future__ import annotations

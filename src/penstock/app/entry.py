@@ -176,10 +176,24 @@ def rollback(request: RollbackRequest) -> RollbackReport:
 
 @takes(UnitTestRequest)
 def run_unit_tests(request: UnitTestRequest) -> UnitTestReport:
-    """Run the unit tests under tests/ as `penstock test` does; `tests` are names of them.
+    """Run the unit tests under tests/ as `penstock test` does, and give what became of each.
 
-    A test that fails is in the report; what raises is a project, or a test file, that cannot be
-    understood. A Spark that is handed in, or runs in this process, is used and never stopped.
+    `tests` are names of tests, which may hold `*`; without a choice all are run. A test runs its
+    model on tables of its own in a temporary folder; no table or record of the project is touched.
+    A Spark that is handed in, or runs in this process, is used and never stopped; without a test
+    none starts.
+
+    A test that fails is in the report, with its differences as `lines`. Raises `ProjectError` for a
+    project, or a test file, with findings, `SelectorError` for a name or selector that matches
+    nothing, and `EnvironmentMissingError` without Java or pyspark.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "penstock.yml").write_text("name: shop")
+    ...     report = run_unit_tests(folder)
+    >>> report.ok, report.results
+    (True, ())
     """
     from penstock.app.commands.test import run_tests
 

@@ -10,8 +10,7 @@ from typing import Protocol
 from penstock.core.findings import Location
 from penstock.core.inputs import Relation
 from penstock.core.schema import Schema
-from penstock.core.statement import Commit as CommitStatement
-from penstock.core.statement import Feed, Kept, Row, Stage
+from penstock.core.statement import Commit, Feed, Row, Stage, StagedRows
 from penstock.core.step import Intent
 
 
@@ -36,8 +35,37 @@ class QuerySession(Protocol):
         ...
 
 
+class SideTables(Protocol):
+    """Files and tables beside the target of a step, for what its checks must see of its rows."""
+
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
+        """Write the feed's rows to files in a folder, once; its view then reads these files."""
+        ...
+
+    def write_table(self, sql: str, uri: str) -> int:
+        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
+        ...
+
+    def clone(self, uri: str, version: int, to: str) -> str:
+        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
+        ...
+
+    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
+        """Make the rows of the files that one commit added readable under a view.
+
+        They are a Delta table of their own in `folder`, whose one log entry names these files, so
+        that nothing else of the target is read.
+        """
+        ...
+
+
 class StepSession(QuerySession, Protocol):
     """Spark for one step: own settings, own views, shared executors."""
+
+    @property
+    def beside(self) -> SideTables:
+        """What is made beside the target, in the same session."""
+        ...
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """Make the relations readable under their view names, in order; give their columns."""
@@ -59,7 +87,7 @@ class StepSession(QuerySession, Protocol):
         """Compute the stage's rows once, keep them under its view, give the look at them."""
         ...
 
-    def commit(self, statement: CommitStatement, intent: Intent) -> None:
+    def commit(self, statement: Commit, intent: Intent) -> None:
         """Run the statement; its commit, if it makes one, carries the intent as its token."""
         ...
 
@@ -71,28 +99,8 @@ class StepSession(QuerySession, Protocol):
         """
         ...
 
-    def keep(self, feed: Feed, folder: str) -> Kept:
-        """Write the feed's rows to files in a folder, once; its view then reads these files."""
-        ...
-
-    def write_table(self, sql: str, uri: str) -> int:
-        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
-        ...
-
-    def clone(self, uri: str, version: int, to: str) -> str:
-        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
-        ...
-
-    def trial(self, statement: CommitStatement) -> None:
+    def trial(self, statement: Commit) -> None:
         """Run a statement on a clone: it carries no token and is no step."""
-        ...
-
-    def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
-        """Make the rows of the files that one commit added readable under a view.
-
-        They are a Delta table of their own in `folder`, whose one log entry names these files, so
-        that nothing else of the target is read.
-        """
         ...
 
 

@@ -24,11 +24,11 @@ from penstock.core.statement import (
     OBSERVED_ROWS,
     Commit,
     Feed,
-    Kept,
-    Overwrite,
     Passing,
     Row,
     Stage,
+    StagedRows,
+    TableOverwrite,
 )
 from penstock.core.step import Intent
 from penstock.core.token import write_token
@@ -68,8 +68,9 @@ class ObservedWrite:
             if time.monotonic() > until:
                 return None
             time.sleep(_LOOKS_EVERY_SECONDS)
-        told = future.value().get()
-        is_seen = told.isSuccess() and told.get().length() > 0  # "nothing" is a row without columns
+        result = future.value().get()
+        # "Nothing" is a row without columns.
+        is_seen = result.isSuccess() and result.get().length() > 0
         return self._observation.get if is_seen else None
 
 
@@ -78,39 +79,29 @@ _WIDELY_READ = "'delta.enableDeletionVectors' = 'false'"
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")  # Delta has such names only with column mapping
 
 
-class SparkCheckSession:
-    """What a `StepSession` of real Spark does for checks, but for what belongs to a commit."""
+class SparkSideTables:
+    """The `SideTables` of real Spark; `in_files` are the views that read files by now."""
 
     def __init__(self, spark: SparkSession, where: Location | None, fault: Fault) -> None:
-        """Take over a fresh session."""
+        """Share the session of a step."""
         self._spark = spark
         self._where = where
         self._fault = fault
-        self._in_files: set[str] = set()
+        self.in_files: set[str] = set()
 
-    def rows(self, sql: str) -> tuple[Row, ...]:
-        """See `StepSession.rows`."""
-        with explaining(self._where):
-            return tuple(row.asDict() for row in self._spark.sql(sql).collect())
-
-    def describe(self, sql: str) -> Schema:
-        """See `StepSession.describe`."""
-        with explaining(self._where):
-            return schema_of(self._spark.sql(sql))
-
-    def keep(self, feed: Feed, folder: str) -> Kept:
-        """See `StepSession.keep`. A commit of this session that has the feed reads the files."""
-        with explaining(self._where), self._set({**CONFS, **feed.confs}):
-            frame, observed = self._watched(feed)
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
+        """See `SideTables.keep`. A commit of this session that has the feed reads the files."""
+        with explaining(self._where), settings(self._spark, {**CONFS, **feed.confs}):
+            frame, observed = watched(self._spark, feed)
             kept = write_files(frame, folder)
             self._fault("during-staging")
             kept.createOrReplaceTempView(feed.view)
-            self._in_files.add(feed.view)
+            self.in_files.add(feed.view)
             rows = count_rows(folder)
-        return Kept(rows, agreed(observed, rows))
+        return StagedRows(rows, agreed(observed, rows))
 
     def write_table(self, sql: str, uri: str) -> int:
-        """See `StepSession.write_table`. A table that is there already is an error."""
+        """See `SideTables.write_table`. A table that is there already is an error."""
         with explaining(self._where):
             names = self._spark.sql(sql).columns
             mapped = any(map(_NEEDS_MAPPING.search, names))
@@ -120,35 +111,38 @@ class SparkCheckSession:
         return DeltaLog().commits(uri, -1)[-1].metrics.get("numOutputRows", 0)
 
     def clone(self, uri: str, version: int, to: str) -> str:
-        """See `StepSession.clone`."""
+        """See `SideTables.clone`."""
         made, whole = f"delta.{quoted(to)}", f"delta.{quoted(uri)}"
         with explaining(self._where):
             self._spark.sql(f"CREATE TABLE {made} SHALLOW CLONE {whole} VERSION AS OF {version}")
         return made
 
     def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
-        """See `StepSession.added`."""
+        """See `SideTables.added`."""
         write_log(uri, version, folder)
         with explaining(self._where):
             frame = self._spark.read.format("delta").load(folder)
             frame.createOrReplaceTempView(view)
             return schema_of(frame)
 
-    def _watched(self, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
-        frame = self._spark.sql(feed.sql)
-        observed = ObservedWrite(frame, feed.counts) if feed.counts else None
-        return (observed.frame if observed else frame), observed
 
-    @contextmanager
-    def _set(self, settings: Mapping[str, str]) -> Iterator[None]:
-        """Let settings hold for a while; they are none that the session has otherwise."""
-        for key, value in settings.items():
-            self._spark.conf.set(key, value)
-        try:
-            yield
-        finally:
-            for key in settings:
-                self._spark.conf.unset(key)
+def watched(spark: SparkSession, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
+    """Give the rows of a feed, and what observes them as they pass, where anything is asked."""
+    frame = spark.sql(feed.sql)
+    observed = ObservedWrite(frame, feed.counts) if feed.counts else None
+    return (observed.frame if observed else frame), observed
+
+
+@contextmanager
+def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Let settings hold for a while; they are none that the session has otherwise."""
+    for key, value in values.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in values:
+            spark.conf.unset(key)
 
 
 def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
@@ -166,15 +160,18 @@ Signature = Callable[[], tuple[str, str, str]]
 """Gives penstock's version and the store's id, with which commits are signed."""
 
 
-class SparkStepSession(SparkCheckSession):
+class SparkStepSession:
     """The `StepSession` of real Spark."""
 
     def __init__(
         self, spark: SparkSession, where: Location | None, signature: Signature, fault: Fault
     ) -> None:
         """Take over a fresh session; `signature` is asked for when something is committed."""
-        super().__init__(spark, where, fault)
+        self._spark = spark
+        self._where = where
+        self._fault = fault
         self._signature = signature
+        self.beside = SparkSideTables(spark, where, fault)
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
@@ -197,6 +194,16 @@ class SparkStepSession(SparkCheckSession):
             frame.createOrReplaceTempView(view)
         return schema_of(frame)
 
+    def rows(self, sql: str) -> tuple[Row, ...]:
+        """See `StepSession.rows`."""
+        with explaining(self._where):
+            return tuple(row.asDict() for row in self._spark.sql(sql).collect())
+
+    def describe(self, sql: str) -> Schema:
+        """See `StepSession.describe`."""
+        with explaining(self._where):
+            return schema_of(self._spark.sql(sql))
+
     def look(self, sql: str) -> Row:
         """See `StepSession.look`."""
         return self.rows(sql)[0]
@@ -207,8 +214,8 @@ class SparkStepSession(SparkCheckSession):
             return tuple(str(row[0]) for row in self._spark.sql(sql).collect())
 
     def stage(self, stage: Stage) -> Row:
-        """See `StepSession.stage`: the look is the action that computes the kept rows."""
-        with explaining(self._where), self._set(stage.confs):
+        """See `StepSession.stage`: the look is the action that computes the staged rows."""
+        with explaining(self._where), settings(self._spark, stage.confs):
             seen = self._sift(stage, stage.passing) if stage.passing else self._keep(stage)
         self._fault("during-staging")
         return seen
@@ -235,22 +242,22 @@ class SparkStepSession(SparkCheckSession):
             kept = self._spark.sql(stage.sql)
             checked = kept.localCheckpoint(eager=True)
             checked.createOrReplaceTempView(stage.view)
-            # An Observation is not told about a checkpoint and would wait for ever.
-            told = _java(kept).queryExecution().observedMetrics().apply(passing.view)
+            # An Observation hears nothing of a checkpoint and would wait for ever.
+            metrics = _java(kept).queryExecution().observedMetrics().apply(passing.view)
         self._cut.append(checked)
-        return {name: told.get(place) for place, name in enumerate(passing.counts)}
+        return {name: metrics.get(place) for place, name in enumerate(passing.counts)}
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         """See `StepSession.commit`."""
         version, store, project = self._signature()
         token = write_token(intent, version, store, project, metrics=statement.metrics)
-        settings = {_TOKEN: token}
+        signed = {_TOKEN: token}
         if statement.once and intent.step_seq:  # what was never begun has no number
-            settings[_TXN_APP] = intent.transaction
-            settings[_TXN_VERSION] = str(intent.step_seq)
+            signed[_TXN_APP] = intent.transaction
+            signed[_TXN_VERSION] = str(intent.step_seq)
         # Spark tells nothing of what was observed while a table was made from a query.
         makes_table = statement.sql.lstrip().upper().startswith("CREATE")
-        self._run(unwatched(statement) if makes_table else statement, settings)
+        self._run(unwatched(statement) if makes_table else statement, signed)
 
     def observed(self, rows: int) -> Row | None:
         """See `StepSession.observed`."""
@@ -261,15 +268,15 @@ class SparkStepSession(SparkCheckSession):
         """See `StepSession.trial`."""
         self._run(unwatched(statement), {})
 
-    def _run(self, statement: Commit, settings: Mapping[str, str]) -> None:
+    def _run(self, statement: Commit, signed: Mapping[str, str]) -> None:
         if self.interrupted:
             raise InterruptedRunError("interrupted", "the run was interrupted")
         self._watch = None
         feed = statement.feed
-        confs = {**(feed.confs if feed else {}), **statement.confs, **settings}
-        with explaining(self._where), self._set(confs):
-            if feed and feed.view not in self._in_files:
-                fed, self._watch = self._watched(feed)
+        confs = {**(feed.confs if feed else {}), **statement.confs, **signed}
+        with explaining(self._where), settings(self._spark, confs):
+            if feed and feed.view not in self.beside.in_files:
+                fed, self._watch = watched(self._spark, feed)
                 fed.createOrReplaceTempView(feed.view)
             frame = self._spark.sql(statement.sql)
             if statement.overwrite is not None:
@@ -291,7 +298,7 @@ def unwatched(statement: Commit) -> Commit:
     return replace(statement, feed=replace(feed, counts={})) if feed else statement
 
 
-def _overwrite(frame: DataFrame, whole: Overwrite) -> None:
+def _overwrite(frame: DataFrame, whole: TableOverwrite) -> None:
     """Replace rows, columns and partitioning of a table in one commit."""
     writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.partitionBy(*whole.partition_by).save(whole.uri)

@@ -21,6 +21,7 @@ from penstock.plan.resolve import Segment
 from penstock.plan.values import Estimate, Observed, Reason, State, Step
 
 BATCH = 31
+"""How many partitions share a commit: a month of days, so that a failure loses no more."""
 APART = 8
 """How many runs of neighbours may have a commit each."""
 

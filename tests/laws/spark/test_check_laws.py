@@ -162,7 +162,9 @@ def test_observed_values_equal_scanned_ones(session, tmp_path_factory, rows, whe
     ground = a_check_inputs(given_rows, DAYS[0])
     counts = observables(checks, given_rows.columns)
     folder = tmp_path_factory.mktemp("kept")
-    kept = session.keep(Feed(f"kept_{next(COUNTER)}", given_rows.sql, counts), str(folder / "k"))
+    kept = session.beside.keep(
+        Feed(f"kept_{next(COUNTER)}", given_rows.sql, counts), str(folder / "k")
+    )
 
     seen = evaluate(session, checks, replace(ground, observed=kept.counts), sampling=False)
     scanned = evaluate(session, checks, ground, sampling=False)

@@ -10,7 +10,7 @@ import pytest
 from fakes.check_place import MOMENT, P1, P2, P4, STATS, CheckPlace
 from fakes.clock import FixedClock
 from penstock.app.services import wire
-from penstock.engine.session import SparkCheckSession
+from penstock.engine.session import SparkStepSession
 from penstock.ui.cli.main import main
 
 EMPTY = {"name": "has_rows", "sql": "SELECT * FROM raw.events WHERE date(created_at) = @start_date"}
@@ -58,7 +58,7 @@ def shell(tmp_path, spark, two_days, monkeypatch, capfd):
         clock.advance(seconds=1)
         return wire.wired(wire.open_project(where), clock, spark)
 
-    monkeypatch.setattr(wire, "open_shop", open_services)
+    monkeypatch.setattr(wire, "open_services", open_services)
 
     def call(*words: str) -> Answer:
         capfd.readouterr()
@@ -71,12 +71,12 @@ def shell(tmp_path, spark, two_days, monkeypatch, capfd):
 @pytest.fixture
 def asked(monkeypatch):
     """Remember what checks ask Spark."""
-    found, describe, rows = [], SparkCheckSession.describe, SparkCheckSession.rows
+    found, describe, rows = [], SparkStepSession.describe, SparkStepSession.rows
     monkeypatch.setattr(
-        SparkCheckSession, "describe", lambda own, sql: found.append(sql) or describe(own, sql)
+        SparkStepSession, "describe", lambda own, sql: found.append(sql) or describe(own, sql)
     )
     monkeypatch.setattr(
-        SparkCheckSession, "rows", lambda own, sql: found.append(sql) or rows(own, sql)
+        SparkStepSession, "rows", lambda own, sql: found.append(sql) or rows(own, sql)
     )
     return found
 

@@ -14,7 +14,7 @@ from fakes.check_place import MOMENT, P1, STATS, STATS_SQL, STATS_YAML, CheckPla
 from fakes.clock import FixedClock
 from fakes.spark_jobs import jobs_of
 from penstock.core.check_results import Sample
-from penstock.engine.session import ObservedWrite, SparkCheckSession, SparkStepSession
+from penstock.engine.session import ObservedWrite, SparkStepSession
 
 TWELVE = [
     {"type": "row_count", "min": 1},
@@ -45,14 +45,14 @@ class Queries(list[str]):
 @pytest.fixture
 def queries(monkeypatch):
     """Remember each query and the files that it reads."""
-    found, real = Queries(), SparkCheckSession.rows
+    found, real = Queries(), SparkStepSession.rows
 
-    def rows(session: SparkCheckSession, sql: str) -> object:
+    def rows(session: SparkStepSession, sql: str) -> object:
         found.append(sql)
         found.files = tuple(session._spark.sql(sql).inputFiles())
         return real(session, sql)
 
-    monkeypatch.setattr(SparkCheckSession, "rows", rows)
+    monkeypatch.setattr(SparkStepSession, "rows", rows)
     return found
 
 

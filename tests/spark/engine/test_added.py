@@ -112,9 +112,9 @@ def test_a_commit_whose_log_is_gone_is_told(bench):
 
 def test_files_of_a_clone_keep_the_places_they_have(bench):
     bench.commit("CREATE TABLE {t} USING delta AS SELECT id FROM range(4)")
-    bench.session.clone(bench.at("t"), 0, bench.at("clone"))
+    bench.session.beside.clone(bench.at("t"), 0, bench.at("clone"))
 
-    schema = bench.session.added(bench.at("clone"), 0, bench.at("added"), "new")
+    schema = bench.session.beside.added(bench.at("clone"), 0, bench.at("added"), "new")
 
     assert (schema.names, len(bench.rows("SELECT * FROM `new`"))) == (("id",), 4)
 

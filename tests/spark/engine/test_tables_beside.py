@@ -27,7 +27,7 @@ def three(bench, properties=""):
 def test_a_clone_is_the_table_at_a_version(bench, properties):
     three(bench, properties)
 
-    name = bench.session.clone(bench.at("t"), 2, bench.at("clone"))
+    name = bench.session.beside.clone(bench.at("t"), 2, bench.at("clone"))
 
     assert bench.rows(f"SELECT id FROM {name}") == [(1,), (2,), (3,)]
 
@@ -35,7 +35,7 @@ def test_a_clone_is_the_table_at_a_version(bench, properties):
 @pytest.mark.parametrize("properties", ["", MAPPED])
 def test_a_merge_on_a_clone_leaves_the_table_as_it_was(bench, properties):
     three(bench, properties)
-    name = bench.session.clone(bench.at("t"), 2, bench.at("clone"))
+    name = bench.session.beside.clone(bench.at("t"), 2, bench.at("clone"))
 
     bench.session.trial(Commit(MERGE.format(name)))
 
@@ -45,7 +45,7 @@ def test_a_merge_on_a_clone_leaves_the_table_as_it_was(bench, properties):
 
 def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(bench):
     three(bench)
-    name = bench.session.clone(bench.at("t"), 3, bench.at("clone"))
+    name = bench.session.beside.clone(bench.at("t"), 3, bench.at("clone"))
     bench.session.trial(Commit(MERGE.format(name)))
 
     said = [action for version in (0, 1) for action in bench.log("clone", version)]
@@ -54,7 +54,7 @@ def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(bench):
 
 
 def test_readers_that_know_no_deletion_vectors_read_a_quarantine(bench):
-    bench.session.write_table("SELECT 1L AS id, 'o' AS name", bench.at("quarantine"))
+    bench.session.beside.write_table("SELECT 1L AS id, 'o' AS name", bench.at("quarantine"))
 
     assert DeltaTable(bench.at("quarantine")).to_pandas().to_dict("list") == {
         "id": [1],
@@ -66,13 +66,13 @@ def test_a_version_that_is_not_there_cannot_be_cloned(bench):
     three(bench)
 
     with pytest.raises(QueryError, match="99"):
-        bench.session.clone(bench.at("t"), 99, bench.at("clone"))
+        bench.session.beside.clone(bench.at("t"), 99, bench.at("clone"))
 
 
 def test_a_table_of_rows_keeps_their_columns_and_counts_them(bench):
     sql = "SELECT id, CAST(id AS DECIMAL(9, 2)) AS price FROM range(2)"
 
-    rows = bench.session.write_table(sql, bench.at("failed"))
+    rows = bench.session.beside.write_table(sql, bench.at("failed"))
     read = f"SELECT * FROM delta.`{bench.at('failed')}`"
 
     assert (rows, bench.rows(read)) == (2, [(0, Decimal("0.00")), (1, Decimal("1.00"))])
@@ -83,13 +83,13 @@ def test_a_table_of_rows_keeps_their_columns_and_counts_them(bench):
 
 
 def test_a_table_of_no_rows_is_a_table(bench):
-    rows = bench.session.write_table("SELECT 1 AS id WHERE false", bench.at("failed"))
+    rows = bench.session.beside.write_table("SELECT 1 AS id WHERE false", bench.at("failed"))
 
     assert (rows, bench.rows(f"SELECT * FROM delta.`{bench.at('failed')}`")) == (0, [])
 
 
 def test_a_table_of_rows_with_unusual_columns_is_readable(bench):
-    rows = bench.session.write_table("SELECT 1 AS `a b`, 2 AS `x=;`", bench.at("failed"))
+    rows = bench.session.beside.write_table("SELECT 1 AS `a b`, 2 AS `x=;`", bench.at("failed"))
 
     assert rows == 1
     assert bench.session.rows(f"SELECT * FROM delta.`{bench.at('failed')}`") == (

@@ -10,7 +10,7 @@ from penstock.app.artifacts.write import write_check_artifacts
 from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.closing import close_passed
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Rows
+from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.checking.output import replaced_rows
 from penstock.app.checking.reports import CheckReport, ModelChecked, SourceChecked
 from penstock.app.checking.target import CheckTarget
@@ -20,7 +20,7 @@ from penstock.app.execution.settle import settle
 from penstock.app.observation.inputs import Inputs, pin_names, source_read
 from penstock.app.observation.observe import View, pin_source
 from penstock.app.observation.project_state import ProjectState, look
-from penstock.app.planning.planning import run_timestamp_of
+from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import CheckRequest
@@ -92,7 +92,7 @@ def _told(
     """Give the gravest of what fails, or that the source is fresh."""
     name = source.input_name
     columns = session.bind([Relation(name, "check_source", read)])["check_source"]
-    rows = Rows(f"SELECT * FROM {quoted('check_source')}", columns)
+    rows = CheckedRows(f"SELECT * FROM {quoted('check_source')}", columns)
     results = evaluate(
         session, freshness_checks(source), CheckInputs(run_timestamp, inputs={name: rows})
     )

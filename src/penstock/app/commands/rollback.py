@@ -12,7 +12,7 @@ from penstock.app.execution.recover import recover
 from penstock.app.observation.log_reader import LogReader
 from penstock.app.observation.observe import last_writer, others
 from penstock.app.observation.project_state import ProjectState, look
-from penstock.app.planning.planning import run_timestamp_of
+from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.undo import features_left
 from penstock.app.reports import Keys, Overwrite

@@ -217,7 +217,7 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     if model.strategy.window is None:
         return first_of(found)
     lasting = list(_passed(model, record, now))
-    only_new = bool(found) and found[0].state in _INPUTS
+    only_new = bool(found) and found[0].state in _INPUTS  # the next window takes what is new
     if lasting and (only_new or not found):
         return replace(first_of([*lasting, *found]), stale=True, passed=not found)
     return replace(first_of(found), stale=bool(lasting), drift=not only_new)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.bounds import MONTHS, SIZES, Ceiled, Floored, Lower, Moved, Upper
+from penstock.core.bounds import MONTHS, SIZES, Bound, Ceiled, Floored, Lower, Moved, Upper
 from penstock.core.calendar import DAY, HOUR, day_number
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.mapping import (
-    Bound,
     Calendar,
     Computed,
     Everything,

@@ -20,7 +20,7 @@ from penstock.core.unit_tests import (
     ExpectedError,
     Given,
     GivenTable,
-    Mark,
+    GivenWatermark,
 )
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.naming import input_named, inputs_of, shown
@@ -97,14 +97,16 @@ def error_of(node: CellNode, notes: FileNotes) -> ExpectedError:
     return ExpectedError(node.where, code, notes.text(found.get("contains"), "contains"))
 
 
-def watermarks_of(node: CellNode | None, notes: FileNotes) -> tuple[Mark, ...]:
+def watermarks_of(node: CellNode | None, notes: FileNotes) -> tuple[GivenWatermark, ...]:
     """Read a watermark: a value, or values by `input.column`."""
     if node is None or node.is_null:
         return ()
     if node.members is None:
-        return (Mark("", notes.text(node, "watermark"), node.where),)
+        return (GivenWatermark("", notes.text(node, "watermark"), node.where),)
     pairs = node.members.items()
-    return tuple(Mark(name, notes.text(inner, name), inner.where) for name, inner in pairs)
+    return tuple(
+        GivenWatermark(name, notes.text(inner, name), inner.where) for name, inner in pairs
+    )
 
 
 def _metrics(node: CellNode | None, notes: FileNotes) -> Mapping[str, int]:

@@ -10,7 +10,7 @@ from fakes.lake import columns
 from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
 from penstock.app.commands.history import check_history
-from penstock.core.model import Freshness
+from penstock.core.checks import Freshness
 from penstock.ui.render.check import check_text
 
 LIMITS = Freshness("at", dt.timedelta(days=1), dt.timedelta(days=2))

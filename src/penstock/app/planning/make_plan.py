@@ -1,0 +1,246 @@
+"""The use case `plan`: what a run would do, and why. Nothing is written, no JVM starts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.app.execution.settle import Settled, pending_notes
+from penstock.app.observation.log_reader import changed_below, open_log_reader
+from penstock.app.observation.observe import observe
+from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.observation.seeds import seeds_to_load
+from penstock.app.planning.selection import check_named, divided, narrowed
+from penstock.app.preparing.run_context import Context
+from penstock.app.request import AnyRun
+from penstock.app.services.services import Services, in_one_state
+from penstock.core.errors import PenstockError, TableError, UsageError
+from penstock.core.facts import TableFacts
+from penstock.core.partition import Grain
+from penstock.core.ranges import Ranges, difference, intersection
+from penstock.plan.drift.detect import detect_table_drift
+from penstock.plan.drift.verdict import Verdict, told_gap
+from penstock.plan.history import check_prune
+from penstock.plan.planner import plan
+from penstock.plan.question import Scope
+from penstock.plan.resolve import due
+from penstock.plan.values import Blocked, Options, Plan, State, Step
+
+_AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that much is no mistake
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan with what it was made from, so that a run executes exactly it.
+
+    `names` are the selected models in topological order, without those of `not_run`, which
+    another command builds.
+    """
+
+    plan: Plan
+    names: tuple[str, ...]
+    project_state: ProjectState
+    scope: Scope
+    notes: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+    settled: Settled = Settled()
+
+    def after(self, settled: Settled) -> Planned:
+        """Give the plan without what was settled as failed in the same command.
+
+        An undisturbed run would have failed there too; the next plan makes it anew.
+        """
+        steps = tuple(
+            replace(step, partitions=left)
+            for step in self.plan.steps
+            if (left := _left_of(step, settled)) is not None
+        )
+        return replace(self, plan=replace(self.plan, steps=steps), settled=settled)
+
+    def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
+        """Give the plan in which models whose open step cannot be settled fail with the reason."""
+        names = [name for name in self.names if name in stuck]
+        if not names:
+            return self
+        known = {each.model for each in self.plan.blocked}
+        blocked = tuple(Blocked(name, stuck[name]) for name in names if name not in known)
+        made = replace(
+            self.plan,
+            steps=tuple(step for step in self.plan.steps if step.model not in stuck),
+            current=tuple(name for name in self.plan.current if name not in stuck),
+            blocked=(*self.plan.blocked, *blocked),
+        )
+        return replace(self, plan=made)
+
+
+def _left_of(step: Step, settled: Settled) -> Ranges | None:
+    failed = settled.failed.get(step.model)
+    if failed is None or step.model in settled.unlooked:
+        return step.partitions
+    return difference(step.partitions, failed) or None
+
+
+@in_one_state
+def make_plan(services: Services, request: AnyRun) -> Planned:
+    """Select, look at tables and inputs, decide."""
+    run_timestamp = run_timestamp_of(services, request.run_timestamp)
+    dated_project(services, run_timestamp)
+    names, not_run, note = divided(services, request, run_timestamp)
+    _check_adopt(names, request.options)
+    check_prune([services.project.models[name] for name in names], request.options)
+    project_state = look(services, names, run_timestamp)
+    scope = _scope(project_state, request)
+    records = project_state.records
+    made = plan(
+        project_state.project, names, records, project_state.view.now, request.options, scope
+    )
+    pending = pending_notes(services)
+    told = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
+    notes = (*_warnings(services), *told, *seed_notes(services, project_state, names))
+    return Planned(made, names, project_state, scope, notes, not_run)
+
+
+def _check_adopt(selected: Sequence[str], options: Options) -> None:
+    """Refuse `--adopt` for more than one model (spec/project.md §6)."""
+    if options.adopt and len(selected) != 1:
+        raise UsageError(
+            "adopt-one-model",
+            f"--adopt takes over one table at a time; {len(selected)} models are selected",
+            hint="name it: --select MODEL --adopt",
+        )
+
+
+def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
+    """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
+    verdicts = {
+        name: project_state.detection.verdict(name)
+        for name in project_state.names
+        if project_state.project.models[name].partition is not None
+    }
+    within = {}
+    for name, verdict in verdicts.items():
+        model = project_state.project.models[name]
+        there = due(model, project_state.run_timestamp)
+        if request.range.is_open and not request.options.full_refresh:
+            effective = intersection(verdict.effective, there)
+            timed = model.grid.grain is not Grain.RANGE
+            within[name] = ((effective[-1][1],) * 2,) if effective and timed else effective
+            continue
+        check_named(model, request.range, verdict, there)
+        within[name] = narrowed(model, request.range, project_state.run_timestamp, there)
+    facts = facts_of(project_state, verdicts, forced=request.options.full_refresh)
+    return Scope(verdicts=verdicts, within=within, batch_size=request.batch_size, facts=facts)
+
+
+def facts_of(
+    project_state: ProjectState, verdicts: dict[str, Verdict], *, forced: bool
+) -> dict[str, TableFacts]:
+    """Give the facts of the tables whose partitions may be run.
+
+    A table that cannot be read makes the verdict on its model `unreadable`.
+    """
+    found = {}
+    for name, verdict in verdicts.items():
+        if verdict.whole is not None or not (verdict.pieces or forced):
+            continue
+        try:
+            facts = project_state.detection.services.log.facts(
+                project_state.project.uri_of(project_state.project.models[name].table)
+            )
+        except (TableError, OSError) as error:
+            verdicts[name] = project_state.detection.give_up(name, error)
+            continue
+        if facts is not None:
+            found[name] = facts
+    return found
+
+
+def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:
+    """Say of which tables the log lost what came after the last success."""
+    for name in names:
+        gap = project_state.gap(name)
+        if gap is not None:
+            yield f"{name}: {told_gap(project_state.project.models[name], gap)}"
+
+
+def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.datetime:
+    """Give the run timestamp; raises `as-of-in-future`."""
+    now = services.clock.now()
+    if as_of is not None and as_of > now + _AHEAD:
+        raise UsageError(
+            "as-of-in-future",
+            f"--as-of {as_of.isoformat()} lies after now ({now.isoformat(timespec='seconds')})",
+            hint="give a time that has passed",
+        )
+    return as_of or now
+
+
+@in_one_state
+def replan(services: Services, context: Context, step: Step, options: Options) -> Step | None:
+    """Decide about one step anew, from the store, the log and the sources of this moment.
+
+    None means that another run has brought the model up to date. Sources are looked at again
+    because that run may have read newer versions than this one planned with. Partitions are made
+    as they were planned while any of them still drifts, or where they were asked for as they are.
+    """
+    name = step.model
+    context.records.update(services.reading.records.models())
+    context.view.renew(observe(services, [name], context.records, context.run_timestamp))
+    if not step.grid.is_whole:
+        forced = step.trigger == "backfill" or options.full_refresh
+        if not forced and not _still_drift(services, step, context.run_timestamp):
+            return None
+        record = context.records.get(name)
+        return replace(step, planned_on=record.last_step_seq if record else 0)
+    made = plan(services.project, [name], context.records, context.view.now, options)
+    if made.blocked:
+        raise made.blocked[0].error
+    return _as_asked(made.steps[0], step) if made.steps else None
+
+
+def _as_asked(made: Step, planned: Step) -> Step:
+    """Keep what only a sync decides: a table that was to be made anew still is."""
+    if planned.trigger == "run" or made.only_alters:
+        return made
+    initial = made.initial or planned.initial
+    return replace(made, initial=initial, trigger=planned.trigger, notes=planned.notes)
+
+
+def _still_drift(services: Services, step: Step, run_timestamp: dt.datetime) -> bool:
+    verdict = look(services, (step.model,), run_timestamp).detection.verdict(step.model)
+    return bool(intersection(verdict.drifted, step.partitions))
+
+
+@in_one_state
+def still_needed(services: Services, context: Context, step: Step, options: Options) -> Step | None:
+    """Decide about a pending step of a whole table once its upstreams have ended.
+
+    None means that no upstream made a change. What is left may be a change of its properties.
+    """
+    model = services.project.models[step.model]
+    now = context.view.now
+    if step.trigger != "run" and model.strategy.window is not None:
+        below = changed_below(
+            services.project, [model.name], context.records, open_log_reader(services)
+        )
+        return step if below else None  # new rows are for the next run's window
+    reason = detect_table_drift(services.project, model, context.records, now).reason
+    if reason.state is not State.CURRENT and not reason.passed:
+        return step
+    made = plan(services.project, [step.model], context.records, now, options)
+    return made.steps[0] if made.steps else None
+
+
+def seed_notes(
+    services: Services, project_state: ProjectState, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Say once of each seed that the models read, and whose file is not what was loaded."""
+    found = seeds_to_load(
+        services, project_state.project, names, project_state.records, project_state.run_timestamp
+    )
+    return tuple(dict.fromkeys(line for lines in found.values() for line in lines))
+
+
+def _warnings(services: Services) -> tuple[str, ...]:
+    return tuple(finding.render() for finding in services.project.findings)
