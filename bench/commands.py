@@ -28,7 +28,7 @@ from penstock.core.step import Intent, Outcome, StepKind
 from penstock.core.token import write_token
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
-from penstock.plan.drift import wanted_pins
+from penstock.plan.drift.inputs import wanted_pins
 from penstock.plan.planner import upstream_models
 from penstock.plan.values import Now
 

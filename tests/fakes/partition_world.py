@@ -15,7 +15,8 @@ from penstock.core.project import Project
 from penstock.core.ranges import numbers
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, Verdict, judge
+from penstock.plan.drift.detect import Evidence, detect_drift
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import body_of
@@ -84,7 +85,7 @@ class World:
     def verdicts(self) -> dict[str, Verdict]:
         """Judge every model of partitions."""
         return {
-            name: judge(model, partition_code(model), self._evidence(name), self._changes())
+            name: detect_drift(model, partition_code(model), self._evidence(name), self._changes())
             for name, model in self.project.models.items()
             if model.partition is not None
         }
@@ -164,7 +165,7 @@ class World:
 
 def _read(model: Model, step: Step) -> list[str]:
     """Name what a step reads: its own table too, where the SQL says so."""
-    if not step.partitions:
+    if step.grid.is_whole:
         return [each.name for each in model.inputs]
     _, body = body_of(model, step.version, step.revision)
     return [each.input.name for each in body.inputs]

@@ -26,9 +26,10 @@ from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
 from penstock.core.schema import Schema
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, PartitionCode, Piece, Verdict
+from penstock.plan.drift.detect import Evidence, PartitionCode
+from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import State
+from penstock.plan.values import Reason, State
 from penstock.strategies.partition import Partition
 
 DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
@@ -218,7 +219,7 @@ def verdict_of(model: Model, **states: Ranges) -> Verdict:
     """Give a verdict on the due partitions of which these are in a state: `sql_changed=…`."""
     known, segments = partition_code(model).known, partition_code(model).segments
     pieces = [
-        Piece(low, high, (State(state),), (), segment)
+        Piece(low, high, Reason(State(state)), (), segment)
         for state, ranges in states.items()
         for segment in segments
         for low, high in intersection(ranges, (segment.range,))

@@ -28,7 +28,7 @@ from penstock.core.partition import Grain, Grid
 from penstock.core.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, PartitionCode, judge
+from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
 from penstock.plan.resolve import Segment, resolve
 
 FROM, DAYS = dt.date(2024, 1, 20), 30
@@ -239,7 +239,7 @@ def judged(services) -> dict[int, tuple]:
         target=target_of(target),
     )
     known = ((sql[0][0][0], sql[-1][0][1]),)
-    verdict = judge(model, PartitionCode(known, segments), evidence, changes_of(above))
+    verdict = detect_drift(model, PartitionCode(known, segments), evidence, changes_of(above))
     return {n: piece.states for piece in verdict.pieces for n in range(piece.low, piece.high + 1)}
 
 

@@ -131,6 +131,11 @@ class Grid:
             raise self._refusal(text, f"{error}. Expected {_FORMS[self.grain][1]}.") from None
         return self.at((day + last) * calendar.DAY - last)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its one partition is the whole table: `*`."""
+        return self.grain is Grain.WHOLE
+
     def key(self, number: int) -> str:
         """Write a key."""
         if self.grain is Grain.WHOLE:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
 """Closed ranges, rising, apart from each other by at least one number."""
+WHOLE: Ranges = ((0, 0),)
+"""The partition `*`: all that a table without partitions has."""
 
 
 def merged(ranges: Iterable[Range]) -> Ranges:

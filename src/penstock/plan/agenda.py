@@ -10,8 +10,8 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, difference, intersection, union
 from penstock.plan.cascade import mapped_to, parents_of, reads_itself
+from penstock.plan.drift.verdict import Verdict, states_of
 from penstock.plan.obstacles import obstacle
-from penstock.plan.partition_drift import Verdict, states_of
 from penstock.plan.partition_steps import Wanted, partition_steps
 from penstock.plan.question import LEFT, Decided, Earlier, Question, Scope
 from penstock.plan.refusals import (

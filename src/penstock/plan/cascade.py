@@ -10,11 +10,9 @@ from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputKind
 from penstock.core.partition import Grid
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, intersection, merged, union
+from penstock.core.ranges import WHOLE, Ranges, intersection, merged, union
 from penstock.plan.changes import spans_of
 from penstock.plan.resolve import Segment
-
-WHOLE: Ranges = ((0, 0),)
 
 
 def cascaded(

@@ -6,7 +6,7 @@ from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import means_same
-from penstock.plan.drift import sources_below
+from penstock.plan.drift.inputs import sources_below
 from penstock.plan.history import history_refusal, not_delta
 from penstock.plan.question import Decided, Earlier, Question
 from penstock.plan.refusals import (

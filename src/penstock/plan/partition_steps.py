@@ -20,7 +20,7 @@ from penstock.core.ranges import (
 )
 from penstock.plan.cascade import grid_of, reads_itself
 from penstock.plan.changes import joined, spans_of
-from penstock.plan.partition_drift import Piece, Verdict
+from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Reason, State, Step
 
@@ -213,5 +213,5 @@ def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, 
 
 
 def _makes(step: Step, read: tuple[Span, ...]) -> bool:
-    made = spans_of(step.grid, step.partitions or ((0, 0),))
+    made = spans_of(step.grid, step.partitions)
     return any(low < end and begin < high for low, high in made for begin, end in read)

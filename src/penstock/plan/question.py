@@ -12,7 +12,7 @@ from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
-from penstock.plan.partition_drift import Verdict
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.values import Now, Options, State, Step
 
 LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))

@@ -51,7 +51,7 @@ def due(model: Model, run_timestamp: dt.datetime) -> Ranges:
     last one that ended that long ago.
     """
     settings, grid = model.partition, model.grid
-    if settings is None or grid.grain is Grain.WHOLE:
+    if settings is None or grid.is_whole:
         return ((0, 0),)
     if grid.grain is Grain.RANGE:
         return ((0, grid.last_number),)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.core.model import Model
+from penstock.core.ranges import WHOLE
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, is_looked_at_alone
-from penstock.plan.drift import drift, is_replaced
+from penstock.plan.cascade import is_looked_at_alone
+from penstock.plan.drift.detect import detect_table_drift
+from penstock.plan.drift.target import is_replaced
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import table_obstacle
 from penstock.plan.question import LEFT, Decided, Earlier, Question, waits_for
@@ -139,9 +141,15 @@ def _is_cosmetic(model: Model, record: ModelRecord) -> bool:
     return record.fingerprint is not None and record.fingerprint.sql != model.fingerprint.sql
 
 
+def reason_of(question: Question, model: Model) -> Reason:
+    """Give the state of a table without partitions, or of a view."""
+    project, records, now = question.project, question.records, question.now
+    return detect_table_drift(project, model, records, now).reason
+
+
 def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Bring a model up to date with its code, its inputs and the steps before it."""
-    reason = drift(question.project, model, question.records, question.now)
+    reason = reason_of(question, model)
     if reason.state is State.NOT_EFFECTIVE:
         return postponed(question, model, reason)
     error = table_obstacle(question, earlier, model, reason)
@@ -176,7 +184,7 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
     """
     if model.keeps_history:
         return Decided()
-    reason = drift(question.project, model, question.records, question.now)
+    reason = reason_of(question, model)
     if reason.state is State.NOT_EFFECTIVE:
         return postponed(question, model, reason)
     waits = waits_for(earlier, model)

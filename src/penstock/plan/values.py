@@ -14,7 +14,7 @@ from penstock.core.history import Retention
 from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
 from penstock.core.partition import Grid
-from penstock.core.ranges import Ranges, count
+from penstock.core.ranges import WHOLE, Ranges, count
 
 
 class State(StrEnum):
@@ -195,9 +195,9 @@ class Step:
     checksum of the SQL that built the table so far, "" if that is the SQL of now. A step with
     `only_alters` changes properties and comments and touches no row.
 
-    A step of a model with partitions says which: `partitions` of `grid`, all of one version and
-    revision. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is whether
-    one run of the SQL makes all of them. `upstream` holds keys of other steps; those in
+    It makes `partitions` of `grid`, all of one version and revision: those of a table without
+    partitions are `*`. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is
+    whether one run of the SQL makes all of them. `upstream` holds keys of other steps; those in
     `later_than` make what only checks read: this step waits for them and needs nothing of them.
     `at_once` is whether other steps may write the table at the same time.
     """
@@ -211,7 +211,7 @@ class Step:
     estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
     only_alters: bool = False
-    partitions: Ranges = ()
+    partitions: Ranges = WHOLE
     grid: Grid = Grid()
     version: int = 1
     revision: int = 0
@@ -223,19 +223,18 @@ class Step:
     @property
     def key(self) -> str:
         """Its name in the plan: the model, and the first partition where it is one of many."""
-        return f"{self.model} {self.partitions[0][0]}" if self.partitions else self.model
+        return self.model if self.grid.is_whole else f"{self.model} {self.partitions[0][0]}"
 
     @property
     def count(self) -> int:
         """How many partitions it makes."""
-        return count(self.partitions) if self.partitions else 1
+        return count(self.partitions)
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
         """The partitions as first and last keys of ranges."""
         grid = self.grid
-        found = tuple((grid.key(low), grid.key(high)) for low, high in self.partitions)
-        return found or (("*", "*"),)
+        return tuple((grid.key(low), grid.key(high)) for low, high in self.partitions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
-from penstock.core.partition import Grain, Grid, read_ranges, write_ranges
+from penstock.core.partition import Grid, read_ranges, write_ranges
 from penstock.core.ranges import Ranges, difference
 from penstock.core.step import Intent, StepKind
 from penstock.core.strategy import Writing
@@ -110,7 +110,7 @@ def replaced(intent: Intent, verdict: RecordedChecks | None) -> Replaced:
     if intent.kind not in BUILDS:
         return Replaced()
     blocked = verdict.failed if verdict is not None and verdict.blocks else ()
-    if intent.grid.grain is not Grain.WHOLE:
+    if not intent.grid.is_whole:
         return Replaced(difference(ords_of(intent), blocked))
     overwrites = intent.kind is StepKind.SEED or intent.writing is Writing.WHOLE
     return Replaced(every=not blocked and (overwrites or intent.lowers_watermarks))
@@ -184,7 +184,7 @@ def _compact(keys: Sequence[str], asked: Asked) -> tuple[str, ...]:
     """Write keys as ranges; `*`, and no keys at all, stand for all that was asked."""
     if not keys or WHOLE_GROUP in keys:
         return asked.partitions
-    if asked.grid.grain is Grain.WHOLE:
+    if asked.grid.is_whole:
         return tuple(keys)
     try:
         return write_ranges(asked.grid, read_ranges(asked.grid, tuple(keys)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, count
 from penstock.core.records import LeastPin, PartitionRun
 from penstock.core.step import Intent, Outcome, StepKind
@@ -23,7 +22,7 @@ Written = tuple[int | None, int | None]
 
 def is_whole(intent: Intent) -> bool:
     """Whether the step's model is one partition."""
-    return intent.grid.grain is Grain.WHOLE
+    return intent.grid.is_whole
 
 
 def leaves_history(intent: Intent, *, succeeded: bool) -> bool:

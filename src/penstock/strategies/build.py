@@ -121,7 +121,7 @@ def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool
 def texts_of(build: Build) -> tuple[str, ...]:
     """Give the query's columns of text that partition the table."""
     by = build.model.layout.partition_by if build.partition_by is None else build.partition_by
-    return partition_texts(by, build.query)
+    return partition_texts(by, build.query) if by else ()
 
 
 def create_from(build: Build, source: str = "") -> Commit:

@@ -54,7 +54,7 @@ def _steps(preview: Preview, limit: int | None) -> str:
     names = max(len(step.model) for step in steps)
     strategies = max(len(result.strategy) for result in results)
     ranges = None if limit is None else RANGES
-    keys = [ranges_text(step.keys, ranges) if step.partitions else "" for step in steps]
+    keys = ["" if step.grid.is_whole else ranges_text(step.keys, ranges) for step in steps]
     width = max(map(len, keys))
     shown = []
     for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
@@ -82,7 +82,7 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
         yield "pending"
     if step.reason.also:
         yield f"also {', '.join(step.reason.also)}"
-    if step.partitions:
+    if not step.grid.is_whole:
         yield partitions_text(step.count)
     if step.initial and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"

@@ -32,7 +32,7 @@ class Columns:
     def of(cls, plan: Plan) -> Columns:
         """Measure a plan once, before its steps run."""
         names = [*(step.model for step in plan.steps), *(each.model for each in plan.blocked)]
-        keys = [len(ranges_text(step.keys)) for step in plan.steps if step.partitions]
+        keys = [len(ranges_text(step.keys)) for step in plan.steps if not step.grid.is_whole]
         return cls(len(names), max(map(len, names), default=0), max(keys, default=0))
 
 

@@ -30,7 +30,7 @@ from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout
 from penstock.plan.agenda import refusal, wanted_of
-from penstock.plan.partition_drift import Verdict, unreadable
+from penstock.plan.drift.verdict import Verdict, unreadable
 from penstock.plan.partition_steps import Wanted
 from penstock.plan.planner import plan
 from penstock.plan.question import Question, Scope
@@ -335,7 +335,9 @@ def test_a_table_of_another_store_blocks_its_model_and_only_adopt_takes_it(whole
 def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
     lost = TableError("log-unreadable", "version 3 is damaged")
 
-    assert refused(daily(), unreadable("daily", partition_code(daily()), lost)) is lost
+    code = partition_code(daily())
+
+    assert refused(daily(), unreadable("daily", code.known, code.segments, lost)) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():

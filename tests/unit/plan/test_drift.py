@@ -12,7 +12,7 @@ from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepFailure
 from penstock.core.strategy import WindowSettings
-from penstock.plan.drift import drift
+from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.values import Now, Observed, Owner, Reason, State
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
@@ -33,7 +33,8 @@ FAILURE = StepFailure("duplicate-keys", "…")
 def reason(record: ModelRecord | None, seen: Observed = HERE, model=USERS) -> Reason:
     records = {"base": BUILT} | ({} if record is None else {"users": record})
     project = replace(PROJECT, models={**PROJECT.models, "users": model})
-    return drift(project, model, records, Now(NOON, {"users": seen}, {"raw.events": NEW}))
+    now = Now(NOON, {"users": seen}, {"raw.events": NEW})
+    return detect_table_drift(project, model, records, now).reason
 
 
 def everything_wrong() -> ModelRecord:
@@ -99,7 +100,9 @@ def test_a_model_whose_table_cannot_be_read_is_in_no_other_state():
     lost = TableError("log-unreadable", "version 0 is damaged")
     now = Now(NOON, {}, {"raw.events": NEW}, unreadable={"users": lost})
 
-    found = drift(PROJECT, USERS, {"base": BUILT, "users": everything_wrong()}, now)
+    found = detect_table_drift(
+        PROJECT, USERS, {"base": BUILT, "users": everything_wrong()}, now
+    ).reason
 
     assert found == Reason(State.UNREADABLE, "log-unreadable: version 0 is damaged")
 
@@ -108,7 +111,7 @@ def test_a_model_whose_source_cannot_be_read_is_not_current():
     lost = TableError("source-missing", "source raw.events has no files")
     now = Now(NOON, {"users": HERE}, {}, {"raw.events": lost})
 
-    found = drift(PROJECT, USERS, {"base": BUILT, "users": GOOD}, now)
+    found = detect_table_drift(PROJECT, USERS, {"base": BUILT, "users": GOOD}, now).reason
 
     assert found == Reason(State.UNREADABLE, "source-missing: source raw.events has no files")
 

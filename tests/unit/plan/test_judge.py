@@ -30,7 +30,8 @@ from penstock.core.mapping import Everything
 from penstock.core.model import Fingerprint, Model
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, TargetNow
-from penstock.plan.partition_drift import Evidence, PartitionCode, Verdict, all_current, judge
+from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
+from penstock.plan.drift.verdict import Verdict, all_current
 from penstock.plan.values import State
 
 NOTHING = Changes({}, {})
@@ -43,7 +44,7 @@ def judged(
     changes: Changes = NOTHING,
     run_timestamp: dt.datetime = RUN_TIMESTAMP,
 ) -> Verdict:
-    return judge(model, partition_code(model, run_timestamp), evidence, changes)
+    return detect_drift(model, partition_code(model, run_timestamp), evidence, changes)
 
 
 def edited(**changes: str) -> Model:
@@ -299,7 +300,7 @@ def test_DD14_rows_of_a_version_that_was_deleted_are_named_and_kept():
     evidence = synced(daily())
     known = ords("2024-11-25", "2024-12-16")
 
-    found = judge(
+    found = detect_drift(
         model, PartitionCode(known, partition_code(model).segments), evidence, unchanged()
     )
 

@@ -18,7 +18,7 @@ from fakes.versioned_models import (
 )
 from penstock.core.mapping import Computed, Lower, Same, Trailing
 from penstock.core.model import Model
-from penstock.core.ranges import Ranges, merged, of_numbers, union
+from penstock.core.ranges import WHOLE, Ranges, merged, of_numbers, union
 from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
 from penstock.plan.values import Reason, State, Step
 from penstock.strategies.view import View
@@ -196,7 +196,7 @@ def test_DC13_a_model_that_reads_itself_goes_one_by_one_whatever_the_batch_size(
     assert cut(a_chain(), all_of(days), 31) == ["2024-12-04", "2024-12-05", "2024-12-06"]
 
 
-def a_step(model: Model, ranges: Ranges = (), **changes: object) -> Step:
+def a_step(model: Model, ranges: Ranges = WHOLE, **changes: object) -> Step:
     settings: dict[str, object] = {"partitions": ranges, "grid": model.grid}
     reason = Reason(State.SQL_CHANGED)
     return Step(model.name, reason, initial=False, **(settings | changes))  # type: ignore[arg-type]

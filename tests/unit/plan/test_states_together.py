@@ -18,7 +18,8 @@ from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import Same
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.partition_drift import Evidence, PartitionCode, Verdict, judge, states_of
+from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
+from penstock.plan.drift.verdict import Verdict, states_of
 from penstock.plan.values import State
 
 BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
@@ -62,7 +63,7 @@ def in_states(*states: State) -> Verdict:
     source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
     above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
     changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
-    return judge(ONE, PartitionCode(THE_DAY, segments), evidence, changes)
+    return detect_drift(ONE, PartitionCode(THE_DAY, segments), evidence, changes)
 
 
 def pin(table_id: str, version: int = 3) -> DeltaPin:

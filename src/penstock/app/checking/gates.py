@@ -259,7 +259,7 @@ def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
 
 def _reads_flagged(services: Services, model: Model, step: Step, flag: Flag) -> bool:
     """Whether the step reads the flagged partition."""
-    if not step.partitions:
+    if step.grid.is_whole:
         return True
     version, body = body_of(model, step.version, step.revision)
     here = tuple(Segment(low, high, version, body) for low, high in step.partitions)

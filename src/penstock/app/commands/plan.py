@@ -68,7 +68,7 @@ def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]
     found: dict[str, Ranges] = {}
     for step in planned.plan.steps:
         if cascaded or step.trigger != "cascade":
-            ranges = merged(step.partitions or ((0, 0),))
+            ranges = merged(step.partitions)
             found[step.model] = union(found.get(step.model, ()), ranges)
     return found
 

@@ -210,7 +210,7 @@ class Runner:
             result = _result(self._services, blocked.model, "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
         nodes = [
-            Node(s.key, (*s.upstream, *self._unsettled(s)), bool(s.partitions), s.later_than)
+            Node(s.key, (*s.upstream, *self._unsettled(s)), not s.grid.is_whole, s.later_than)
             for s in self._plan.steps
         ]
         for result in self._settled.results:
@@ -251,7 +251,7 @@ class Runner:
         if self._spark_died:
             return self._skip(key, "")
         step = self._steps[key]
-        if not step.partitions:
+        if step.grid.is_whole:
             return self._step(step)
         try:
             share = share_of(self._services, self._context, step)
@@ -286,14 +286,14 @@ class Runner:
         told_one = replace(result, started=started, duration=took, notes=notes)
         views = self._context.views.told(step.key)
         found = (*(of_view(self._services.project, each) for each in views), told_one)
-        if out is None or not step.partitions:
+        if out is None:
             return found
         for each in what_is_left(step, out.left):
             found += self._step(each, out.held.of(each.grid, each.partitions))
         return found
 
     def _taken_out(self, step: Step, out: TakenOut) -> ModelResult:
-        lost = replace(step, partitions=out.failed) if step.partitions else step
+        lost = replace(step, partitions=out.failed)
         self._context.fail(lost)
         result = _of_step(self._services, lost, "skipped", out.error.code)
         return replace(result, error=out.error, invariant_report=out.report)
@@ -305,7 +305,7 @@ class Runner:
             if now is None:
                 return replace(result, status="unchanged", reason="another run built it")
             needed: Step | None = now
-            if now.reason.pending and not now.partitions:
+            if now.reason.pending and now.grid.is_whole:
                 needed = still_needed(self._services, self._context, now, self._request.options)
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
@@ -338,7 +338,7 @@ class Runner:
             drop_repeated(self._services, model, ended.checked.quarantine)
         failed = failed_by(ended)
         if failed:
-            self._context.fail(replace(step, partitions=failed) if step.partitions else step)
+            self._context.fail(replace(step, partitions=failed))
         settled = outcome if ended.undone is None else ended.undone
         result = replace(
             result,

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import look
 from penstock.app.planning.selection import selected_models
 from penstock.app.reports import Reason
 from penstock.app.services.services import Services, in_one_state, named_model
@@ -18,9 +18,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges
 from penstock.core.records import Execution, ModelRecord
-from penstock.plan.drift import drift
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import State
 
 SQL_KIND = "sql"
 
@@ -125,7 +123,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         inputs=tuple(i for i in model.inputs if i.kind is not InputKind.THIS),
         sql=body.text if body else services.project.shown_sql(model),
         fingerprint=body.fingerprint if body else model.fingerprint,
-        drift=_reason(project_state, model),
+        drift=project_state.verdict(model.name).reason,
         version=facts.version if facts else None,
         record=records.get(model.name),
         executions=services.reading.records.history(model.name, _EXECUTIONS),
@@ -160,18 +158,6 @@ def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Bod
             hint="give a version an earlier effective_from",
         )
     return segments[-1].body if segments else model.versions[-1].body
-
-
-def _reason(project_state: ProjectState, model: Model) -> Reason:
-    """Give the state of a model; of one with partitions the first that any of them is in."""
-    if model.partition is None:
-        return drift(project_state.project, model, project_state.records, project_state.view.now)
-    verdict = project_state.detection.verdict(model.name)
-    if verdict.whole is not None:
-        return Reason(verdict.whole)
-    order = list(State)
-    found = sorted({piece.state for piece in verdict.pieces}, key=order.index)
-    return Reason(found[0], also=tuple(found[1:])) if found else Reason(State.CURRENT)
 
 
 def _versions(model: Model) -> Iterator[str]:

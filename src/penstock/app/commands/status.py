@@ -17,9 +17,8 @@ from penstock.core.model import Model
 from penstock.core.partition import Grid, write_grid
 from penstock.core.ranges import Range as Numbers
 from penstock.core.ranges import Ranges, count, intersection, merged
-from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, parents_of
-from penstock.plan.partition_drift import Piece, Verdict, told_gap
+from penstock.plan.cascade import parents_of
+from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.values import State
 from penstock.project.nearest import did_you_mean
 
@@ -88,15 +87,9 @@ def _involved(services: Services, names: tuple[str, ...]) -> set[str]:
 def _told(
     drift_report: DriftReport, name: str, wanted: frozenset[State], given: Range
 ) -> ModelStatus:
-    model = drift_report.project_state.project.models[name]
-    within = WHOLE
-    if model.partition is not None:
-        within = narrowed(
-            model,
-            given,
-            drift_report.project_state.run_timestamp,
-            drift_report.verdicts[name].known,
-        )
+    project_state = drift_report.project_state
+    model, known = project_state.project.models[name], drift_report.verdicts[name].known
+    within = narrowed(model, given, project_state.run_timestamp, known)
     return told_status(drift_report, name, within, wanted)
 
 
@@ -106,13 +99,12 @@ def told_status(
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
     model = drift_report.project_state.project.models[name]
     record = drift_report.project_state.records.get(name)
-    if model.partition is None:
-        return _told_table(drift_report, model, record, wanted)
     verdict = drift_report.verdicts[name]
     states = [] if verdict.whole is None else [_whole_state(verdict.whole)]
     states += _of_pieces(model, verdict, within, wanted) if verdict.whole is None else []
     pending = intersection(drift_report.pending.get(name, ()), within)
-    if pending and not (wanted and State.UPSTREAM_CHANGED not in wanted):
+    says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
+    if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
         states.append(_pending(drift_report, model, verdict, pending))
     cosmetic = verdict.cosmetic
     return ModelStatus(
@@ -140,25 +132,26 @@ def _of_pieces(
     for piece in verdict.pieces:
         here = intersection((piece.range,), within)
         if here and (not wanted or wanted & set(piece.states)):
-            found.setdefault(_described(piece), []).extend(here)
+            found.setdefault(_described(model, piece), []).extend(here)
     order = list(State)
     told = [_counted(model.grid, each, merged(ranges)) for each, ranges in found.items()]
     return sorted(told, key=lambda each: order.index(each.state))
 
 
-def _described(piece: Piece) -> StateCount:
+def _described(model: Model, piece: Piece) -> StateCount:
     body = piece.segment.body if piece.segment else None
-    mark = body.fingerprint if body else None
+    mark = body.fingerprint if body else model.fingerprint if model.grid.is_whole else None
     effective = piece.state is not State.NOT_EFFECTIVE
+    counts = effective or model.grid.is_whole
     return StateCount(
         state=piece.state,
         count=0,
         ranges=(),
-        also=tuple(str(state) for state in piece.states[1:]) + (() if effective else piece.because),
-        drifted=effective,
+        also=tuple(str(state) for state in piece.states[1:]) + (() if counts else piece.because),
+        drifted=effective and piece.reason.drift,
         version=mark.version if mark else None,
         revision=(mark.revision or None) if mark else None,
-        because=piece.because if effective else (),
+        because=piece.because if counts else (),
     )
 
 
@@ -172,6 +165,7 @@ def _pending(
     after = drift_report.stale_above(model)
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
     mark = inside[-1].body.fingerprint if inside else None
+    mark = model.fingerprint if verdict.of_table else mark
     return StateCount(
         State.UPSTREAM_CHANGED,
         count(pending),
@@ -187,56 +181,3 @@ def _pending(
 def keys_of(grid: Grid, ranges: Ranges) -> Keys:
     """Give partitions as first and last keys of ranges."""
     return tuple((grid.key(low), grid.key(high)) for low, high in ranges)
-
-
-def _told_table(
-    drift_report: DriftReport, model: Model, record: ModelRecord | None, wanted: frozenset[State]
-) -> ModelStatus:
-    state = _state_of_table(drift_report, model)
-    if state is not None and wanted and not wanted & {state.state, *map(State, state.also)}:
-        state = None
-    old, mark = record.fingerprint if record else None, model.fingerprint
-    cosmetic = old is not None and old.sql != mark.sql and old.canonical == mark.canonical
-    return ModelStatus(
-        model=model.name,
-        table=model.table,
-        strategy=model.strategy_name,
-        grain="*",
-        partitions=1,
-        states=(state,) if state else (),
-        cosmetic=int(cosmetic),
-        executed_at=record.executed_at if record else None,
-        lines=_gap_lines(drift_report, model),
-    )
-
-
-def _gap_lines(drift_report: DriftReport, model: Model) -> tuple[str, ...]:
-    gap = drift_report.project_state.gap(model.name)
-    return (told_gap(model, gap),) if gap is not None else ()
-
-
-def _state_of_table(drift_report: DriftReport, model: Model) -> StateCount | None:
-    """Give the state of a model of one partition; None if it is current."""
-    reason, mark = drift_report.reasons[model.name], model.fingerprint
-    if reason.state is not State.CURRENT:
-        return StateCount(
-            reason.state,
-            1,
-            (("*", "*"),),
-            tuple(str(state) for state in reason.also),
-            drifted=reason.drift and reason.state is not State.NOT_EFFECTIVE,
-            version=mark.version,
-            revision=mark.revision or None,
-            because=(reason.detail,) if reason.detail else (),
-        )
-    if model.name not in drift_report.pending:
-        return None
-    return StateCount(
-        State.UPSTREAM_CHANGED,
-        1,
-        (("*", "*"),),
-        pending=True,
-        drifted=False,
-        version=mark.version,
-        because=drift_report.stale_above(model),
-    )

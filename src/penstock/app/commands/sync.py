@@ -25,11 +25,10 @@ from penstock.app.request import SyncRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, count, difference, intersection, merged, union
+from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged, union
 from penstock.plan.agenda import migration_of
-from penstock.plan.cascade import WHOLE, cascaded, parents_of
-from penstock.plan.drift import drift
-from penstock.plan.partition_drift import Verdict
+from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
@@ -308,7 +307,7 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
     verdicts = planned.scope.verdicts
     start: dict[str, Ranges] = {}
     for step in planned.plan.steps:
-        start[step.model] = union(start.get(step.model, ()), step.partitions or WHOLE)
+        start[step.model] = union(start.get(step.model, ()), step.partitions)
     todo = _cascade(project_state.project, start, verdicts)
     found = []
     for name, ranges in todo.items():
@@ -358,15 +357,7 @@ def _undone(planned: Planned) -> tuple[str, ...]:
 
 
 def _drifted(project_state: ProjectState, verdicts: Mapping[str, Verdict], name: str) -> bool:
-    if name in verdicts:
-        return bool(verdicts[name].drifted)
-    reason = drift(
-        project_state.project,
-        project_state.project.models[name],
-        project_state.records,
-        project_state.view.now,
-    )
-    return reason.state is not State.CURRENT and reason.drift
+    return bool((verdicts.get(name) or project_state.verdict(name)).drifted)
 
 
 def _passed_over(planned: Planned, request: SyncRequest) -> tuple[str, ...]:

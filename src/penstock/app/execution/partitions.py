@@ -56,12 +56,15 @@ def look(state: StepState, session: StepSession) -> StepState:
     """
     version, body = known(state.version), known(state.body)
     project, options = state.services.project, state.context.options
+    checks = checks_of_step(project, state.model, version.number, options)
+    if checks.is_empty:
+        return state
     target = CheckTarget(
         services=state.services,
         context=state.context,
         session=session,
         model=state.model,
-        checks=checks_of_step(project, state.model, version.number, options),
+        checks=checks,
         inputs=state.inputs,
         partitions=state.step.partitions,
         body=body,
@@ -76,7 +79,7 @@ def ready_partitions(state: StepState) -> StepState:
     after; where a gate may hold rows back it comes once they have passed.
     """
     committer, model = state.committer, state.model
-    target, version = known(state.check_target), known(state.version)
+    target, version = state.check_target, known(state.version)
     reshaping = Reshaping(state.services, state.context, committer, model)
     if reads_itself(model):
         with committer.rejecting(state.intent):
@@ -87,13 +90,14 @@ def ready_partitions(state: StepState) -> StepState:
         slices, described = _slices(state)
         check_columns(model.name, known(state.body).where, version.schema, described)
         reshaping.check(described)
-    mode = target.checks.mode_where(creates=reshaping.creates)
-    waits = mode is OnFailure.BLOCK and target.checks.looks_after
     bring = partial(reshaping.bring, state.intent, described)
+    mode, waits, watch = OnFailure.FLAG, False, None
+    if target is not None:
+        mode = target.checks.mode_where(creates=reshaping.creates)
+        waits = mode is OnFailure.BLOCK and target.checks.looks_after
     shape = reshaping.foreseen(described) if waits else bring()
     table = _table(state, shape, described)
-    watch = None
-    if not target.checks.is_empty:
+    if target is not None:
         output = PartitionOutput(target, table, feed(table, slices), shape.version, shape.stays)
         prepare = (lambda: bring().version) if waits else None
         watch = Watch(target, output, mode, state.said, prepare)

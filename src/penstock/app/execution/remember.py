@@ -6,7 +6,6 @@ import datetime as dt
 from dataclasses import replace
 
 from penstock.app.execution.commit import Ended
-from penstock.core.partition import Grain
 from penstock.core.records import ModelRecord, Status
 from penstock.core.step import StepKind
 from penstock.state.high_time import high_time_after
@@ -60,7 +59,7 @@ def _reshaped(before: ModelRecord | None, ended: Ended) -> ModelRecord:
             table_id=outcome.table_id,
             settled_version=outcome.settled_version,
         )
-    if before is None or intent.grid.grain is not Grain.WHOLE:
+    if before is None or not intent.grid.is_whole:
         return start
     return replace(
         before,

@@ -19,13 +19,10 @@ from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
 from penstock.core.inputs import ViewPin
 from penstock.core.model import Model
-from penstock.core.ranges import Ranges
 from penstock.core.step import Intent, StepKind
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
-
-_ONE: Ranges = ((0, 0),)
 
 
 def pin(state: StepState) -> StepState:
@@ -40,8 +37,7 @@ def pin(state: StepState) -> StepState:
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
         if reads_views and not (state.held or step.only_alters):
-            here = step.partitions or _ONE
-            look_at_views(services, context, step.key, intent, inputs, here)
+            look_at_views(services, context, step.key, intent, inputs, step.partitions)
     return replace(state, intent=intent, inputs=inputs)
 
 
@@ -168,7 +164,7 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
     model = context.project.models[step.model]
     intent = intended(services, context, step, model)
     with ExitStack() as closing:
-        if not step.partitions:
+        if model.partition is None:
             committer = Committer(services, context, model.where, step.planned_on)
             state = StepState(services, context, step, model, committer, closing, intent)
             return done(state, PROPERTIES if step.only_alters else PHASES)

@@ -13,7 +13,7 @@ from penstock.app.execution.commit import Committer, Ended
 from penstock.app.observation.inputs import Inputs
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import Decided
-from penstock.app.preparing.step_inputs import StepInputs
+from penstock.app.preparing.step_inputs import NOTHING, StepInputs
 from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
 from penstock.core.model import Body, Model, Version
@@ -29,12 +29,12 @@ class StepState:
     """One step under way. What an earlier phase finds out is None until then.
 
     `version` and `body` are the SQL of a step of partitions. `held` is what was said already ahead
-    of the step that these partitions are left of. `said` is what the checks before it have said,
-    `changes` how the table's columns change. `is_idle` is whether all windows are empty: no
-    statement, no commit, new pins. `late` counts rows that came below a watermark, None where
-    nobody can tell. `watch` is None where nothing is to be checked, `observed` what is counted
-    while rows are written. `is_kept_back` is whether a gate lets nothing of it be published.
-    `closing` ends what a phase has opened.
+    of the step that these partitions are left of. `check_target` and `watch` are None where nothing
+    is to be checked; `said` is what the checks before the step have said. `changes` is how the
+    table's columns change. `is_idle` is whether all windows are empty: no statement, no commit, new
+    pins. `late` counts rows that came below a watermark, None where nobody can tell. `observed` is
+    what is counted while rows are written. `is_kept_back` is whether a gate lets nothing of it be
+    published. `closing` ends what a phase has opened.
     """
 
     services: Services
@@ -48,7 +48,7 @@ class StepState:
     body: Body | None = None
     held: Ahead | None = None
     inputs: Inputs = Inputs({}, ())
-    step_inputs: StepInputs | None = None
+    step_inputs: StepInputs = NOTHING
     check_target: CheckTarget | None = None
     said: tuple[CheckResult, ...] = ()
     late: int | None = None

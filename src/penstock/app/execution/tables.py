@@ -7,7 +7,7 @@ from dataclasses import replace
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import watched
-from penstock.app.execution.step_state import StepState, known
+from penstock.app.execution.step_state import StepState
 from penstock.app.preparing.statements import build_of
 from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
 from penstock.core.engine_ports import StepSession
@@ -33,15 +33,17 @@ def look(state: StepState, session: StepSession) -> StepState:
         base_version=found.facts.version if found.facts else None,
     )
     version, options = model.fingerprint.version, context.options
-    target = CheckTarget(
-        services=services,
-        context=context,
-        session=session,
-        model=model,
-        checks=checks_of_step(services.project, model, version, options),
-        inputs=state.inputs,
-        windows=intent.windows,
-    )
+    checks, target = checks_of_step(services.project, model, version, options), None
+    if not checks.is_empty:
+        target = CheckTarget(
+            services=services,
+            context=context,
+            session=session,
+            model=model,
+            checks=checks,
+            inputs=state.inputs,
+            windows=intent.windows,
+        )
     is_idle = found.has_nothing_to_read and not step.initial
     return replace(
         state,
@@ -60,10 +62,10 @@ def ready_table(state: StepState) -> StepState:
     Where a gate may hold rows back they come once these have passed; a step that has nothing to
     read makes none.
     """
-    target, found = known(state.check_target), known(state.step_inputs)
-    if target.checks.is_empty:
-        build = build_of(state.services, state.context, state.model, found)
-        state = replace(state, work=state.model.strategy.work(build))
+    target, found, model = state.check_target, state.step_inputs, state.model
+    if target is None:
+        build = build_of(state.services, state.context, model, found)
+        state = replace(state, work=model.strategy.work(build))
     else:
         watching, work = watched(target, found, state.said)
         state = replace(state, watch=watching, work=work)
@@ -80,7 +82,7 @@ def _altered(state: StepState, found: StepInputs) -> Intent:
     """Make the metadata commits; give the intent that follows them."""
     intent, model = state.intent, state.model
     facts, services = found.facts, state.services
-    if facts is None or found.table is None or model.writing is Writing.WHOLE:
+    if facts is None or found.table is None or intent.writing is Writing.WHOLE:
         return intent
     target = services.project.sql_of(model.table)
     statements = alter_properties(target, model, facts)

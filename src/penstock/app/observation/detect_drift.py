@@ -24,15 +24,9 @@ from penstock.core.project import Project
 from penstock.core.ranges import Ranges, count, intersection, merged, union
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow, differences
-from penstock.plan.drift import sources_below
-from penstock.plan.partition_drift import (
-    Evidence,
-    PartitionCode,
-    Verdict,
-    all_current,
-    judge,
-    unreadable,
-)
+from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
+from penstock.plan.drift.inputs import sources_below
+from penstock.plan.drift.verdict import Verdict, all_current, unreadable
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import Owner, told_error
 
@@ -72,8 +66,8 @@ class DriftDetection:
         """Judge a model `unreadable`, whatever was found of it before."""
         model = self.project.models[name]
         known = due(model, self.run_timestamp)
-        partition_code = PartitionCode(known, resolve(model, self.run_timestamp.date(), known))
-        self._verdicts[name] = unreadable(name, partition_code, not_read(model, error))
+        segments = resolve(model, self.run_timestamp.date(), known)
+        self._verdicts[name] = unreadable(name, known, segments, not_read(model, error))
         return self._verdicts[name]
 
     @property
@@ -105,7 +99,7 @@ class DriftDetection:
         evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
-        found = judge(model, PartitionCode(known, segments), evidence, self.changes)
+        found = detect_drift(model, PartitionCode(known, segments), evidence, self.changes)
         return _relaid(found, relaid) if relaid else found
 
     def _relaid(self, model: Model, parts: PartitionsRecord) -> str:

@@ -16,7 +16,7 @@ from penstock.core.names import InputKind
 from penstock.core.records import ModelRecord
 from penstock.core.step import StepKind
 from penstock.core.token import project_of, read_intent
-from penstock.plan.drift import is_replaced
+from penstock.plan.drift.target import is_replaced
 from penstock.plan.values import Now, Observed, Owner, Versions
 
 

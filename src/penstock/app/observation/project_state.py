@@ -16,11 +16,11 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, difference
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import WHOLE, cascaded, parents_of
-from penstock.plan.drift import drift
-from penstock.plan.partition_drift import Verdict
+from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.drift.detect import detect_table_drift
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.resolve import dated
-from penstock.plan.values import Reason, State, Versions
+from penstock.plan.values import State, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,14 @@ class ProjectState:
 
     def gap(self, name: str) -> Versions | None:
         """Give what the log of a model lost after the last success."""
-        if self.project.models[name].partition is not None:
-            return self.detection.verdict(name).gap
-        seen = self.view.now.targets.get(name)
-        return seen.gap if seen is not None else None
+        return self.verdict(name).gap
+
+    def verdict(self, name: str) -> Verdict:
+        """Say which partitions of a model drifted; those of a table without any are `*`."""
+        model = self.project.models[name]
+        if model.partition is not None:
+            return self.detection.verdict(name)
+        return detect_table_drift(self.project, model, self.records, self.view.now)
 
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Say which inputs of files of a model changed; nobody knows for which partitions."""
@@ -100,24 +104,17 @@ def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
     return services.project
 
 
-IDLE = (State.CURRENT, State.NOT_EFFECTIVE)
-
-
 @dataclass(frozen=True, slots=True)
 class DriftReport:
     """Every model that was looked at: partitions that drifted, and those that wait for them."""
 
     project_state: ProjectState
-    reasons: Mapping[str, Reason]
     verdicts: Mapping[str, Verdict]
     pending: Mapping[str, Ranges] = field(default_factory=dict)
 
     def runs(self, name: str) -> bool:
         """Whether something of a model drifted by itself."""
-        if name in self.verdicts:
-            return bool(self.verdicts[name].drifted)
-        reason = self.reasons.get(name)
-        return reason is not None and reason.drift and reason.state not in IDLE
+        return name in self.verdicts and bool(self.verdicts[name].drifted)
 
     def stale_above(self, model: Model) -> tuple[str, ...]:
         """Name the models above one that drifted or wait for one that did."""
@@ -126,16 +123,11 @@ class DriftReport:
 
     def states(self, name: str) -> frozenset[str]:
         """Give every state that a model or a partition of it is in, and `drifted` if one counts."""
-        if name in self.reasons:
-            reason = self.reasons[name]
-            found = {str(reason.state), *map(str, reason.also)}
-            counts = reason.state is not State.CURRENT and reason.drift
-            return frozenset({*found, "drifted"} if counts else found)
         verdict = self.verdicts[name]
         if verdict.whole is not None:
             return frozenset({str(verdict.whole), "drifted"})
         found = {str(state) for piece in verdict.pieces for state in piece.states}
-        if name in self.pending:
+        if name in self.pending and not verdict.of_table:
             found.add(str(State.UPSTREAM_CHANGED))
         if verdict.drifted:
             found.add("drifted")
@@ -145,23 +137,18 @@ class DriftReport:
 def detect_drift(project_state: ProjectState) -> DriftReport:
     """Judge every model of a look, and what would follow from running what drifted."""
     project = project_state.project
-    reasons, verdicts, start = {}, {}, {}
-    for name in project_state.names:
-        model = project.models[name]
-        if model.partition is not None:
-            verdicts[name] = project_state.detection.verdict(name)
-            start[name] = verdicts[name].drifted
-            continue
-        reasons[name] = drift(project, model, project_state.records, project_state.view.now)
-        runs = reasons[name].drift and reasons[name].state not in IDLE
-        start[name] = WHOLE if runs and not model.keeps_history else ()
+    verdicts = {name: project_state.verdict(name) for name in project_state.names}
+    start = {
+        name: () if project.models[name].keeps_history else verdict.drifted
+        for name, verdict in verdicts.items()
+    }
     if not any(start.values()):
-        return DriftReport(project_state, reasons, verdicts)
+        return DriftReport(project_state, verdicts)
     todo = cascaded(
         project,
         start,
         lambda name: verdicts[name].segments if name in verdicts else (),
-        lambda model: model.name in reasons and not model.is_view,
+        lambda model: model.name in verdicts and not model.is_view,
     )
     pending = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
-    return DriftReport(project_state, reasons, verdicts, {n: r for n, r in pending.items() if r})
+    return DriftReport(project_state, verdicts, {n: r for n, r in pending.items() if r})

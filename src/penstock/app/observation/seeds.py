@@ -15,7 +15,7 @@ from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of
-from penstock.plan.drift import drift
+from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.values import Now, Observed, Reason, State, told_error
 from penstock.strategies.table import Table
 
@@ -48,7 +48,7 @@ def seed_reason(
     except TableError as error:
         return Reason(State.UNREADABLE, told_error(error))
     now = Now(run_timestamp, {seed.name: seen}, {})
-    reason = drift(services.project, model, records, now)
+    reason = detect_table_drift(services.project, model, records, now).reason
     if reason.state is State.SQL_CHANGED:
         what = reason.detail or f"{Path(seed.path).name} changed"
         return Reason(State.SOURCE_CHANGED, what, reason.also)

@@ -20,9 +20,9 @@ from penstock.core.facts import TableFacts
 from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, difference, intersection
 from penstock.core.records import ModelRecord
-from penstock.plan.drift import drift
+from penstock.plan.drift.detect import detect_table_drift
+from penstock.plan.drift.verdict import Verdict, told_gap
 from penstock.plan.history import check_prune
-from penstock.plan.partition_drift import Verdict, told_gap
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
@@ -190,7 +190,7 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     name = step.model
     context.records.update(services.reading.records.models())
     context.view.renew(observe(services, [name], context.records, context.run_timestamp))
-    if step.partitions:
+    if not step.grid.is_whole:
         forced = step.trigger == "backfill" or options.full_refresh
         if not forced and not _still_drift(services, step, context.run_timestamp):
             return None
@@ -228,7 +228,7 @@ def still_needed(services: Services, context: Context, step: Step, options: Opti
             services.project, [model.name], context.records, open_log_reader(services)
         )
         return step if below else None  # new rows are for the next run's window
-    reason = drift(services.project, model, context.records, now)
+    reason = detect_table_drift(services.project, model, context.records, now).reason
     if reason.state is not State.CURRENT and not reason.passed:
         return step
     made = plan(services.project, [step.model], context.records, now, options)

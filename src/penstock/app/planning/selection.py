@@ -14,7 +14,7 @@ from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Range as Numbers
 from penstock.core.ranges import Ranges, intersection, merged
-from penstock.plan.partition_drift import Verdict
+from penstock.plan.drift.verdict import Verdict
 from penstock.project.select import Known, exact_names, select
 
 
@@ -114,7 +114,7 @@ def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Rang
     """
     check_range(given)
     grid = model.grid
-    if given.is_open or grid.grain is Grain.WHOLE or not known:
+    if given.is_open or grid.is_whole or not known:
         return known
     if given.days is not None:
         if grid.grain is Grain.RANGE:
@@ -162,7 +162,7 @@ def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> 
 def named_range(model: Model, given: Range) -> Numbers | None:
     """Give the partitions that a range names; None where it names none."""
     grid = model.grid
-    if grid.grain is Grain.WHOLE or (given.first is None and given.last is None):
+    if grid.is_whole or (given.first is None and given.last is None):
         return None
     low = grid.bound(given.first or given.last or "", last=False)
     high = grid.bound(given.last or given.first or "", last=True)

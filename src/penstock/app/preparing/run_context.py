@@ -10,7 +10,6 @@ from threading import Lock
 from penstock.app.observation.observe import View
 from penstock.core.check_results import InvariantReport
 from penstock.core.inputs import InputPin
-from penstock.core.partition import Grain
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges, union
 from penstock.core.records import ModelRecord
@@ -96,10 +95,9 @@ class Context:
     def change(self, intent: Intent) -> None:
         """Remember that a step changed its partitions."""
         self.changed[intent.model] = union(self.changed.get(intent.model, ()), intent.ords)
-        if intent.grid.grain is Grain.WHOLE and intent.base_version is not None:
+        if intent.grid.is_whole and intent.base_version is not None:
             self.bases.setdefault(intent.model, intent.base_version)
 
     def fail(self, step: Step) -> None:
         """Remember that a step did not make its partitions."""
-        made = step.partitions or ((0, 0),)
-        self.failed[step.model] = union(self.failed.get(step.model, ()), made)
+        self.failed[step.model] = union(self.failed.get(step.model, ()), step.partitions)

@@ -240,6 +240,10 @@ class StepInputs:
     has_nothing_to_read: bool = False
 
 
+NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
+"""What is known before anything was looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Looking:
     """One step about to begin."""

@@ -15,7 +15,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.services.services import Services
 from penstock.core.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project

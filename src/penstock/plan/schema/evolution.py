@@ -72,7 +72,7 @@ def evolve(
     finds; every difference is named in one error.
     """
     stays = properties if table is not None and model.writing is not Writing.WHOLE else None
-    wrong = [*check_query(model, query, stays)]
+    wrong = list(check_query(model, query, stays))
     if model.keeps_history:
         wrong += check_history(model, query)
     if table is None:

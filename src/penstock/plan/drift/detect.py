@@ -1,0 +1,267 @@
+"""Detecting drift: what is no longer what code and inputs would make.
+
+Everything is worked out on ranges of partitions of which the same is known; the cost follows
+their number, not that of the partitions (spec/drift.md §8.1, §13). A table without partitions is
+the one partition `*`, of which the record of its model tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.core.inputs import Pin
+from penstock.core.model import Body, Fingerprint, Model
+from penstock.core.project import Project
+from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged
+from penstock.core.records import ModelRecord, PartitionRun, Status
+from penstock.plan.cascade import is_looked_at_alone
+from penstock.plan.changes import Changes, TargetNow, differences, means_same
+from penstock.plan.drift import inputs, target
+from penstock.plan.drift.verdict import Difference, Piece, Verdict, first_of, told_gap
+from penstock.plan.refusals import unrecorded_detail
+from penstock.plan.resolve import Segment
+from penstock.plan.values import Meaning, Now, Observed, Reason, State, as_recorded, told_error
+
+_INPUTS = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is remembered and seen of one model. `recorded` is the table that the records are of.
+
+    `unread` says why a source of it cannot be read, "" if all can.
+    """
+
+    runs: tuple[PartitionRun, ...] = ()
+    pins: Mapping[int, Mapping[str, Pin]] = field(default_factory=dict)
+    marks: Mapping[int, Fingerprint] = field(default_factory=dict)
+    recorded: str = ""
+    target: TargetNow = TargetNow()
+    meaning: Meaning = as_recorded
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCode:
+    """The partitions that a verdict is about, and the SQL that is for them now."""
+
+    known: Ranges
+    segments: tuple[Segment, ...]
+
+
+def detect_drift(
+    model: Model, code: PartitionCode, evidence: Evidence, changes: Changes
+) -> Verdict:
+    """Give every partition its first state that holds, with the others beside it."""
+    known, segments = code.known, code.segments
+    done = tuple(run for run in evidence.runs if run.step_seq)
+    recorded = merged((run.low, run.high) for run in done)
+    seen = evidence.target
+    ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
+    replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
+    if seen.unrecorded:
+        told = (unrecorded_detail(seen.unrecorded[0]),)
+        return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=told)
+    if seen.there and not ours and not replaced:
+        whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
+        return Verdict(model.name, known, segments, whole=whole, owner=seen.owner)
+    effective = intersection(known, merged(segment.range for segment in segments))
+    tried = merged((r.low, r.high) for r in evidence.runs)
+    failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
+    all_found = [
+        *_without_segment(difference(known, effective), done, evidence),
+        Difference(State.NEVER_RUN, ranges=difference(effective, tried)),
+        Difference(State.FAILED, ranges=failed),
+        *target.of_partitions(model, done, seen, evidence.recorded),
+        *inputs.of_partitions(model, done, segments, evidence.pins, changes),
+        Difference(State.UNREADABLE, evidence.unread, effective if evidence.unread else ()),
+    ]
+    found = list(_of_code(done, segments, evidence))
+    all_found += (each for each in found if each.state is not State.CURRENT)
+    cosmetic = sum(count(each.ranges) for each in found if each.state is State.CURRENT)
+    return Verdict(
+        model.name,
+        known,
+        segments,
+        tuple(_pieces(all_found, segments, known)),
+        recorded,
+        cosmetic,
+        lines=target.lines_of(model, known, seen),
+        mutated=tuple(_mutated(done, evidence, model)) if model.immutable else (),
+        owner=seen.owner,
+        gap=seen.gap,
+    )
+
+
+def _without_segment(
+    ranges: Ranges, done: tuple[PartitionRun, ...], evidence: Evidence
+) -> Iterator[Difference]:
+    yield Difference(State.NOT_EFFECTIVE, ranges=ranges)
+    for run in done:
+        left = intersection(ranges, ((run.low, run.high),))
+        if left:
+            made = evidence.marks[run.fingerprint]
+            yield Difference(State.NOT_EFFECTIVE, f"has data of {made.label}", left)
+
+
+def _of_code(
+    done: tuple[PartitionRun, ...],
+    segments: tuple[Segment, ...],
+    evidence: Evidence,
+) -> Iterator[Difference]:
+    """Compare what built each range with what is for it now; CURRENT stands for cosmetic."""
+    known: dict[tuple[int, int], tuple[tuple[State, str], ...]] = {}
+    for run in done:
+        for segment in segments:
+            here = intersection(((run.low, run.high),), (segment.range,))
+            if not here:
+                continue
+            key = run.fingerprint, id(segment.body)
+            if key not in known:
+                made = evidence.marks[run.fingerprint]
+                known[key] = tuple(differences(made, segment.body.fingerprint, evidence.meaning))
+            for state, because in known[key]:
+                yield Difference(state, because, here)
+
+
+def _mutated(
+    done: tuple[PartitionRun, ...], evidence: Evidence, model: Model
+) -> Iterator[tuple[Body, Ranges]]:
+    """Find SQL that made some partitions and is another now under the same number."""
+    for body in (body for version in model.versions for body in version.bodies):
+        now = body.fingerprint
+        made = ((run, evidence.marks[run.fingerprint]) for run in done)
+        found = merged(
+            (run.low, run.high)
+            for run, mark in made
+            if mark.label == now.label and not means_same(mark, now, evidence.meaning)
+        )
+        if found:
+            yield body, found
+
+
+_ORDER = {state: number for number, state in enumerate(State)}
+
+
+def _pieces(
+    found: list[Difference], segments: tuple[Segment, ...], known: Ranges
+) -> Iterator[Piece]:
+    """Cut the partitions where anything changes; leave out what is current."""
+    events: dict[int, list[tuple[bool, Difference | Segment]]] = {}
+    for mark in found:
+        for low, high in intersection(mark.ranges, known):
+            events.setdefault(low, []).append((True, mark))
+            events.setdefault(high + 1, []).append((False, mark))
+    for segment in segments:
+        events.setdefault(segment.low, []).append((True, segment))
+        events.setdefault(segment.high + 1, []).append((False, segment))
+    active: list[Difference] = []
+    inside: Segment | None = None
+    places = sorted(events)
+    for at, place in enumerate(places):
+        for begins, what in events[place]:
+            if isinstance(what, Segment):
+                inside = what if begins else (None if inside is what else inside)
+            elif begins:
+                active.append(what)
+            else:
+                active.remove(what)
+        if active and at + 1 < len(places):
+            yield _piece(place, places[at + 1] - 1, active, inside)
+
+
+def _piece(low: int, high: int, active: list[Difference], segment: Segment | None) -> Piece:
+    found = sorted(active, key=lambda each: _ORDER[each.state])
+    reason = first_of(found)
+    because = (each.because for each in found if each.state is reason.state and each.because)
+    return Piece(low, high, replace(reason, detail=""), tuple(dict.fromkeys(because)), segment)
+
+
+def detect_table_drift(
+    project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
+) -> Verdict:
+    """Give the verdict on a table without partitions, or a view: on its partition `*`."""
+    record = records.get(model.name)
+    seen = now.targets.get(model.name, Observed())
+    reason = _reason(project, model, records, now)
+    because = (reason.detail,) if reason.detail else ()
+    piece = Piece(*WHOLE[0], reason, because)
+    made, code = record.fingerprint if record else None, model.fingerprint
+    cosmetic = made is not None and made.sql != code.sql and made.canonical == code.canonical
+    return Verdict(
+        model.name,
+        WHOLE,
+        pieces=() if reason.state is State.CURRENT else (piece,),
+        recorded=WHOLE if record is not None and record.succeeded_once else (),
+        cosmetic=int(cosmetic),
+        lines=(told_gap(model, seen.gap),) if seen.gap is not None else (),
+        gap=seen.gap,
+        of_table=True,
+    )
+
+
+def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now) -> Reason:
+    """Give the first state that holds for the model, with the others in `also`.
+
+    New input of a windowed model is not drift, because its window takes the new rows; the reason
+    then says `drift=False`. What an upstream changed below the watermark no window takes: it is,
+    until a step reads everything.
+    """
+    record = records.get(model.name)
+    seen = now.targets.get(model.name, Observed())
+    found = list(_differences(project, model, record, seen, records, now))
+    if model.strategy.window is None:
+        return first_of(found)
+    lasting = list(_passed(model, record, now))
+    only_new = bool(found) and found[0].state in _INPUTS
+    if lasting and (only_new or not found):
+        return replace(first_of([*lasting, *found]), stale=True, passed=not found)
+    return replace(first_of(found), stale=bool(lasting), drift=not only_new)
+
+
+def _passed(model: Model, record: ModelRecord | None, now: Now) -> Iterator[Difference]:
+    """Give what the next window leaves as it is: others' changes of the table, and of its inputs.
+
+    Both last until a step reads everything.
+    """
+    passed = record.passed_by if record is not None else ()
+    if model.name in passed:
+        yield Difference(State.TAMPERED, "rows that others changed stay as they are")
+    stale = {*now.below.get(model.name, ()), *passed} - {model.name}
+    if stale:
+        yield Difference(State.UPSTREAM_CHANGED, ", ".join(sorted(stale)))
+
+
+def _differences(  # one question, six sides
+    project: Project,
+    model: Model,
+    record: ModelRecord | None,
+    seen: Observed,
+    records: Mapping[str, ModelRecord],
+    now: Now,
+) -> Iterator[Difference]:
+    begins = model.fingerprint.effective_from
+    if begins is not None and begins > now.run_timestamp.date():
+        yield Difference(State.NOT_EFFECTIVE, f"its first version is effective from {begins}")
+        return
+    if model.name in now.unreadable:
+        yield Difference(State.UNREADABLE, told_error(now.unreadable[model.name]))
+        return
+    if record is None or not record.succeeded_once:
+        yield from target.without_success(model, record, seen)
+        return
+    if record.status is Status.FAILED:
+        code = record.failure.code if record.failure else ""
+        yield Difference(State.FAILED, code)
+    if not model.is_view:
+        yield from target.of_table(record, seen)
+    if record.fingerprint is not None:
+        found = differences(record.fingerprint, model.fingerprint, now.meaning)
+        yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
+    if not model.is_view or is_looked_at_alone(project, model):
+        # a view has no rows that could be stale, but checks that somebody must look at
+        yield from inputs.of_table(project, model, record, records, now)
+    for name in inputs.sources_below(project, model) if now.broken else ():
+        if name in now.broken:
+            yield Difference(State.UNREADABLE, told_error(now.broken[name]))
