@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.app.planning.planning import make_plan
+from penstock.app.planning.make_plan import make_plan
 from penstock.app.request import RunRequest, SnapshotRequest
 from penstock.app.services.wire import Where, open_services
 

@@ -8,7 +8,7 @@ from contracts.store_cases import HERE, OTHER, days, failed_gate, intent, succee
 from fakes.builders import a_model, a_project
 from fakes.services import a_shop
 from penstock.app.commands.status import status
-from penstock.app.planning.planning import make_plan
+from penstock.app.planning.make_plan import make_plan
 from penstock.app.request import RunRequest, StatusRequest
 from penstock.core.errors import PlanOutdatedError, StateError
 from penstock.core.records import Holder

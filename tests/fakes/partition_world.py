@@ -97,7 +97,7 @@ class World:
         self.pins[self.step] = {name: self._pin(name) for name in _read(model, step)}
         table.version += changes_data or table.version < 0
         changed = table.version if changes_data else None
-        for number in numbers(step.partitions):
+        for number in () if step.grid.is_whole else numbers(step.partitions):
             table.rows[number] = self._row(model, step, number, changed)
         before = table.record.commit_version if table.record else None
         table.record = ModelRecord(

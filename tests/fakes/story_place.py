@@ -17,7 +17,7 @@ from fakes.story_rows import OF_SOURCE, READS, Row, complaint
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import plan_sync, sync
-from penstock.app.planning.planning import make_plan
+from penstock.app.planning.make_plan import make_plan
 from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
 from penstock.app.services.services import Services

@@ -19,7 +19,7 @@ from fakes.services import an_intent
 from penstock.app.checking.reports import CheckReport, CheckRequest
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
-from penstock.app.planning.planning import Planned, make_plan
+from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.reports import Listener, RunReport, silent
 from penstock.app.request import RunRequest
 from penstock.app.services.services import Services

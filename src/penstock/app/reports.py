@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError
 from penstock.core.inputs import InputPin
+from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.records import Execution
 from penstock.core.step import RowCounts
@@ -259,6 +260,11 @@ class ModelResult:
     trigger: str = "run"
     invariant_report: InvariantReport | None = None
     consequence: str = ""
+
+    @classmethod
+    def of(cls, model: Model, status: str, reason: str) -> ModelResult:
+        """Say what became of a model, before anything else is known of it."""
+        return cls(model.name, model.table, model.strategy_name, status, reason)
 
     @property
     def ok(self) -> bool:

@@ -1,21 +1,25 @@
-"""What keeps a model from being planned: a lost source, an upstream never built, its table."""
+"""What keeps a model from being planned: a lost source, an upstream never built, its own table."""
 
 from __future__ import annotations
 
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
+from penstock.core.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import means_same
 from penstock.plan.drift.inputs import sources_below
+from penstock.plan.drift.verdict import Verdict
 from penstock.plan.history import history_refusal, not_delta
-from penstock.plan.question import Decided, Earlier, Question
+from penstock.plan.question import Decided, Earlier, Question, Scope, Wanted
 from penstock.plan.refusals import (
     foreign_table,
+    incompatible_type,
     source_mutated,
     table_of_another_store,
     unrecorded,
     unrecorded_commit,
 )
+from penstock.plan.schema.table_columns import Migration, migration, target_schema
 from penstock.plan.values import Observed, Reason, State
 
 
@@ -26,8 +30,8 @@ def table_obstacle(
     return (
         question.now.unreadable.get(model.name)
         or obstacle(question, earlier, model)
-        or _refusal(question, model, reason)
-        or _mutated(question, model)
+        or _table_refusal(question, model, reason)
+        or _mutated_table(question, model)
     )
 
 
@@ -74,7 +78,7 @@ def _not_built(model: Model, upstream: Model) -> TableError:
     )
 
 
-def _refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
+def _table_refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
     options, is_foreign = question.options, State.FOREIGN_TABLE in (reason.state, *reason.also)
     if reason.state is State.UNRECORDED:
@@ -97,7 +101,7 @@ def _refusal(question: Question, model: Model, reason: Reason) -> PenstockError 
     return None
 
 
-def _mutated(question: Question, model: Model) -> PenstockError | None:
+def _mutated_table(question: Question, model: Model) -> PenstockError | None:
     record, now = question.records.get(model.name), model.fingerprint
     made = record.fingerprint if record else None
     if not model.immutable or question.options.allow_source_mutation or made is None:
@@ -105,3 +109,53 @@ def _mutated(question: Question, model: Model) -> PenstockError | None:
     if made.label != now.label or means_same(made, now, question.now.meaning):
         return None
     return source_mutated(model, now, "rows", model.where)
+
+
+def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError | None:
+    """Find what keeps every partition of a model from being run."""
+    scope, options = question.scope, question.options
+    verdict = scope.verdicts[model.name]
+    if verdict.error is not None:
+        return verdict.error
+    if verdict.whole is State.UNRECORDED:
+        return unrecorded_commit(model, verdict.lines[0]) if verdict.lines else unrecorded(model)
+    if verdict.owner is not None and (verdict.whole or not options.adopt):
+        takes = "" if verdict.whole else "--full-refresh --adopt"
+        return table_of_another_store(model, verdict.owner, question.project.name, takes)
+    if verdict.whole is State.FOREIGN_TABLE:
+        return foreign_table(model, "move it away, or give the model another table")
+    if verdict.relaid and not options.full_refresh:
+        return TableError(
+            "partition-layout-changed",
+            f"the partitions of {model.table} were {verdict.relaid}",
+            where=model.where,
+            hint=f"penstock sync --select {model.name} --full-refresh writes the table anew",
+        )
+    if model.immutable and not options.allow_source_mutation:
+        error = _mutated_partitions(model, verdict, wanted)
+        if error is not None:
+            return error
+    moved = migration_of(model, scope)
+    if moved is not None and moved.breaking and not options.allow_breaking:
+        return incompatible_type(model, moved.breaking)
+    return None
+
+
+def migration_of(model: Model, scope: Scope) -> Migration | None:
+    """Give what must happen to a model's table before its rows; None where nobody can tell yet."""
+    facts, schema = scope.facts.get(model.name), target_schema(model)
+    if facts is None or schema is None:
+        return None
+    return migration(model, schema, facts)
+
+
+def _mutated_partitions(model: Model, verdict: Verdict, wanted: Wanted) -> TableError | None:
+    for body, made in verdict.mutated:
+        total = count(intersection(made, wanted.partitions))
+        if not total:
+            continue
+        word = "partition" if total == 1 else "partitions"
+        place = body.source if body.source.endswith(".sql") else body.where
+        mark = body.fingerprint
+        return source_mutated(model, mark, f"{total:,} {word}", body.where, f" ({place})")
+    return None

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from penstock.core.graph import ordered
+from penstock.core.mapping import spans
 from penstock.core.model import Model
+from penstock.core.names import InputKind
+from penstock.core.partition import Span
 from penstock.core.project import Project
-from penstock.plan.agenda import decide_partitions
-from penstock.plan.cascade import upstream_models
-from penstock.plan.partition_steps import limited, linked
+from penstock.core.ranges import first_numbers, numbers
+from penstock.plan.cascade import grid_of, upstream_models
+from penstock.plan.changes import joined, spans_of
+from penstock.plan.decide import decide
 from penstock.plan.question import Decided, Earlier, Question, Records, Scope
-from penstock.plan.table_steps import decide_run, decide_sync
-from penstock.plan.values import Blocked, Now, Options, Plan
+from penstock.plan.resolve import body_of
+from penstock.plan.values import Blocked, Now, Options, Plan, Step
 
 NO_PARTITIONS = Scope()
 
@@ -34,7 +39,7 @@ def plan(  # the sides of one decision
     question = Question(project, frozenset(selected), records, now, options, scope)
     decided: dict[str, Decided] = {}
     for name in _in_order(project, project.models if scope.cascade else selected):
-        decided[name] = _decide(question, decided, project.models[name])
+        decided[name] = decide(question, decided, project.models[name])
     return _folded(question, decided)
 
 
@@ -45,14 +50,6 @@ def _in_order(project: Project, selected: Iterable[str]) -> list[str]:
     }
     wanted = set(selected)
     return [name for name in ordered(parents) if name in wanted]
-
-
-def _decide(question: Question, earlier: Earlier, model: Model) -> Decided:
-    if model.partition is not None:
-        return decide_partitions(question, earlier, model)
-    if question.scope.syncs:
-        return decide_sync(question, earlier, model)
-    return decide_run(question, earlier, model)
 
 
 def _folded(question: Question, decided: Earlier) -> Plan:
@@ -71,3 +68,88 @@ def _folded(question: Question, decided: Earlier) -> Plan:
         notes=tuple(note for one in decided.values() for note in one.notes),
         remaining=left,
     )
+
+
+def limited(steps: Sequence[Step], most: int) -> tuple[list[Step], int]:
+    """Keep the first `most` partitions in the order of the steps; give how many are left out.
+
+    A step may be split. Steps come after those they read, so what is kept never reads what is not.
+    """
+    kept, left, room = [], 0, most
+    for step in steps:
+        take = min(step.count, room)
+        room -= take
+        left += step.count - take
+        if take == step.count:
+            kept.append(step)
+        elif take:
+            kept.append(replace(step, partitions=first_numbers(step.partitions, take)))
+    return kept, left
+
+
+def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
+    """Say of every step which others it comes after.
+
+    A step of partitions waits for the steps above that make what it reads; a step of a whole
+    table for all steps of its upstreams. Steps of one model wait for its first one, which makes
+    the table what it must be; for each other where the model is not in `parallel`. Steps that make
+    what only checks read come before too.
+    """
+    by_model: dict[str, list[Step]] = {}
+    for step in steps:
+        by_model.setdefault(step.model, []).append(step)
+    return [
+        replace(
+            step,
+            upstream=_before(project, step, by_model, parallel),
+            later_than=tuple(_keys(by_model, project.models[step.model].order_after)),
+            at_once=step.model in parallel and len(by_model[step.model]) > 1,
+        )
+        for step in steps
+    ]
+
+
+def _before(
+    project: Project, step: Step, by_model: Mapping[str, list[Step]], parallel: frozenset[str]
+) -> tuple[str, ...]:
+    model = project.models[step.model]
+    if model.partition is None:
+        keys = [key for key in step.upstream if key not in by_model]
+        named = {key.partition(" ")[0] for key in step.upstream}
+        return tuple(sorted({*keys, *_keys(by_model, named)}))
+    found: set[str] = set()
+    _, body = body_of(model, step.version, step.revision)
+    for mapping in body.inputs:
+        name = mapping.input
+        if name.kind is not InputKind.MODEL or name.name == model.name:
+            continue
+        above = by_model.get(name.name)
+        if not above:
+            continue
+        read = _read(project, model, step, mapping.input.name)
+        found.update(other.key for other in above if _makes(other, read))
+    siblings = by_model[step.model]
+    at = siblings.index(step)
+    if at:
+        found.add(siblings[0 if step.model in parallel else at - 1].key)
+    return tuple(sorted(found))
+
+
+def _keys(by_model: Mapping[str, list[Step]], names: Iterable[str]) -> list[str]:
+    return [step.key for name in names for step in by_model.get(name, ())]
+
+
+def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, ...]:
+    _, body = body_of(model, step.version, step.revision)
+    grid, below = model.grid, grid_of(project, name)
+    found: list[Span] = []
+    for mapping in body.inputs:
+        if mapping.input.name == name:
+            for number in numbers(step.partitions):
+                found.extend(spans(mapping.mapping, grid.span(number), below))
+    return joined(found)
+
+
+def _makes(step: Step, read: tuple[Span, ...]) -> bool:
+    made = spans_of(step.grid, step.partitions)
+    return any(low < end and begin < high for low, high in made for begin, end in read)

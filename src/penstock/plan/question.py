@@ -80,6 +80,19 @@ class Decided:
     at_once: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Partitions of one model that are run: `own` were asked for, the others follow from those.
+
+    `sure` are run whatever becomes of the steps before them. `after` names the models above.
+    """
+
+    partitions: Ranges
+    own: Ranges
+    sure: Ranges
+    after: tuple[str, ...] = ()
+
+
 Earlier = Mapping[str, Decided]
 """What was decided of the models above, by name."""
 

@@ -29,11 +29,11 @@ from penstock.core.project import Project
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout
-from penstock.plan.agenda import refusal, wanted_of
+from penstock.plan.decide import wanted_of
 from penstock.plan.drift.verdict import Verdict, unreadable
-from penstock.plan.partition_steps import Wanted
+from penstock.plan.obstacles import refusal
 from penstock.plan.planner import plan
-from penstock.plan.question import Question, Scope
+from penstock.plan.question import Question, Scope, Wanted
 from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
 
 EDITED = ords("2024-12-02", "2024-12-16")

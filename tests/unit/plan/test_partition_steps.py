@@ -19,7 +19,9 @@ from fakes.versioned_models import (
 from penstock.core.mapping import Computed, Lower, Same, Trailing
 from penstock.core.model import Model
 from penstock.core.ranges import WHOLE, Ranges, merged, of_numbers, union
-from penstock.plan.partition_steps import Wanted, limited, linked, partition_steps
+from penstock.plan.planner import limited, linked
+from penstock.plan.question import Wanted
+from penstock.plan.steps import partition_steps
 from penstock.plan.values import Reason, State, Step
 from penstock.strategies.view import View
 

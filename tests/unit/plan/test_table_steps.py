@@ -10,8 +10,9 @@ from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.schema import Schema
 from penstock.core.strategy import Layout, WindowSettings
+from penstock.plan.decide import left_current, postponed
 from penstock.plan.question import Decided, Question
-from penstock.plan.table_steps import left_current, postponed, table_step
+from penstock.plan.steps import table_step
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot

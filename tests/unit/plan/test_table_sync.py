@@ -12,8 +12,8 @@ from penstock.core.model import Fingerprint
 from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
 from penstock.plan.cascade import WHOLE
+from penstock.plan.decide import decide_sync
 from penstock.plan.question import Decided, Question, Scope
-from penstock.plan.table_steps import decide_sync
 from penstock.plan.values import Now, Observed, Options, Reason, State
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot

@@ -21,7 +21,7 @@ from penstock.app.execution.settle import settle
 from penstock.app.observation.inputs import Inputs, pin_names, source_read
 from penstock.app.observation.observe import View, pin_source
 from penstock.app.observation.project_state import ProjectState, look
-from penstock.app.planning.planning import run_timestamp_of
+from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import check_range, narrowed, selected_models
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services

@@ -24,7 +24,6 @@ from penstock.core.history import HashDiffers
 from penstock.core.inputs import DeltaRead, InputPin, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.records import Run
 from penstock.core.statement import TARGET_VIEW, Commit, Work
 from penstock.core.step import Intent, StepKind
 from penstock.plan.history import (
@@ -318,15 +317,7 @@ def _counted(work: _Migration, new_hash: HashDiffers | None) -> Counts:
 def _written(work: _Migration, new_hash: HashDiffers | None, wanted: str) -> int:
     """Make the commits of a migration as a run of its own; give the version after them."""
     services, context = work.services, work.context
-    run = Run(
-        id=context.run,
-        command=COMMAND,
-        arguments=work.model.name,
-        target=services.project.target.name,
-        run_timestamp=context.run_timestamp,
-        holder=services.holder(context.run),
-        started=services.clock.now(),
-    )
+    run = services.run_record(context.run, COMMAND, context.run_timestamp, work.model.name)
     with on_record(services, run) as succeeded:
         commits = Resettling(services, context, work.model, work.session, work.facts)
         version = on_worker(services, lambda: commits.take_over(new_hash, wanted))

@@ -9,8 +9,8 @@ from functools import partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import told_status
-from penstock.app.observation.project_state import ProjectState, detect_drift
-from penstock.app.planning.planning import Planned, make_plan
+from penstock.app.observation.project_state import detect_drift
+from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
 from penstock.app.request import RunRequest
 from penstock.app.services.services import Services, in_one_state
@@ -50,8 +50,6 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
     """Give the states of the models that the plan runs on their own account."""
     project_state = planned.project_state
-    if project_state is None:
-        return ()
     own = planned_partitions(planned, cascaded=False)
     drift_report = detect_drift(project_state)
     found = []
@@ -75,9 +73,7 @@ def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]
 
 def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
     """Give what changed in SQL and schema of the partitions that the plan runs."""
-    project_state: ProjectState | None = planned.project_state
-    if project_state is None:
-        return ()
+    project_state = planned.project_state
     wanted = planned_partitions(planned, cascaded=True)
     found = [
         model_diff(services, project_state, name, wanted[name])
@@ -93,8 +89,7 @@ def _model_of(key: str) -> str:
 
 
 def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    model = services.project.models[name]
-    return ModelResult(name, model.table, model.strategy_name, status, reason)
+    return ModelResult.of(services.project.models[name], status, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +141,8 @@ def preview(services: Services, request: RunRequest) -> Preview:
         not_run=planned.not_run,
     )
     changes = [
-        executed_sql(services, step, planned.records.get(step.model)) for step in planned.plan.steps
+        executed_sql(services, step, planned.project_state.records.get(step.model))
+        for step in planned.plan.steps
     ]
     checks = {
         step.key: planned_checks(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from penstock.app.commands.plan import preview_results
 from penstock.app.execution.tables import schema_changes
 from penstock.app.observation.inputs import pin_inputs
-from penstock.app.planning.planning import make_plan
+from penstock.app.planning.make_plan import make_plan
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
@@ -41,8 +41,8 @@ def rehearse(services: Services, request: RunRequest) -> RunReport:
         run="",
         run_timestamp=planned.plan.run_timestamp,
         project=services.project,
-        view=planned.view,
-        records=dict(planned.records),
+        view=planned.project_state.view,
+        records=dict(planned.project_state.records),
         as_of=request.as_of,
         options=request.options,
     )

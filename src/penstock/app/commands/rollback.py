@@ -12,7 +12,7 @@ from penstock.app.execution.recover import recover
 from penstock.app.observation.log_reader import LogReader
 from penstock.app.observation.observe import last_writer, others
 from penstock.app.observation.project_state import ProjectState, look
-from penstock.app.planning.planning import run_timestamp_of
+from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.undo import features_left
 from penstock.app.reports import Keys, Overwrite
@@ -24,7 +24,7 @@ from penstock.core.graph import children
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import write_ranges
 from penstock.core.ranges import Ranges, count, difference, merged
-from penstock.core.records import Run, StepRecord
+from penstock.core.records import StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
 from penstock.plan.refusals import table_of_another_store
@@ -211,11 +211,7 @@ def _restore(
         wait_seconds=request.wait_seconds,
         triggered_by="rollback",
     )
-    target = services.project.target.name
-    holder, now = services.holder(run_id), services.clock.now()
-    run = Run(
-        run_id, "rollback", request.arguments, target, project_state.run_timestamp, holder, now
-    )
+    run = services.run_record(run_id, "rollback", project_state.run_timestamp, request.arguments)
     with on_record(services, run) as succeeded:
         committed = on_worker(services, lambda: _commit(services, context, project_state, back))
         succeeded()

@@ -27,7 +27,7 @@ from penstock.app.execution.schedule import Node, Schedule, Work
 from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
 from penstock.app.execution.step import execute
 from penstock.app.observation.log_reader import note_written
-from penstock.app.planning.planning import (
+from penstock.app.planning.make_plan import (
     Planned,
     make_plan,
     replan,
@@ -63,6 +63,7 @@ from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
+"""Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
 SPARK_DIED = "Spark's JVM is gone"
 
 
@@ -93,8 +94,7 @@ def run(services: Services, request: RunRequest, listener: Listener = silent) ->
         return replace(report, resume=resume_command(report, request))
     if planned.plan.steps:
         services.engine.require()
-    if planned.project_state is not None:
-        planned.project_state.detection.log_reader.keep()
+    planned.project_state.detection.log_reader.keep()
     return Runner(services, request, listener, planned, report).run()
 
 
@@ -108,15 +108,14 @@ def _made_anew(services: Services, request: RunRequest) -> tuple[str, ...]:
 def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
     found = []
     for name in planned.plan.current:
-        record = planned.records.get(name)
+        record = planned.project_state.records.get(name)
         version = record.settled_version if record else None
         found.append(replace(_result(services, name, "unchanged", "current"), version=version))
     return tuple(found)
 
 
 def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    model = services.project.models[name]
-    return ModelResult(name, model.table, model.strategy_name, status, reason)
+    return ModelResult.of(services.project.models[name], status, reason)
 
 
 def _of_step(services: Services, step: Step, status: str, reason: str) -> ModelResult:
@@ -152,8 +151,8 @@ class Runner:
             run=report.run_id,
             run_timestamp=report.run_timestamp,
             project=services.project,
-            view=planned.view,
-            records=dict(planned.records),
+            view=planned.project_state.view,
+            records=dict(planned.project_state.records),
             as_of=request.as_of,
             wait_seconds=request.wait_seconds,
             options=request.options,
@@ -248,10 +247,10 @@ class Runner:
         self._tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
-        if self._spark_died:
+        if self._spark_died:  # a new JVM could not know whether the old one's statement still runs
             return self._skip(key, "")
         step = self._steps[key]
-        if step.grid.is_whole:
+        if step.grid.is_whole:  # it has no part that could be left out
             return self._step(step)
         try:
             share = share_of(self._services, self._context, step)
@@ -380,12 +379,7 @@ class Runner:
         return tuple(result for name in order for result in by_name.get(name, ()))
 
     def _run_record(self) -> Run:
-        return Run(
-            id=self._report.run_id,
-            command=self._report.command,
-            arguments=self._request.arguments,
-            target=self._services.project.target.name,
-            run_timestamp=self._report.run_timestamp,
-            holder=self._services.holder(self._report.run_id),
-            started=self._services.clock.now(),
+        report, arguments = self._report, self._request.arguments
+        return self._services.run_record(
+            report.run_id, report.command, report.run_timestamp, arguments
         )

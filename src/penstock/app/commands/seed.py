@@ -20,7 +20,6 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.errors import PenstockError, SelectorError, SparkDiedError
 from penstock.core.model import Seed
-from penstock.core.records import Run
 from penstock.plan.values import Now, Plan, Reason, State
 from penstock.project.nearest import did_you_mean, some_of
 
@@ -82,15 +81,7 @@ def selected_seeds(services: Services, select: Iterable[str]) -> tuple[Seed, ...
 def _load(
     services: Services, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
 ) -> dict[str, ModelResult]:
-    run = Run(
-        id=context.run,
-        command=COMMAND,
-        arguments="",
-        target=services.project.target.name,
-        run_timestamp=context.run_timestamp,
-        holder=services.holder(context.run),
-        started=services.clock.now(),
-    )
+    run = services.run_record(context.run, COMMAND, context.run_timestamp)
     done: dict[str, ModelResult] = {}
     with on_record(services, run) as succeeded:
         for each in seeds:

@@ -142,6 +142,7 @@ def _described(model: Model, piece: Piece) -> StateCount:
     body = piece.segment.body if piece.segment else None
     mark = body.fingerprint if body else model.fingerprint if model.grid.is_whole else None
     effective = piece.state is not State.NOT_EFFECTIVE
+    # rows of a partition without a version stand beside its state; of a table the date says why
     counts = effective or model.grid.is_whole
     return StateCount(
         state=piece.state,

@@ -12,7 +12,7 @@ from penstock.app.commands.status import keys_of, states_named
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes, settle
 from penstock.app.observation.project_state import ProjectState, dated_project, look
-from penstock.app.planning.planning import (
+from penstock.app.planning.make_plan import (
     Planned,
     facts_of,
     gap_notes,
@@ -26,9 +26,9 @@ from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.project import Project
 from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged, union
-from penstock.plan.agenda import migration_of
 from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift.verdict import Verdict
+from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
@@ -52,8 +52,6 @@ def _overwrite(
     services: Services, planned: Planned, name: str, steps: list[Step]
 ) -> Overwrite | None:
     project_state = planned.project_state
-    if project_state is None:
-        return None
     model = project_state.project.models[name]
     if model.partition is None:
         return _of_table(planned, name, steps[0])
@@ -83,8 +81,6 @@ def _overwrite(
 
 def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
     project_state = planned.project_state
-    if project_state is None:
-        return None
     model, record = project_state.project.models[name], project_state.records.get(name)
     built = record is not None and record.succeeded_once and step.reason.state is not State.MISSING
     if model.is_view or not built or record is None:
@@ -141,8 +137,7 @@ def sync(
         return replace(report, aborted=True)
     if planned.plan.steps:
         services.engine.require()
-    if planned.project_state is not None:
-        planned.project_state.detection.log_reader.keep()
+    planned.project_state.detection.log_reader.keep()
     return Runner(services, request, listener, planned, report).run()
 
 
@@ -170,9 +165,7 @@ def plan_sync(services: Services, request: SyncRequest) -> Planned:
     warnings = (finding.render() for finding in project.findings)
     told = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
     notes = (*warnings, *told, *seed_notes(services, project_state, names))
-    return Planned(
-        made, names, project_state.view, project_state.records, notes, (), project_state, scope
-    )
+    return Planned(made, names, project_state, scope, notes)
 
 
 def _check(request: SyncRequest) -> None:
@@ -302,8 +295,6 @@ def _above(project: Project, name: str, planned: Collection[str]) -> tuple[str, 
 def _left(planned: Planned) -> tuple[Cascaded, ...]:
     """Give what a cascade would add to the plan and nobody asked for."""
     project_state = planned.project_state
-    if project_state is None:
-        return ()
     verdicts = planned.scope.verdicts
     start: dict[str, Ranges] = {}
     for step in planned.plan.steps:
@@ -321,8 +312,6 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
 def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
     """Warn of drift above what is synced, which nobody selected."""
     project_state = planned.project_state
-    if project_state is None:
-        return ()
     project = project_state.project
     stale = set()
     for name in planned.names:
@@ -340,8 +329,6 @@ def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
 def _undone(planned: Planned) -> tuple[str, ...]:
     """Name what drifted below the selected models and is no part of the plan, with its command."""
     project_state, made = planned.project_state, {step.model for step in planned.plan.steps}
-    if project_state is None:
-        return ()
     verdicts = planned.scope.verdicts
     found = [
         name
@@ -361,7 +348,7 @@ def _drifted(project_state: ProjectState, verdicts: Mapping[str, Verdict], name:
 
 
 def _passed_over(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
-    if not request.backfill or planned.project_state is None:
+    if not request.backfill:
         return ()
     lines = []
     for name, within in planned.scope.within.items():

@@ -34,7 +34,7 @@ def fence(services: Services, intent: Intent) -> None:
 _PAUSES = (0.2, 0.5, 1.0, 2.0, *(4.0,) * 74)
 """Five minutes: a server that is restarted, or fails over to another one, is back by then."""
 
-_LOOKS_EVERY_SECONDS = 0.5
+_LOOKS_EVERY_SECONDS = 0.5  # a lease is one row of the store: to look is cheap
 
 Given = TypeVar("Given")
 

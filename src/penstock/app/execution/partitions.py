@@ -16,17 +16,15 @@ from penstock.app.preparing.statements import of_range, parameter_type
 from penstock.core.checks import OnFailure
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError
-from penstock.core.model import Body, Model
+from penstock.core.model import Body
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.partition import literal_at, shown_ranges, write_ranges
+from penstock.core.partition import literal_at, shown_ranges
 from penstock.core.query import with_parameters
 from penstock.core.ranges import Range, Ranges, count, numbers
 from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW
-from penstock.core.step import Intent
 from penstock.core.strategy import PartitionSettings
 from penstock.plan.cascade import reads_itself
-from penstock.plan.values import Step
 from penstock.strategies.one_query import one_query
 from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
@@ -34,18 +32,6 @@ from penstock.strategies.relations import bind_query, leaves_of
 
 _LARGE = 2**31
 """What no INT holds: Spark reads greater numbers as BIGINT."""
-
-
-def intended_partitions(step: Step, model: Model, body: Body, intent: Intent) -> Intent:
-    """Say in an intent which partitions it is about, and by which SQL they are made."""
-    partitions = write_ranges(model.grid, step.partitions)
-    return replace(
-        intent,
-        fingerprint=body.fingerprint,
-        grid=model.grid,
-        partitions=partitions,
-        lane=partitions[0] if step.at_once else "",
-    )
 
 
 def look(state: StepState, session: StepSession) -> StepState:
@@ -81,7 +67,7 @@ def ready_partitions(state: StepState) -> StepState:
     committer, model = state.committer, state.model
     target, version = state.check_target, known(state.version)
     reshaping = Reshaping(state.services, state.context, committer, model)
-    if reads_itself(model):
+    if reads_itself(model):  # Spark describes no query over a table that is not there
         with committer.rejecting(state.intent):
             reshaping.require_declared()
         reshaping.create(state.intent, Schema())

@@ -39,12 +39,8 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
 def of_view(project: Project, found: ViewReport) -> ModelResult:
     """Give what came of a view whose checks a step that reads it has looked at again."""
     model, report = project.models[found.view], found.report
-    result = ModelResult(
-        name=model.name,
-        table=model.table,
-        strategy=model.strategy_name,
-        status="unchanged",
-        reason="what it reads has changed",
+    result = replace(
+        ModelResult.of(model, "unchanged", "what it reads has changed"),
         duration=found.duration,
         invariant_report=report,
     )

@@ -36,7 +36,6 @@ from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputName
 from penstock.core.partition import Grid, Span, key_pairs
 from penstock.core.ranges import Ranges, count, difference, intersection, union
-from penstock.core.records import Run
 from penstock.core.step import Intent, Outcome
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
@@ -158,7 +157,8 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
     services.engine.require()
     run = services.clock.new_id()
     settled = Settled()
-    with on_record(services, _run_of(services, run)) as succeeded:
+    record = services.run_record(run, "recover", services.clock.now())
+    with on_record(services, record) as succeeded:
         for each in waiting:
             settled += on_worker(services, partial(_settled, services, run, each, writes=writes))
         succeeded()
@@ -169,12 +169,6 @@ def pending_notes(services: Services) -> tuple[str, ...]:
     """Say what the next command that writes will settle."""
     waiting = services.reading.records.unsettled()
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
-
-
-def _run_of(services: Services, run: str) -> Run:
-    now = services.clock.now()
-    target = services.project.target.name
-    return Run(run, "recover", "", target, now, services.holder(run), now)
 
 
 def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:
@@ -230,12 +224,9 @@ def _within(model: Model, intent: Intent, failed: Ranges, *, due: bool) -> Range
 
 
 def _result(model: Model, what: Unsettled, intent: Intent) -> ModelResult:
-    return ModelResult(
-        name=model.name,
-        table=model.table,
-        strategy=model.strategy_name,
-        status="success",
-        reason="its rollback was due" if what.rollback_due else "its checks were pending",
+    reason = "its rollback was due" if what.rollback_due else "its checks were pending"
+    return replace(
+        ModelResult.of(model, "success", reason),
         step=intent.step,
         partitions=key_pairs(intent.grid, intent.ords),
         trigger=intent.triggered_by,

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
 from penstock.app.execution.commit import Committer, Ended
-from penstock.app.execution.partitions import intended_partitions, read_by, ready_partitions
 from penstock.app.execution.partitions import look as look_at_partitions
+from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.execution.tables import bring_properties, ready_table
 from penstock.app.execution.tables import look as look_at_table
@@ -18,7 +18,8 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
 from penstock.core.inputs import ViewPin
-from penstock.core.model import Model
+from penstock.core.model import Body, Model
+from penstock.core.partition import write_ranges
 from penstock.core.step import Intent, StepKind
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
@@ -31,6 +32,7 @@ def pin(state: StepState) -> StepState:
     Checks of views are looked at as they are pinned: a view has no rows of its own to hold back.
     """
     services, context, step, intent = state.services, state.context, state.step, state.intent
+    # the wait comes first, or the pins would be older than what the other run has written meanwhile
     state.committer.await_target(intent)
     with state.committer.rejecting(intent):
         inputs = state.held.inputs if state.held else _pinned(state)
@@ -139,6 +141,7 @@ def record(state: StepState) -> StepState:
     else:
         ended = committer.finish(begun, state.outcome, checked)
     if state.watch is not None and not state.watch.blocks:
+        # after `finish`: a crash in between leaves a step that the next command takes back
         ended = committer.undo(ended)
     if checked is not None and state.model.is_view:
         version = version_of(state.services, state.model, state.inputs)
@@ -162,21 +165,22 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
     raises is a `PenstockError`, `TakenOut`, or a bug.
     """
     model = context.project.models[step.model]
-    intent = intended(services, context, step, model)
-    with ExitStack() as closing:
-        if model.partition is None:
-            committer = Committer(services, context, model.where, step.planned_on)
-            state = StepState(services, context, step, model, committer, closing, intent)
-            return done(state, PROPERTIES if step.only_alters else PHASES)
+    version, body = None, None
+    if model.partition is not None:
         version, body = body_of(model, step.version, step.revision)
-        intent = intended_partitions(step, model, body, intent)
-        committer = Committer(services, context, body.where, step.planned_on)
+    committer = Committer(services, context, (body or model).where, step.planned_on)
+    intent = intended(services, context, step, model, body)
+    with ExitStack() as closing:
         state = StepState(services, context, step, model, committer, closing, intent)
-        return done(replace(state, version=version, body=body, held=held), PHASES)
+        state = replace(state, version=version, body=body, held=held)
+        return done(state, PROPERTIES if step.only_alters else PHASES)
 
 
-def intended(services: Services, context: Context, step: Step, model: Model) -> Intent:
+def intended(
+    services: Services, context: Context, step: Step, model: Model, body: Body | None
+) -> Intent:
     """Give what a step intends before anything was looked at."""
+    partitions = write_ranges(step.grid, step.partitions)
     return Intent(
         step=services.clock.new_id(),
         run=context.run,
@@ -188,8 +192,11 @@ def intended(services: Services, context: Context, step: Step, model: Model) -> 
         reason=str(step.reason),
         triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
         run_timestamp=context.run_timestamp,
-        fingerprint=model.fingerprint,
+        fingerprint=body.fingerprint if body else model.fingerprint,
         writing=model.writing,
+        grid=step.grid,
+        partitions=partitions,
+        lane=partitions[0] if step.at_once else "",
     )
 
 

@@ -121,7 +121,8 @@ def observe(
     targets: dict[str, Observed] = {}
     unreadable: dict[str, PenstockError] = {}
     for model in wanted:
-        if model.is_view or model.partition is not None:  # those are judged by partition
+        # a view has no log; of partitions the log is read range by range (`DriftDetection`)
+        if model.is_view or model.partition is not None:
             continue
         try:
             targets[model.name] = observe_target(services, model, records.get(model.name))

@@ -17,7 +17,7 @@ from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.core.ports import Clock, Fault, Fences, Folders, Log, Places, Store
 from penstock.core.project import Project
-from penstock.core.records import Holder, Lease
+from penstock.core.records import Holder, Lease, Run
 from penstock.core.step import Intent
 from penstock.project.nearest import did_you_mean, some_of
 from penstock.state.identity import process_of
@@ -77,6 +77,13 @@ class Services:
         """Say who this process is."""
         pid = os.getpid()
         return Holder(run, socket.gethostname(), pid, user_name(), process_of(pid))
+
+    def run_record(
+        self, run: str, command: str, run_timestamp: dt.datetime, arguments: str = ""
+    ) -> Run:
+        """Give a run of this process as the state keeps it, begun now."""
+        target, now = self.project.target.name, self.clock.now()
+        return Run(run, command, arguments, target, run_timestamp, self.holder(run), now)
 
     def close(self) -> None:
         """Let go of databases and end the Spark that was started."""

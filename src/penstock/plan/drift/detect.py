@@ -67,11 +67,10 @@ def detect_drift(
         whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole, owner=seen.owner)
     effective = intersection(known, merged(segment.range for segment in segments))
-    tried = merged((r.low, r.high) for r in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
     all_found = [
         *_without_segment(difference(known, effective), done, evidence),
-        Difference(State.NEVER_RUN, ranges=difference(effective, tried)),
+        Difference(State.NEVER_RUN, ranges=_without(effective, evidence.runs)),
         Difference(State.FAILED, ranges=failed),
         *target.of_partitions(model, done, seen, evidence.recorded),
         *inputs.of_partitions(model, done, segments, evidence.pins, changes),
@@ -92,6 +91,10 @@ def detect_drift(
         owner=seen.owner,
         gap=seen.gap,
     )
+
+
+def _without(ranges: Ranges, runs: tuple[PartitionRun, ...]) -> Ranges:
+    return difference(ranges, merged((run.low, run.high) for run in runs))
 
 
 def _without_segment(
@@ -214,7 +217,7 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     if model.strategy.window is None:
         return first_of(found)
     lasting = list(_passed(model, record, now))
-    only_new = bool(found) and found[0].state in _INPUTS
+    only_new = bool(found) and found[0].state in _INPUTS  # the next window takes what is new
     if lasting and (only_new or not found):
         return replace(first_of([*lasting, *found]), stale=True, passed=not found)
     return replace(first_of(found), stale=bool(lasting), drift=not only_new)

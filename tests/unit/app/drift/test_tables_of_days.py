@@ -13,7 +13,7 @@ from fakes.drift_place import DriftPlace
 from fakes.services import ME, an_intent
 from penstock.app.execution.recover import rebuild
 from penstock.app.observation.log_reader import note_written
-from penstock.app.planning.planning import make_plan
+from penstock.app.planning.make_plan import make_plan
 from penstock.app.request import RunRequest
 from penstock.core.errors import TableError
 from penstock.core.inputs import DeltaPin

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.execution.settle import Settled, pending_notes
 from penstock.app.observation.log_reader import changed_below, open_log_reader
-from penstock.app.observation.observe import View, observe
+from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import check_named, divided, narrowed
@@ -19,7 +19,6 @@ from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, difference, intersection
-from penstock.core.records import ModelRecord
 from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.drift.verdict import Verdict, told_gap
 from penstock.plan.history import check_prune
@@ -28,7 +27,7 @@ from penstock.plan.question import Scope
 from penstock.plan.resolve import due
 from penstock.plan.values import Blocked, Options, Plan, State, Step
 
-_AHEAD = dt.timedelta(seconds=60)
+_AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that much is no mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +40,10 @@ class Planned:
 
     plan: Plan
     names: tuple[str, ...]
-    view: View
-    records: Mapping[str, ModelRecord]
+    project_state: ProjectState
+    scope: Scope
     notes: tuple[str, ...] = ()
     not_run: tuple[str, ...] = ()
-    project_state: ProjectState | None = None
-    scope: Scope = Scope()
     settled: Settled = Settled()
 
     def after(self, settled: Settled) -> Planned:
@@ -101,7 +98,7 @@ def make_plan(services: Services, request: RunRequest) -> Planned:
     pending = pending_notes(services)
     told = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
     notes = (*_warnings(services), *told, *seed_notes(services, project_state, names))
-    return Planned(made, names, project_state.view, records, notes, not_run, project_state, scope)
+    return Planned(made, names, project_state, scope, notes, not_run)
 
 
 def _check_adopt(selected: Sequence[str], options: Options) -> None:

@@ -1,0 +1,278 @@
+"""What becomes of one model: which of it runs, what it waits for, what refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from penstock.core.model import Model
+from penstock.core.project import Project
+from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, union
+from penstock.core.records import ModelRecord
+from penstock.plan.cascade import is_looked_at_alone, mapped_to, parents_of, reads_itself
+from penstock.plan.drift.detect import detect_table_drift
+from penstock.plan.drift.verdict import Verdict, states_of
+from penstock.plan.history import must_look
+from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
+from penstock.plan.question import LEFT, Decided, Earlier, Question, Scope, Wanted, waits_for
+from penstock.plan.resolve import Segment
+from penstock.plan.schema.evolution import LayoutChange, layout_change
+from penstock.plan.schema.table_columns import Migration
+from penstock.plan.steps import alteration, partition_steps, table_step
+from penstock.plan.values import Observed, Options, Reason, State, Step
+
+
+def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Decide about one model, after those above it."""
+    if model.partition is not None:
+        return decide_partitions(question, earlier, model)
+    if question.scope.syncs:
+        return decide_sync(question, earlier, model)
+    return decide_run(question, earlier, model)
+
+
+def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Decide about a model of partitions: those of the scope, and those that follow from above."""
+    scope, is_selected = question.scope, model.name in question.selected
+    todo = {name: above.todo for name, above in earlier.items() if above.todo}
+    wanted = wanted_of(question.project, model, scope, todo, question.options)
+    verdict = scope.verdicts[model.name]
+    notes = tuple(left_alone(verdict, wanted)) if is_selected and not scope.syncs else ()
+    if not wanted.partitions and not (verdict.whole and is_selected):
+        return Decided(notes=notes, is_current=is_selected)
+    error = refusal(question, model, wanted) or obstacle(question, earlier, model)
+    if error is not None:
+        return Decided(notes=notes, error=error)
+    moved = migration_of(model, scope)
+    record = question.records.get(model.name)
+    planned_on = record.last_step_seq if record else 0
+    steps = partition_steps(model, verdict, wanted, scope.trigger, scope.batch_size)
+    return Decided(
+        steps=tuple(replace(step, planned_on=planned_on) for step in steps),
+        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
+        todo=wanted.partitions,
+        at_once=_at_once(model, moved),
+    )
+
+
+def _at_once(model: Model, moved: Migration | None) -> bool:
+    """Whether steps meet no other's rows, once the first has made the table what it must be."""
+    if moved is None or moved.breaking or moved.moved:
+        return False
+    return bool(model.layout.partition_by) and not reads_itself(model)
+
+
+def wanted_of(
+    project: Project,
+    model: Model,
+    scope: Scope,
+    todo: Mapping[str, Ranges],
+    options: Options,
+) -> Wanted:
+    """Give the partitions of a model that the plan runs; `todo` are those of models above it."""
+    verdict = scope.verdicts[model.name]
+    within = intersection(scope.within.get(model.name, ()), verdict.effective)
+    if verdict.relaid and model.name in scope.within:
+        within = verdict.effective  # the table is written anew: none of its rows stays on record
+    forced = within if scope.force or options.full_refresh else ()
+    asked = intersection(verdict.drifted, within)
+    if scope.states:
+        asked = intersection(asked, states_of(verdict, scope.states))
+    own = union(forced, asked)
+    place = verdict.effective if scope.cascade else () if scope.syncs else within
+    below = _below(project, model, _clipped(verdict.segments, place), todo, own)
+    below = union(below, _left_undone(verdict, scope))
+    if not scope.cascade:
+        own = union(own, below)
+    everything = union(own, below)
+    sure = union(forced, intersection(verdict.drifted, everything))
+    after = tuple(name for name in parents_of(project, model) if name in todo)
+    if reads_itself(model):
+        after = (*after, model.name)
+    return Wanted(everything, own, sure, after)
+
+
+def _left_undone(verdict: Verdict, scope: Scope) -> Ranges:
+    """Give what failed, or was never reached, after the models above it were made."""
+    asked = scope.within.get(verdict.model, ())
+    followed = difference(scope.followed.get(verdict.model, ()), asked)
+    return intersection(states_of(verdict, LEFT), intersection(followed, verdict.effective))
+
+
+def _below(
+    project: Project,
+    model: Model,
+    segments: tuple[Segment, ...],
+    todo: Mapping[str, Ranges],
+    own: Ranges,
+) -> Ranges:
+    """Follow what runs above, and of a model that reads itself what runs before."""
+    found = mapped_to(project, model, segments, {**todo, model.name: own})
+    while True:
+        more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})
+        if not difference(more, found):
+            return found
+        found = union(found, more)
+
+
+def _clipped(segments: tuple[Segment, ...], within: Ranges) -> tuple[Segment, ...]:
+    return tuple(
+        Segment(low, high, segment.version, segment.body)
+        for segment in segments
+        for low, high in intersection((segment.range,), within)
+    )
+
+
+def left_alone(verdict: Verdict, wanted: Wanted) -> Iterator[str]:
+    """Say how many drifted partitions a run passes by, which only a sync repairs."""
+    left = count(difference(verdict.drifted, wanted.partitions))
+    if left:
+        word = "partition" if left == 1 else "partitions"
+        yield f"{verdict.model}: {left:,} other {word} drifted; penstock sync runs them"
+
+
+def reason_of(question: Question, model: Model) -> Reason:
+    """Give the state of a table without partitions, or of a view."""
+    project, records, now = question.project, question.records, question.now
+    return detect_table_drift(project, model, records, now).reason
+
+
+def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Bring a model up to date with its code, its inputs and the steps before it."""
+    reason = reason_of(question, model)
+    if reason.state is State.NOT_EFFECTIVE:
+        return postponed(question, model, reason)
+    error = table_obstacle(question, earlier, model, reason)
+    if error is not None:
+        return Decided(error=error)
+    waits = waits_for(earlier, model)
+    settled = reason.state is State.CURRENT or reason.passed
+    due = _though_current(question, model, waits) if settled else reason
+    if due is None:
+        left = left_current(question, model, waits)
+        return replace(left, notes=(*left.notes, *passed_note(model, reason)))
+    return Decided(steps=(table_step(question, model, due, waits),), todo=WHOLE)
+
+
+def _though_current(question: Question, model: Model, waits: tuple[str, ...]) -> Reason | None:
+    """Say why a model is built although nothing differs; None if it is not."""
+    if question.options.full_refresh:
+        return Reason(State.CURRENT, "full refresh asked for")
+    if model.keeps_history:
+        why = must_look(question.project, model, question.now, question.options)
+        if why:
+            return Reason(State.CURRENT, why, drift=False)
+    if waits and (not model.is_view or is_looked_at_alone(question.project, model)):
+        return Reason.after(waits)
+    return None
+
+
+def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Repair a model if that is asked for, or make it after what is repaired above it.
+
+    Histories are never made again.
+    """
+    if model.keeps_history:
+        return Decided()
+    reason = reason_of(question, model)
+    if reason.state is State.NOT_EFFECTIVE:
+        return postponed(question, model, reason)
+    waits = waits_for(earlier, model)
+    is_asked = _is_asked(question, model, reason)
+    # A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
+    matters = not model.is_view or _drifted(reason) or is_looked_at_alone(question.project, model)
+    follows = question.scope.cascade and bool(waits) and matters
+    if not is_asked and not follows and not _is_left_undone(question, model, reason):
+        if model.name in question.selected and not _drifted(reason):
+            return left_current(question, model, waits)
+        return Decided(hands_on=waits if model.is_view else ())
+    error = table_obstacle(question, earlier, model, reason)
+    if error is not None:
+        return Decided(error=error)
+    if is_asked and reason.state is State.CURRENT:
+        reason = Reason(State.CURRENT, "asked for", drift=False)
+    elif not is_asked and not _drifted(reason):
+        reason = Reason.after(waits)
+    step = _step(question, model, reason, waits)
+    trigger = question.scope.trigger if is_asked else "cascade"
+    return Decided(steps=(replace(step, trigger=trigger),), todo=WHOLE)
+
+
+def _is_asked(question: Question, model: Model, reason: Reason) -> bool:
+    if model.name not in question.selected:
+        return False
+    if question.scope.force or question.options.full_refresh:
+        return True
+    states = question.scope.states
+    return _drifted(reason) and (not states or bool({reason.state, *reason.also} & states))
+
+
+def _is_left_undone(question: Question, model: Model, reason: Reason) -> bool:
+    """Whether a cascade that stopped half way would have made the model, which nobody selected."""
+    if model.name in question.selected or model.name not in question.scope.followed:
+        return False
+    return _drifted(reason) and reason.state in LEFT
+
+
+def _drifted(reason: Reason) -> bool:
+    return reason.state is not State.CURRENT and reason.drift
+
+
+def _step(question: Question, model: Model, reason: Reason, waits: tuple[str, ...]) -> Step:
+    anew = model.strategy.keeps_rows and _has_wrong_rows(question, model, reason)
+    step = table_step(question, model, reason, waits, anew=anew)
+    return replace(step, notes=(*step.notes, "full refresh")) if anew else step
+
+
+def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
+    """Whether a table holds rows that no ordinary step would mend.
+
+    A step that only failed is done again, and new rows are taken by their window; but a failure
+    hides no other drift, or the next success would tell of rows that nobody re-made as current.
+    """
+    if reason.state is not State.FAILED:
+        return reason.state is not State.NEVER_RUN
+    others = set(reason.also)
+    if model.strategy.window is not None:
+        others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
+    return bool(others or reason.stale or question.now.below.get(model.name))
+
+
+def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
+    """Plan no build of a model; its properties and comments may still need a step."""
+    record = question.records[model.name]
+    facts = question.now.targets.get(model.name, Observed()).facts
+    change = layout_change(model, facts) if facts else LayoutChange()
+    notes: tuple[str, ...] = ()
+    if change.moved:
+        drops = " and drops its versions" if model.keeps_history else ""
+        notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew{drops}",)
+    if change.told:
+        return Decided(steps=(alteration(model, record),), notes=notes, hands_on=waits)
+    return Decided(
+        notes=notes,
+        hands_on=waits,
+        is_current=True,
+        is_cosmetic=_is_cosmetic(model, record),
+    )
+
+
+def passed_note(model: Model, reason: Reason) -> tuple[str, ...]:
+    """Say what no window of a run reads again."""
+    if not reason.passed:
+        return ()
+    command = f"penstock sync --select {model.name}"
+    why = f"{reason.detail} changed rows that it had read"
+    if reason.state is State.TAMPERED:
+        why = reason.detail
+    return (f"{model.name}: {why}; {command} re-makes it",)
+
+
+def postponed(question: Question, model: Model, reason: Reason) -> Decided:
+    """Leave out a model whose first version is still to come; what reads it cannot be built."""
+    notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()
+    return Decided(notes=notes, is_unborn=True)
+
+
+def _is_cosmetic(model: Model, record: ModelRecord) -> bool:
+    return record.fingerprint is not None and record.fingerprint.sql != model.fingerprint.sql

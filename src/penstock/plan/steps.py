@@ -1,0 +1,203 @@
+"""From what is to be done to steps: of a table one, of partitions by version, trigger and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.core.model import Model
+from penstock.core.ranges import (
+    Ranges,
+    count,
+    difference,
+    first_numbers,
+    intersection,
+)
+from penstock.core.records import ModelRecord
+from penstock.plan.cascade import reads_itself
+from penstock.plan.drift.target import is_replaced
+from penstock.plan.drift.verdict import Piece, Verdict
+from penstock.plan.question import Question, Wanted
+from penstock.plan.resolve import Segment
+from penstock.plan.values import Estimate, Observed, Reason, State, Step
+
+BATCH = 31
+"""How many partitions share a commit: a month of days, so that a failure loses no more."""
+APART = 8
+"""How many runs of neighbours may have a commit each."""
+
+
+def table_step(
+    question: Question, model: Model, reason: Reason, waits: tuple[str, ...], *, anew: bool = False
+) -> Step:
+    """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
+    record, options = question.records.get(model.name), question.options
+    built = record is not None and record.succeeded_once
+    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.keeps_history)
+    replaced = is_replaced(record, question.now.targets.get(model.name, Observed()))
+    initial = (
+        anew
+        or replaced
+        or options.full_refresh
+        or reason.state is State.MISSING
+        or not (built or adopted)
+    )
+    executed = ""
+    if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
+        executed = record.fingerprint.sql
+    return Step(
+        model=model.name,
+        reason=reason,
+        initial=initial,
+        upstream=waits,
+        planned_on=record.last_step_seq if record else 0,
+        executed=executed,
+        estimate=_estimate(record),
+        notes=(*_notes(model, reason, initial=initial), *_taken(question, model)),
+    )
+
+
+def alteration(model: Model, record: ModelRecord) -> Step:
+    """Give the step that changes properties and comments and touches no row."""
+    reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
+    return Step(
+        model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
+    )
+
+
+def _estimate(record: ModelRecord | None) -> Estimate | None:
+    if record is None or not record.succeeded_once:
+        return None
+    return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
+
+
+def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
+    """Say what an ordinary run of an incremental model leaves as it is."""
+    states = {reason.state, *reason.also}
+    if reason.state is State.MISSING:
+        return ("the table is gone: full rebuild from all inputs",)
+    if initial or not (model.strategy.keeps_rows or model.keeps_history):
+        return ()
+    reads_all = not (model.strategy.adds_again or model.keeps_history)
+    if reads_all and model.strategy.window is None:
+        wrong = states & {State.SQL_CHANGED, State.TAMPERED}
+        return (
+            ("rows that the query no longer gives stay; --full-refresh drops them",)
+            if wrong
+            else ()
+        )
+    kept, others = _KEPT[model.keeps_history]
+    notes = (kept,) if State.SQL_CHANGED in states else ()
+    return (*notes, others) if State.TAMPERED in states else notes
+
+
+_KEPT = {
+    False: (
+        "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them",
+        "rows that others changed stay as they are; --full-refresh re-makes them",
+    ),
+    True: (
+        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all",
+        "versions that others changed stay as they are; --full-refresh would drop them all",
+    ),
+}
+"""What is said of rows by earlier SQL and by others, of tables (False) and of histories (True)."""
+
+
+def _taken(question: Question, model: Model) -> tuple[str, ...]:
+    """Say what it means to take over a table that somebody else writes."""
+    owner = question.now.targets.get(model.name, Observed()).owner
+    if owner is None:
+        return ()
+    return (f"takes the table from {owner}, whose next run will be refused",)
+
+
+def partition_steps(
+    model: Model, verdict: Verdict, wanted: Wanted, trigger: str, batch_size: int | None
+) -> Iterator[Step]:
+    """Give the steps of one model in the order of its partitions.
+
+    Neighbours of one segment go together: all of them where the SQL takes a range, at most
+    `batch_size` where it takes one partition; where there are many gaps, what lies between them
+    goes together too. A model that reads itself goes one by one.
+    """
+    classes = [
+        (trigger, False, intersection(wanted.own, wanted.sure)),
+        (trigger, True, difference(wanted.own, wanted.sure)),
+        ("cascade", False, difference(wanted.sure, wanted.own)),
+        ("cascade", True, difference(difference(wanted.partitions, wanted.own), wanted.sure)),
+    ]
+    found = []
+    for name, pending, ranges in classes:
+        todo = intersection(ranges, wanted.partitions)
+        for segment in verdict.segments:
+            pieces = intersection(todo, (segment.range,))
+            for batch in _batches(model, segment, pieces, batch_size):
+                reason = _reason_of_batch(verdict, batch, wanted, pending=pending)
+                found.append(_batch_step(model, segment, batch, reason, name))
+    yield from sorted(found, key=lambda step: step.partitions)
+
+
+def _batches(
+    model: Model, segment: Segment, pieces: Ranges, batch_size: int | None
+) -> Iterator[Ranges]:
+    """Cut partitions into those of one commit each.
+
+    Neighbours that lie apart from others are a batch of their own, so that the failure of one
+    holds up no other. Of many such runs a commit each would be too many: they share some.
+    """
+    settings = model.partition
+    given = batch_size or (settings.batch_size if settings else None)
+    if reads_itself(model):
+        size = 1
+    elif segment.body.is_range:
+        size = given or max(count(pieces), 1)
+    else:
+        size = given or BATCH
+    if len(pieces) > APART and size > 1:
+        yield from _gathered(pieces, size)
+        return
+    for low, high in pieces:
+        for first in range(low, high + 1, size):
+            yield ((first, min(high, first + size - 1)),)
+
+
+def _gathered(pieces: Ranges, size: int) -> Iterator[Ranges]:
+    """Take up to so many partitions, in at most `BATCH` runs, at a time."""
+    left = pieces
+    while left:
+        batch = first_numbers(left[:BATCH], size)
+        yield batch
+        left = difference(left, batch)
+
+
+def _batch_step(
+    model: Model, segment: Segment, batch: Ranges, reason: Reason, trigger: str
+) -> Step:
+    return Step(
+        model=model.name,
+        reason=reason,
+        initial=False,
+        partitions=batch,
+        grid=model.grid,
+        version=segment.version.number,
+        revision=segment.body.fingerprint.revision,
+        trigger=trigger,
+        is_range=segment.body.is_range,
+    )
+
+
+def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending: bool) -> Reason:
+    inside = [p for p in verdict.pieces if intersection((p.range,), batch)]
+    if not inside or pending:
+        if wanted.after and pending:
+            return Reason.after(wanted.after)
+        return Reason(State.CURRENT, "asked for", drift=False)
+    order = list(State)
+    first = min(inside, key=lambda p: order.index(p.state))
+    others = {state for p in inside for state in p.states} - {first.state}
+    detail = ", ".join(first.because) if _says(first) else ""
+    return Reason(first.state, detail, tuple(sorted(others, key=order.index)))
+
+
+def _says(piece: Piece) -> bool:
+    return piece.state not in (State.SQL_CHANGED, State.NEVER_RUN)
