@@ -58,7 +58,7 @@ def shell(tmp_path, spark, two_days, monkeypatch, capfd):
         clock.advance(seconds=1)
         return wire.wired(wire.open_project(where), clock, spark)
 
-    monkeypatch.setattr(wire, "open_shop", open_services)
+    monkeypatch.setattr(wire, "open_services", open_services)
 
     def call(*words: str) -> Answer:
         capfd.readouterr()
