@@ -5,7 +5,7 @@ import pytest
 from contracts.engine_worlds import BAD, LakeWorld, SparkWorld, a_step, create
 from penstock.core.errors import QueryError
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit, Feed, Kept
+from penstock.core.statement import Commit, Feed, StagedRows
 
 APPEND = "INSERT INTO delta.`{}` BY NAME SELECT * FROM `fed`"
 COUNTS = {"_ps_n": "count(*)", "top": "max(id)"}
@@ -102,12 +102,12 @@ def test_kept_rows_are_computed_once_and_read_from_files(world, session):
     kept = session.keep(feed, f"{world.staging}/one")
     first, again = (session.look("SELECT max(u) AS u FROM `fed`") for _ in range(2))
 
-    assert (kept, first == again) == (Kept(1, {"_ps_n": 1}), True)
+    assert (kept, first == again) == (StagedRows(1, {"_ps_n": 1}), True)
     assert world.folders.names(world.staging) == ("one",)
 
 
 def test_rows_are_kept_without_being_observed(world, session):
-    assert session.keep(Feed("fed", "SELECT 7 AS id"), f"{world.staging}/one") == Kept(1)
+    assert session.keep(Feed("fed", "SELECT 7 AS id"), f"{world.staging}/one") == StagedRows(1)
 
 
 def test_a_table_of_a_query_has_no_step(world, session):

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.inputs import CheckInputs, Rows
+from penstock.app.checking.inputs import CheckedRows, CheckInputs
 from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
@@ -53,15 +53,15 @@ def a_query(text: str) -> Query:
     return Query(text, text, text, mentioned(text))
 
 
-def rows_of(view: str, columns: Schema, grid: Grid = DAYS, field: str = "date") -> Rows:
+def rows_of(view: str, columns: Schema, grid: Grid = DAYS, field: str = "date") -> CheckedRows:
     """The rows of a view, by partition."""
     found = columns.find(field)
     key = key_sql(grid, field, found.type) if found else ""
-    return Rows(f"SELECT * FROM {view}", columns, key)
+    return CheckedRows(f"SELECT * FROM {view}", columns, key)
 
 
 def a_check_inputs(
-    step: Rows | None, *keys: str, grid: Grid = DAYS, **changes: object
+    step: CheckedRows | None, *keys: str, grid: Grid = DAYS, **changes: object
 ) -> CheckInputs:
     """Inputs of checks of these partitions, built on 2024-12-05 at noon."""
     check_inputs = CheckInputs(MOMENT, step=step)

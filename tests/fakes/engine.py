@@ -10,7 +10,7 @@ from fakes.builders import NOON
 from fakes.log import FakeLog
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
-from penstock.core.facts import Commit as LogCommit
+from penstock.core.facts import LogCommit
 from penstock.core.inputs import Relation
 from penstock.core.schema import Schema
 from penstock.core.statement import Commit, Row

@@ -84,7 +84,7 @@ class HistoryTable:
         seen = staged(session, work, None)
         self.committed = work.decide(seen)
         if self.committed is None:
-            return dict(work.told(seen))
+            return dict(work.counts(seen))
         if evolution.widened and facts is not None:
             for statement in allow_widening(f"delta.`{self.uri}`", facts.properties):
                 self.spark.sql(statement)
@@ -94,7 +94,7 @@ class HistoryTable:
         for name, (_, wanted) in self.committed.expected.items():
             got = {**commit.metrics, "rows after - rows before": commit.row_change}[name]
             assert got == wanted, (name, got, wanted)
-        told = dict(work.told(seen))
+        told = dict(work.counts(seen))
         if not told:
             rows = commit.metrics["numOutputRows"]
             told = {"source_rows": rows, "opened_new": rows}

@@ -19,7 +19,7 @@ from fakes.folders import FakeFolders
 from fakes.lake_session import FakeSession
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.findings import Location
 from penstock.core.inputs import FilesPin, Relation
 from penstock.core.model import Source
@@ -43,7 +43,7 @@ class FakeTable:
 
     table_id: str
     schema: Schema = ID
-    commits: list[Commit] = field(default_factory=list)
+    commits: list[LogCommit] = field(default_factory=list)
     rewrites: list[bool] = field(default_factory=list)
     highs: list[Mapping[str, str]] = field(default_factory=list)
     rows: int = 0
@@ -53,7 +53,7 @@ class FakeTable:
     damaged: set[int] = field(default_factory=set)
     transactions: dict[str, int] = field(default_factory=dict)
 
-    def entry(self, version: int) -> Commit:
+    def entry(self, version: int) -> LogCommit:
         if version in self.gone:
             raise TableError("log-gap", f"version {version} of the log is gone")
         if version in self.damaged:
@@ -146,7 +146,7 @@ class FakeLake:
         table.highs.append({**(table.highs[-1] if table.highs else {}), **(highs or {})})
         step, store = signed_by(token)
         table.commits.append(
-            Commit(
+            LogCommit(
                 version=len(table.commits),
                 time=NOON + dt.timedelta(seconds=len(table.commits)),
                 operation=operation,
@@ -234,7 +234,7 @@ class FakeLog:
             size_bytes=size,
         )
 
-    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         table = self.lake.tables.get(uri)
         if table is None:
             return ()

@@ -11,7 +11,7 @@ from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
 from penstock.core.inputs import DeltaRead, QueryRead, Relation
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import OBSERVED_ROWS, ROW_CHANGE, Commit, Feed, Kept, Row, Stage
+from penstock.core.statement import OBSERVED_ROWS, ROW_CHANGE, Commit, Feed, Row, Stage, StagedRows
 from penstock.core.step import Intent
 from penstock.core.token import write_token
 
@@ -148,12 +148,12 @@ class FakeSession:
         self._do("describe", sql)
         return self._columns(sql)
 
-    def keep(self, feed: Feed, folder: str) -> Kept:
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
         self._do("keep", feed.sql)
         self._fill(feed)
         self.lake.folders.make(folder)
         counted = self._counted(Feed(feed.view, feed.sql, {OBSERVED_ROWS: "count(*)"}))
-        return Kept(counted[OBSERVED_ROWS], self._counted(feed) if feed.counts else None)
+        return StagedRows(counted[OBSERVED_ROWS], self._counted(feed) if feed.counts else None)
 
     def write_table(self, sql: str, uri: str) -> int:
         self._do("write_table", sql)

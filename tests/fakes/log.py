@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 
 
@@ -14,7 +14,7 @@ from penstock.core.model import Source
 class FakeLog:
     """A `Log` over commits by URI; the id of a table is that of its last commit that has one."""
 
-    tables: Mapping[str, tuple[Commit, ...]] = field(default_factory=dict)
+    tables: Mapping[str, tuple[LogCommit, ...]] = field(default_factory=dict)
     described: Mapping[str, TableFacts] = field(default_factory=dict)
     listings: Mapping[str, Listing] = field(default_factory=dict)
 
@@ -25,7 +25,7 @@ class FakeLog:
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
         return self.described.get(uri)
 
-    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         return tuple(c for c in self.tables.get(uri, ()) if c.version > after)
 
     def transaction(self, uri: str, application: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fakes.builders import a_project, a_source
 from fakes.versioned_models import RUN_TIMESTAMP, a_commit, partition_code
-from penstock.core.facts import Commit, Head, Touched
+from penstock.core.facts import Head, LogCommit, Touched
 from penstock.core.inputs import DeltaPin, Pin
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import Span
@@ -156,7 +156,7 @@ class World:
             return Observed()
         settled = table.record.settled_version or 0
         foreign = tuple(
-            Commit(each.version, each.time, each.operation, changes_data=True)
+            LogCommit(each.version, each.time, each.operation, changes_data=True)
             for each in table.foreign
             if each.version > settled
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fakes.lake import FakeLake
 from penstock.core.errors import TableError
-from penstock.core.facts import Commit, Touched
+from penstock.core.facts import LogCommit, Touched
 from penstock.core.partition import FIRST, LAST, Span, position
 from penstock.core.step import PartitionRows
 
@@ -108,14 +108,14 @@ class FakePlaces:
         files = self._live(uri, version) or ()
         return sum(file.path in self.lost for file in files)
 
-    def _commit(self, uri: str, version: int) -> Commit:
+    def _commit(self, uri: str, version: int) -> LogCommit:
         table = self.lake.tables.get(uri)
         if table is None or version >= len(table.commits):
             raise TableError("log-gap", f"version {version} of the log is gone")
         return table.entry(version)
 
     def _spans(
-        self, uri: str, commit: Commit, columns: Mapping[str, str]
+        self, uri: str, commit: LogCommit, columns: Mapping[str, str]
     ) -> Mapping[str, tuple[Span, ...] | None] | None:
         """Give None for a commit that changed no rows."""
         change = self._changes[uri].get(commit.version)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fakes.row_session import TYPES, RowSession, Table, bounds
-from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts, Touched
+from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts, Touched
 from penstock.core.findings import Location
 from penstock.core.model import Source
 from penstock.core.partition import Span, position
@@ -57,7 +57,7 @@ class RowLake:
         table.versions.append(tuple(rows))
         table.changes.append((added, removed))
         table.commits.append(
-            Commit(
+            LogCommit(
                 version=len(table.commits),
                 time=BEGIN + dt.timedelta(seconds=len(table.commits)),
                 operation=operation,
@@ -113,7 +113,7 @@ class RowLog:
         schema = Schema(tuple(Column(name, TYPES[name]) for name in table.names))
         return TableFacts(table.table_id, len(table.commits) - 1, schema)
 
-    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         table = self.lake.tables.get(uri)
         return tuple(table.commits[after + 1 :]) if table else ()
 

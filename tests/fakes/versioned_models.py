@@ -5,18 +5,11 @@ from __future__ import annotations
 import datetime as dt
 
 from fakes.builders import a_model, a_project, a_source, reads
+from penstock.core.bounds import Ceiled, Floored, Lower, Moved, Upper
 from penstock.core.facts import Touched
 from penstock.core.findings import Location
 from penstock.core.inputs import DeltaPin, Pin
-from penstock.core.mapping import (
-    Ceiled,
-    Computed,
-    Floored,
-    Lower,
-    Moved,
-    RangeMapping,
-    Upper,
-)
+from penstock.core.mapping import Computed, RangeMapping
 from penstock.core.model import Body, Fingerprint, InputMapping, Model, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partition import Grain, Grid, Span

@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 
 from fakes.naive_drift import Above, Code, Row, Rule, Stood, chosen, states_of_one
 from fakes.versioned_models import DAY, HUNDREDS, MONTH, WEEK, a_body, a_commit, a_daily, a_version
+from penstock.core.bounds import Lower, Moved, Upper
 from penstock.core.inputs import DeltaPin
 from penstock.core.mapping import (
     ByGrain,
     Calendar,
     Computed,
     Everything,
-    Lower,
-    Moved,
     RangeMapping,
     Same,
     Trailing,
-    Upper,
 )
 from penstock.core.model import Fingerprint, InputMapping
 from penstock.core.names import InputKind, InputName

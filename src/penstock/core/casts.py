@@ -31,7 +31,7 @@ class Misfit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TypeDifference:
     """One part of a column that does not fit; a part has its path: `address.zip`.
 
     `have` and `want` are types, "" where there is no such part.
@@ -58,7 +58,7 @@ def castable(have: ColumnType, want: ColumnType) -> bool:
     return all(each.why is not Misfit.UNCASTABLE for each in differences(have, want, ""))
 
 
-def differences(have: ColumnType, want: ColumnType, path: str) -> Iterator[Difference]:
+def differences(have: ColumnType, want: ColumnType, path: str) -> Iterator[TypeDifference]:
     """Find the parts of a type that cannot be cast to another, or that only one of them has.
 
     >>> from penstock.core.types import parse_type
@@ -76,19 +76,19 @@ def differences(have: ColumnType, want: ColumnType, path: str) -> Iterator[Diffe
             yield from _of_structs(have, want, path)
         case _:
             if not _casts(have, want):
-                yield Difference(Misfit.UNCASTABLE, path, str(have), str(want))
+                yield TypeDifference(Misfit.UNCASTABLE, path, str(have), str(want))
 
 
-def _of_structs(have: StructType, want: StructType, path: str) -> Iterator[Difference]:
+def _of_structs(have: StructType, want: StructType, path: str) -> Iterator[TypeDifference]:
     for field in want.fields:
         known, place = have.find(field.name), f"{path}.{field.name}"
         if known is None:
-            yield Difference(Misfit.MISSING, place, want=str(field.type))
+            yield TypeDifference(Misfit.MISSING, place, want=str(field.type))
         else:
             yield from differences(known.type, field.type, place)
     for field in have.fields:
         if want.find(field.name) is None:
-            yield Difference(Misfit.EXTRA, f"{path}.{field.name}", have=str(field.type))
+            yield TypeDifference(Misfit.EXTRA, f"{path}.{field.name}", have=str(field.type))
 
 
 def _casts(have: ColumnType, want: ColumnType) -> bool:

@@ -10,8 +10,7 @@ from typing import Protocol
 from penstock.core.findings import Location
 from penstock.core.inputs import Relation
 from penstock.core.schema import Schema
-from penstock.core.statement import Commit as CommitStatement
-from penstock.core.statement import Feed, Kept, Row, Stage
+from penstock.core.statement import Commit, Feed, Row, Stage, StagedRows
 from penstock.core.step import Intent
 
 
@@ -59,7 +58,7 @@ class StepSession(QuerySession, Protocol):
         """Compute the stage's rows once, keep them under its view, give the look at them."""
         ...
 
-    def commit(self, statement: CommitStatement, intent: Intent) -> None:
+    def commit(self, statement: Commit, intent: Intent) -> None:
         """Run the statement; its commit, if it makes one, carries the intent as its token."""
         ...
 
@@ -71,7 +70,7 @@ class StepSession(QuerySession, Protocol):
         """
         ...
 
-    def keep(self, feed: Feed, folder: str) -> Kept:
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
         """Write the feed's rows to files in a folder, once; its view then reads these files."""
         ...
 
@@ -83,7 +82,7 @@ class StepSession(QuerySession, Protocol):
         """Make a shallow clone of a table's version in a folder; give SQL that names it."""
         ...
 
-    def trial(self, statement: CommitStatement) -> None:
+    def trial(self, statement: Commit) -> None:
         """Run a statement on a clone: it carries no token and is no step."""
         ...
 

@@ -12,7 +12,7 @@ from penstock.core.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class LogCommit:
     """One entry of a Delta log. `step` is the penstock step that made it, "" if none did.
 
     `store` is the id of the state store whose step it was. `changes_data` is whether any file

@@ -10,15 +10,7 @@ from typing import Any, assert_never
 from penstock.core.bounds import (
     At,
     Bound,
-    Ceiled,
     Evaluation,
-    Floored,
-    Greatest,
-    LastDay,
-    Least,
-    Lower,
-    Moved,
-    Upper,
     ceiled,
     evaluation,
     floored,
@@ -228,30 +220,3 @@ def _united(pieces: list[Span]) -> tuple[Span, ...]:
         else:
             result.append((low, high))
     return tuple(result)
-
-
-__all__ = [
-    "At",
-    "Bound",
-    "ByGrain",
-    "Calendar",
-    "Ceiled",
-    "Computed",
-    "Everything",
-    "Floored",
-    "Greatest",
-    "LastDay",
-    "Least",
-    "Lower",
-    "Moved",
-    "RangeMapping",
-    "Reading",
-    "Same",
-    "Trailing",
-    "Upper",
-    "downstream",
-    "read_mapping",
-    "reading",
-    "spans",
-    "write_mapping",
-]

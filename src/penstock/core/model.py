@@ -213,7 +213,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class SourceFreshness:
     """How old the newest row of a source may be."""
 
     column: str
@@ -235,7 +235,7 @@ class Source:
     options: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[ColumnDoc, ...] = ()
     description: str = ""
-    freshness: Freshness | None = None
+    freshness: SourceFreshness | None = None
     partition_column: str = ""
 
     @property

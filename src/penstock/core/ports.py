@@ -15,7 +15,7 @@ from penstock.core.check_ports import CheckJournal, CheckRecords
 from penstock.core.check_results import (
     Checked,
 )
-from penstock.core.facts import AddedFile, Commit, Head, Listing, Seen, TableFacts, Touched
+from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partition import Span
@@ -69,7 +69,7 @@ class Log(Protocol):
         """Describe the table as it is now; `counts` adds rows and bytes."""
         ...
 
-    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """Give the commits above a version, oldest first; `log-gap` if some are gone.
 
         With `partial` those that are left, because Delta's log retention removes old ones.

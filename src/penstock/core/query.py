@@ -21,7 +21,7 @@ RUN_TIMESTAMP = "penstock__run_timestamp"
 PARAMETERS = ("partition_date", "start_date", "end_date", "run_date")
 """The names that SQL may write after `@` (spec/drift.md §1.6)."""
 PARAMETER = re.compile(r"`penstock:param:(\w+)`")
-_MOMENT = re.compile(
+_STAMPED = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,
     re.DOTALL,
 )
@@ -177,12 +177,12 @@ def with_parameters(text: str, values: Mapping[str, str]) -> str:
     return PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def at(text: str, moment: dt.datetime) -> str:
+def at(text: str, run_timestamp: dt.datetime) -> str:
     """Put the run timestamp where a template asked for `run_timestamp`, its date for `@run_date`.
 
     The template renders to the word `penstock__run_timestamp`, which fingerprints see: the time of
     a run is no change of code. Inside quotes and comments it becomes bare text, elsewhere a typed
-    literal. `moment` is UTC.
+    literal. `run_timestamp` is UTC.
 
     >>> noon = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
     >>> at("select penstock__run_timestamp, 'penstock__run_timestamp'", noon)
@@ -190,7 +190,7 @@ def at(text: str, moment: dt.datetime) -> str:
     >>> at(parameter("run_date"), noon)
     "DATE '2024-03-01'"
     """
-    utc = moment.astimezone(dt.UTC)
+    utc = run_timestamp.astimezone(dt.UTC)
     text = with_parameters(text, {"run_date": f"DATE '{utc.date().isoformat()}'"})
     if RUN_TIMESTAMP not in text:
         return text
@@ -202,7 +202,7 @@ def at(text: str, moment: dt.datetime) -> str:
             return quoted_text.replace(RUN_TIMESTAMP, stamp)
         return f"TIMESTAMP '{stamp}'"
 
-    return _MOMENT.sub(replace, text)
+    return _STAMPED.sub(replace, text)
 
 
 def shown_name(dotted: str) -> str:
@@ -212,21 +212,3 @@ def shown_name(dotted: str) -> str:
     'raw.`odd name`'
     """
     return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))
-
-
-__all__ = [
-    "PARAMETERS",
-    "RUN_TIMESTAMP",
-    "Query",
-    "at",
-    "bound",
-    "live",
-    "mention",
-    "mentioned",
-    "parameter",
-    "parameters",
-    "present",
-    "shown_name",
-    "substitute",
-    "with_parameters",
-]

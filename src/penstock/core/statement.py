@@ -78,7 +78,7 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StagedRows:
     """Rows that were written to files: how many, and what was observed of them.
 
     `counts` is None where nothing was observed or it does not agree with the files: it must then
@@ -90,7 +90,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Overwrite:
+class TableOverwrite:
     """A whole Delta table, rows, columns and partitioning, replaced by what a query gives.
 
     Delta has no SQL that turns a clustered table into a partitioned one. The table's id, its
@@ -121,7 +121,7 @@ class Commit:
     metrics: Mapping[str, int] = field(default_factory=dict)
     expected: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     exclusive: bool = False
-    overwrite: Overwrite | None = None
+    overwrite: TableOverwrite | None = None
     feed: Feed | None = None
 
 
@@ -129,14 +129,14 @@ class Commit:
 class Work:
     """All that one step runs: stages in order, then the commit that `decide` picks.
 
-    `decide` sees the looks of all stages as one row; None means nothing to write. `told` gives the
-    counts that the step's record keeps beside Delta's metrics. `again` is the work that finds out
+    `decide` sees the looks of all stages as one row; None means nothing to write. `counts` gives
+    what the step's record keeps beside Delta's metrics. `again` is the work that finds out
     what was wrong when the commit is refused with the code `refused`.
     """
 
     stages: tuple[Stage, ...]
     decide: Callable[[Row], Commit | None]
-    told: Callable[[Row], Mapping[str, int]] = lambda _: {}
+    counts: Callable[[Row], Mapping[str, int]] = lambda _: {}
     again: Work | None = None
     rows: Callable[[Row], str] | None = None
     fed_by: str = ""

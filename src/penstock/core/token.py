@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
@@ -43,7 +43,7 @@ def write_intent(intent: Intent) -> str:
         "run_timestamp": intent.run_timestamp.isoformat(),
         "partitions": ",".join(intent.partitions),
         "fingerprints": _write_fingerprint(intent.fingerprint),
-        "inputs": [[p.input, *_write_pin(p.pin)] for p in intent.inputs],
+        "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
         "window": [[w.input, *_write_window(w.window)] for w in intent.windows],
         "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
         "lowers_watermarks": intent.lowers_watermarks,
@@ -124,7 +124,7 @@ def read_intent(text: str) -> Intent:
     KeyError: 'fingerprints'
     """
     document = json.loads(text)
-    mark = _read_fingerprint(document["fingerprints"])
+    fingerprint = _read_fingerprint(document["fingerprints"])
     schema, table = document["table"]
     return Intent(
         step=document["step"],
@@ -139,8 +139,8 @@ def read_intent(text: str) -> Intent:
         triggered_by=document["triggered_by"],
         run_timestamp=dt.datetime.fromisoformat(document["run_timestamp"]),
         partitions=tuple(document["partitions"].split(",")) if document["partitions"] else (),
-        fingerprint=mark,
-        inputs=tuple(InputPin(name, _read_pin(*rest)) for name, *rest in document["inputs"]),
+        fingerprint=fingerprint,
+        inputs=tuple(InputPin(name, pin_of(*rest)) for name, *rest in document["inputs"]),
         windows=tuple(InputWindow(name, _read_window(*rest)) for name, *rest in document["window"]),
         watermarks=tuple(Watermark(i, c, read_typed(v)) for i, c, v in document["watermark"]),
         lowers_watermarks=document["lowers_watermarks"],
@@ -162,11 +162,7 @@ def read_metrics(token: str) -> dict[str, int]:
     >>> read_metrics('{"penstock": "1", "metrics": {"unchanged": 3}}')
     {'unchanged': 3}
     """
-    try:
-        document = json.loads(token)
-    except ValueError:
-        return {}
-    found = document.get("metrics") if isinstance(document, dict) else None
+    found = _document(token).get("metrics")
     return {str(k): int(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
 
@@ -176,12 +172,7 @@ def signed_by(token: str) -> tuple[str, str]:
     >>> signed_by('{"penstock": "1", "store": "s", "step": "a"}')
     ('a', 's')
     """
-    try:
-        document = json.loads(token)
-    except ValueError:
-        return "", ""
-    if not isinstance(document, dict) or "penstock" not in document:
-        return "", ""
+    document = _document(token)
     return str(document.get("step", "")), str(document.get("store", ""))
 
 
@@ -191,29 +182,24 @@ def project_of(token: str) -> str:
     >>> project_of('{"penstock": "1", "store": "s", "project": "shop", "step": "a"}')
     'shop'
     """
+    return str(_document(token).get("project", ""))
+
+
+def _document(token: str) -> Mapping[str, Any]:
+    """Read a token of ours; others may write any text, of which nothing is read."""
     try:
         document = json.loads(token)
     except ValueError:
-        return ""
-    if not isinstance(document, dict) or "penstock" not in document:
-        return ""
-    return str(document.get("project", ""))
+        return {}
+    return document if isinstance(document, dict) and "penstock" in document else {}
 
 
-def _write_fingerprint(mark: Fingerprint) -> Json:
+def _write_fingerprint(fingerprint: Fingerprint) -> Json:
     """Leave out what says nothing; the version is 1 where it is left out."""
-    since = mark.effective_from
-    found: Json = {
-        "sql": mark.sql,
-        "canonical": mark.canonical,
-        "settings": mark.settings,
-        "layout": mark.layout,
-        "version": mark.version if mark.version != 1 else 0,
-        "revision": mark.revision,
+    since = fingerprint.effective_from
+    found = asdict(fingerprint) | {
+        "version": fingerprint.version if fingerprint.version != 1 else 0,
         "effective_from": since.isoformat() if since else "",
-        "schema": mark.schema,
-        "yaml": mark.yaml,
-        "parser": mark.parser,
     }
     return {name: value for name, value in found.items() if value}
 
@@ -224,19 +210,21 @@ def _read_fingerprint(document: Mapping[str, Any]) -> Fingerprint:
     return Fingerprint(**{"sql": "", "canonical": "", **document, **read})
 
 
-def _write_pin(pin: Pin) -> list[JsonValue]:
+def pin_parts(pin: Pin) -> tuple[str, str, int]:
+    """Give a pin as kind, text and number: the columns in which stores keep it."""
     match pin:
         case DeltaPin(table_id, version):
-            return ["delta", table_id, version]
+            return "delta", table_id, version
         case FilesPin(digest, files):
-            return ["files", digest, files]
+            return "files", digest, files
         case ViewPin(step_seq):
-            return ["view", "", step_seq]
+            return "view", "", step_seq
         case NoPin():
-            return ["none", "", 0]
+            return "none", "", 0
 
 
-def _read_pin(kind: str, text: str, number: int) -> Pin:
+def pin_of(kind: str, text: str, number: int) -> Pin:
+    """Read what `pin_parts` gave."""
     match kind:
         case "delta":
             return DeltaPin(text, number)
@@ -267,14 +255,3 @@ def _write_bound(bound: Bound | None) -> JsonValue:
 
 def _read_bound(bound: list[str] | None) -> Bound | None:
     return None if bound is None else Bound(read_typed(bound[0]), inclusive=bound[1] == "in")
-
-
-def pin_parts(pin: Pin) -> tuple[str, str, int]:
-    """Give a pin as kind, text and number: the columns in which stores keep it."""
-    kind, text, number = _write_pin(pin)
-    return str(kind), str(text), int(str(number))
-
-
-def pin_of(kind: str, text: str, number: int) -> Pin:
-    """Read what `pin_parts` gave."""
-    return _read_pin(kind, text, number)

@@ -187,7 +187,7 @@ def _canonical(family: str, given: str) -> str:
     if family == "DATE":
         return dt.datetime.fromisoformat(text).date().isoformat()
     if family in ("TIMESTAMP", "TIMESTAMP_NTZ"):
-        return _moment(family, text)
+        return _instant(family, text)
     if scale := _DECIMAL.fullmatch(family):
         unit = Decimal(1).scaleb(-int(scale[2]))
         return f"{Decimal(text).quantize(unit, context=_EXACT):f}"
@@ -202,12 +202,12 @@ def _greatest(family: str) -> Decimal:
     return Decimal((0, (9,) * int(found[1]), -int(found[2])))
 
 
-def _moment(family: str, text: str) -> str:
-    moment = dt.datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
+def _instant(family: str, text: str) -> str:
+    value = dt.datetime.fromisoformat(text)
+    if value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
     zone = "Z" if family == "TIMESTAMP" else ""
-    return moment.isoformat(timespec="microseconds") + zone
+    return value.isoformat(timespec="microseconds") + zone
 
 
 def _example(family: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -177,28 +178,25 @@ def scalars(kind: ColumnType) -> tuple[str, ...]:
     >>> scalars(parse_type("map<string,struct<a:int,b:string>>"))
     ('string', 'int', 'string')
     """
-    match kind:
-        case ScalarType(name):
-            return (name,)
-        case ArrayType(element):
-            return scalars(element)
-        case MapType(key, value):
-            return scalars(key) + scalars(value)
-        case StructType(fields):
-            return tuple(name for each in fields for name in scalars(each.type))
+    return tuple(each.name for each in _nodes(kind) if isinstance(each, ScalarType))
 
 
 def has_map(kind: ColumnType) -> bool:
     """Whether a type is or holds a MAP."""
+    return any(isinstance(each, MapType) for each in _nodes(kind))
+
+
+def _nodes(kind: ColumnType) -> Iterator[ColumnType]:
+    """Walk a type: itself, then what it is made of."""
+    yield kind
     match kind:
-        case ScalarType():
-            return False
         case ArrayType(element):
-            return has_map(element)
-        case MapType():
-            return True
+            yield from _nodes(element)
+        case MapType(key, value):
+            yield from (*_nodes(key), *_nodes(value))
         case StructType(fields):
-            return any(has_map(each.type) for each in fields)
+            for each in fields:
+                yield from _nodes(each.type)
 
 
 def merged(first: ColumnType, second: ColumnType, *, grow: bool = True) -> ColumnType | None:

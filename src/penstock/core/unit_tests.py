@@ -97,7 +97,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class GivenWatermark:
     """A watermark as it was written; `column` is `input.column`, "" where there is only one."""
 
     column: str
@@ -111,7 +111,7 @@ class Given:
 
     inputs: Mapping[InputName, GivenTable] = field(default_factory=dict)
     target: GivenTable | None = None
-    watermarks: tuple[Mark, ...] = ()
+    watermarks: tuple[GivenWatermark, ...] = ()
     history: tuple[Earlier, ...] = ()
 
 
@@ -131,7 +131,7 @@ class Expectation:
     row_count: int | None = None
     commits: int | None = None
     metrics: Mapping[str, int] = field(default_factory=dict)
-    watermarks: tuple[Mark, ...] = ()
+    watermarks: tuple[GivenWatermark, ...] = ()
     quarantine: GivenTable | None = None
     checks: Mapping[str, str] = field(default_factory=dict)
     status: str = ""

@@ -30,12 +30,12 @@ _INSTALL = (
 class Java:
     """A Java that was found; `version` is its feature number, for example 17.
 
-    `told` is all that `java -version` says: another build of the same version says something else.
+    `output` is all that `java -version` says: another build of one version says something else.
     """
 
     executable: str
     version: int
-    told: str = ""
+    output: str = ""
 
 
 def find_java(environ: Mapping[str, str]) -> Java | None:
@@ -46,18 +46,18 @@ def find_java(environ: Mapping[str, str]) -> Java | None:
     )
     if not found or not os.access(found, os.X_OK):
         return None
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
-    text = told.stderr + told.stdout
+    result = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+    text = result.stderr + result.stdout
     version = _VERSION.search(text)
     return Java(found, int(version[1]), text) if version else None
 
 
 def is_whole(java: Java) -> bool:
     """Whether it has the module that Spark needs and that reduced builds leave out."""
-    told = subprocess.run(
+    result = subprocess.run(
         [java.executable, "--list-modules"], capture_output=True, text=True, check=False
     )
-    return "jdk.incubator.vector" in told.stdout
+    return "jdk.incubator.vector" in result.stdout
 
 
 def how_to_install() -> str:
@@ -151,15 +151,15 @@ def ensure_jars(ivy: Path | None = None) -> tuple[str, ...]:
     jars = cached_jars(home)
     if jars:
         return jars
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _RESOLVE, coordinate(), ",".join(_EXCLUDED), str(home)],
         capture_output=True,
         text=True,
         check=False,
     )
     jars = cached_jars(home)
-    if told.returncode or not jars:
-        last = next((line for line in reversed(told.stderr.splitlines()) if line.strip()), "")
+    if result.returncode or not jars:
+        last = next((line for line in reversed(result.stderr.splitlines()) if line.strip()), "")
         raise EnvironmentMissingError(
             "jars-unreachable",
             f"the Delta jars ({coordinate()}) could not be fetched: {last[:300]}",
@@ -192,8 +192,8 @@ _LIMIT_SECONDS = 600
 def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) -> Path:
     """Give where the archive of this Java, this Spark and these jars lies, or would lie."""
     spark = util.find_spec("pyspark")
-    told = "\n".join((java.told, str(spark and spark.origin), *jars))
-    key = hashlib.sha256(told.encode()).hexdigest()[:16]
+    identity = "\n".join((java.output, str(spark and spark.origin), *jars))
+    key = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return cache_folder(environ) / f"session-{key}.jsa"
 
 

@@ -47,13 +47,13 @@ class Sign:
 
 def signs_in(log: Path) -> tuple[Sign, ...]:
     """Find the signs in a log; of a large one only its first and its last megabytes are read."""
-    told = _ends_of(log)
-    return tuple(_found(told))
+    content = _ends_of(log)
+    return tuple(_found(content))
 
 
-def _found(told: bytes) -> Iterator[Sign]:
+def _found(content: bytes) -> Iterator[Sign]:
     for pattern, hint in _SIGNS:
-        lines = pattern.findall(told)
+        lines = pattern.findall(content)
         if lines:
             says = lines[0].decode("utf-8", "replace").strip()[:_SHOWN]
             yield Sign(says, len(lines), hint)

@@ -91,7 +91,7 @@ def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession
     log4j = settings.log.with_suffix(".log4j2.properties")
     log4j.write_text(_LOG4J.format(log=settings.log), encoding="utf-8")
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
-    parts = Parts(jars, log4j, archive_path(java, jars, environ), outside)
+    parts = JvmParts(jars, log4j, archive_path(java, jars, environ), outside)
     conf = SparkConf(loadDefaults=False).setAll(list(spark_confs(settings, parts).items()))
     gateway = None
     if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
@@ -148,7 +148,7 @@ def _did_not_start(log: Path) -> EnvironmentMissingError:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JvmParts:
     """What the JVM starts with; the archive need not exist.
 
     `outside` are the options that the environment gives every JVM.
@@ -160,7 +160,7 @@ class Parts:
     outside: str = ""
 
 
-def spark_confs(settings: LaunchSettings, parts: Parts) -> dict[str, str]:
+def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
     """Give every setting the JVM starts with; what the user configured wins over our defaults."""
     user = dict(settings.spark.conf)
     is_local = settings.spark.master.startswith("local")
@@ -180,7 +180,7 @@ def spark_confs(settings: LaunchSettings, parts: Parts) -> dict[str, str]:
     return confs
 
 
-def java_options(settings: LaunchSettings, parts: Parts) -> str:
+def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
     """Give the JVM's options; the user's come last, so that they win.
 
     One or two cores gain from the serial collector; with more the JVM chooses. The archive fits

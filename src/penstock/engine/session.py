@@ -24,11 +24,11 @@ from penstock.core.statement import (
     OBSERVED_ROWS,
     Commit,
     Feed,
-    Kept,
-    Overwrite,
     Passing,
     Row,
     Stage,
+    StagedRows,
+    TableOverwrite,
 )
 from penstock.core.step import Intent
 from penstock.core.token import write_token
@@ -68,8 +68,9 @@ class ObservedWrite:
             if time.monotonic() > until:
                 return None
             time.sleep(_LOOKS_EVERY_SECONDS)
-        told = future.value().get()
-        is_seen = told.isSuccess() and told.get().length() > 0  # "nothing" is a row without columns
+        result = future.value().get()
+        # "Nothing" is a row without columns.
+        is_seen = result.isSuccess() and result.get().length() > 0
         return self._observation.get if is_seen else None
 
 
@@ -98,7 +99,7 @@ class SparkCheckSession:
         with explaining(self._where):
             return schema_of(self._spark.sql(sql))
 
-    def keep(self, feed: Feed, folder: str) -> Kept:
+    def keep(self, feed: Feed, folder: str) -> StagedRows:
         """See `StepSession.keep`. A commit of this session that has the feed reads the files."""
         with explaining(self._where), self._set({**CONFS, **feed.confs}):
             frame, observed = self._watched(feed)
@@ -107,7 +108,7 @@ class SparkCheckSession:
             kept.createOrReplaceTempView(feed.view)
             self._in_files.add(feed.view)
             rows = count_rows(folder)
-        return Kept(rows, agreed(observed, rows))
+        return StagedRows(rows, agreed(observed, rows))
 
     def write_table(self, sql: str, uri: str) -> int:
         """See `StepSession.write_table`. A table that is there already is an error."""
@@ -207,7 +208,7 @@ class SparkStepSession(SparkCheckSession):
             return tuple(str(row[0]) for row in self._spark.sql(sql).collect())
 
     def stage(self, stage: Stage) -> Row:
-        """See `StepSession.stage`: the look is the action that computes the kept rows."""
+        """See `StepSession.stage`: the look is the action that computes the staged rows."""
         with explaining(self._where), self._set(stage.confs):
             seen = self._sift(stage, stage.passing) if stage.passing else self._keep(stage)
         self._fault("during-staging")
@@ -235,10 +236,10 @@ class SparkStepSession(SparkCheckSession):
             kept = self._spark.sql(stage.sql)
             checked = kept.localCheckpoint(eager=True)
             checked.createOrReplaceTempView(stage.view)
-            # An Observation is not told about a checkpoint and would wait for ever.
-            told = _java(kept).queryExecution().observedMetrics().apply(passing.view)
+            # An Observation hears nothing of a checkpoint and would wait for ever.
+            metrics = _java(kept).queryExecution().observedMetrics().apply(passing.view)
         self._cut.append(checked)
-        return {name: told.get(place) for place, name in enumerate(passing.counts)}
+        return {name: metrics.get(place) for place, name in enumerate(passing.counts)}
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         """See `StepSession.commit`."""
@@ -291,7 +292,7 @@ def unwatched(statement: Commit) -> Commit:
     return replace(statement, feed=replace(feed, counts={})) if feed else statement
 
 
-def _overwrite(frame: DataFrame, whole: Overwrite) -> None:
+def _overwrite(frame: DataFrame, whole: TableOverwrite) -> None:
     """Replace rows, columns and partitioning of a table in one commit."""
     writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.partitionBy(*whole.partition_by).save(whole.uri)

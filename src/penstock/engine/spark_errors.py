@@ -80,10 +80,10 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
         if not JVM.is_lost(unreadable):
             raise
         return JVM.lost()
-    return _told(text, where)
+    return _error_of(text, where)
 
 
-def _told(text: str, where: Location | None) -> PenstockError:
+def _error_of(text: str, where: Location | None) -> PenstockError:
     """Give the error that says what Spark's words mean."""
     if (ours := _OURS.search(text)) and ours[1] == _UNDERNEATH:
         return ConcurrentWriterError(
@@ -126,11 +126,11 @@ def _by_delta(text: str) -> tuple[str, str] | None:
 def _of_tables(text: str) -> tuple[str, str, str] | None:
     """Give code, sentence and hint of what Delta cannot do with a table as it is."""
     if gone := _FILES_GONE.search(text):
-        told = f"files of version {gone[1]} are no longer there, so it cannot be restored"
-        return "rollback-vacuumed", told, "run the model instead"
+        sentence = f"files of version {gone[1]} are no longer there, so it cannot be restored"
+        return "rollback-vacuumed", sentence, "run the model instead"
     if _RELAID in text:
-        told = "Delta cannot turn a table that was ever clustered into a partitioned one"
-        return "clustered-table", told, "set layout: clustered, or move the table's folder away"
+        sentence = "Delta cannot turn a table that was ever clustered into a partitioned one"
+        return "clustered-table", sentence, "set layout: clustered, or move the table's folder away"
     return None
 
 

@@ -11,7 +11,14 @@ from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
 from penstock.engine.log.commit_file import Actions, read_actions
-from penstock.engine.log.folder import checksum, commit_path, gap, is_local, open_version
+from penstock.engine.log.folder import (
+    checksum,
+    commit_path,
+    gap,
+    is_local,
+    metadata_action,
+    open_version,
+)
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -107,27 +114,20 @@ def _actions(uri: str, version: int) -> Actions:
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Give the protocol and the metadata of a version: Spark's checksum file has them."""
-    told = checksum(uri, version) if is_local(uri) else {}
-    if {"protocol", "metadata"} <= told.keys():
-        return told["protocol"], _plain(told["metadata"])
+    summary = checksum(uri, version) if is_local(uri) else {}
+    if {"protocol", "metadata"} <= summary.keys():
+        return summary["protocol"], _plain(summary["metadata"])
     table = open_version(uri, version)
     if table is None:
         raise gap(uri, version)
-    spoken, known = table.protocol(), table.metadata()
+    spoken = table.protocol()
     protocol: dict[str, Any] = {
         "minReaderVersion": spoken.min_reader_version,
         "minWriterVersion": spoken.min_writer_version,
     }
     features = {"readerFeatures": spoken.reader_features, "writerFeatures": spoken.writer_features}
     protocol |= {name: list(each) for name, each in features.items() if each is not None}
-    return protocol, _plain(
-        {
-            "id": str(known.id),
-            "schemaString": table.schema().to_json(),
-            "partitionColumns": known.partition_columns,
-            "configuration": known.configuration,
-        }
-    )
+    return protocol, _plain(metadata_action(table))
 
 
 def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

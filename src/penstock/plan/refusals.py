@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.core.errors import SchemaError, TableError
-from penstock.core.facts import Commit, Touched
+from penstock.core.facts import LogCommit, Touched
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
 from penstock.plan.values import Owner
@@ -33,7 +33,7 @@ def unrecorded_commit(model: Model, told: str) -> TableError:
     )
 
 
-def unrecorded_detail(first: Commit | Touched) -> str:
+def unrecorded_detail(first: LogCommit | Touched) -> str:
     """Say which commit of this store no step is on record as having made."""
     return f"version {first.version} is of step {first.step}, which is not on record with it"
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
-from penstock.core.facts import Commit, Head, TableFacts
+from penstock.core.facts import Head, LogCommit, TableFacts
 from penstock.core.history import Retention
 from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
@@ -91,13 +91,13 @@ class Observed:
 
     head: Head | None = None
     table_id: str = ""
-    foreign: tuple[Commit, ...] = ()
+    foreign: tuple[LogCommit, ...] = ()
     ever_ours: bool = False
     facts: TableFacts | None = None
     clutter: bool = False
     owner: Owner | None = None
     gap: Versions | None = None
-    unrecorded: tuple[Commit, ...] = ()
+    unrecorded: tuple[LogCommit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

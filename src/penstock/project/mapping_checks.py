@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.bounds import MONTHS, SIZES
+from penstock.core.bounds import MONTHS, SIZES, Bound, Ceiled, Floored, Lower, Moved, Upper
 from penstock.core.calendar import DAY, HOUR, day_number
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.mapping import (
-    Bound,
     Calendar,
-    Ceiled,
     Computed,
     Everything,
-    Floored,
-    Lower,
-    Moved,
     RangeMapping,
     Same,
     Trailing,
-    Upper,
     reading,
 )
 from penstock.core.model import Body, Model

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import ColumnDoc, Freshness, Seed, Source
+from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
 from penstock.core.names import TableName
 from penstock.core.project import Target
 from penstock.project.durations import parse_duration
@@ -123,14 +123,14 @@ def _source(
     )
 
 
-def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> Freshness | None:
+def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> SourceFreshness | None:
     asked = mapping_of(table.get("freshness") or source.get("freshness"))
     column = text_of(
         asked.get("column") or table.get("loaded_at_field") or source.get("loaded_at_field")
     )
     if not asked or not column:
         return None
-    return Freshness(column, _age(asked.get("warn_after")), _age(asked.get("error_after")))
+    return SourceFreshness(column, _age(asked.get("warn_after")), _age(asked.get("error_after")))
 
 
 def _age(value: Plain) -> dt.timedelta | None:

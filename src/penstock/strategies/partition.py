@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from penstock.core.casts import Difference, Misfit, differences
+from penstock.core.casts import Misfit, TypeDifference, differences
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
@@ -231,17 +231,17 @@ _SAYS = {
 }
 
 
-def _differences(declared: Schema, described: Schema) -> tuple[Difference, ...]:
-    found: list[Difference] = []
+def _differences(declared: Schema, described: Schema) -> tuple[TypeDifference, ...]:
+    found: list[TypeDifference] = []
     for column in declared.columns:
         given = described.find(column.name)
         if given is None:
-            found.append(Difference(Misfit.MISSING, column.name, want=column.type))
+            found.append(TypeDifference(Misfit.MISSING, column.name, want=column.type))
         else:
             pair = (parse_type(given.type), parse_type(column.type))
             found.extend(differences(*pair, column.name))
     found.extend(
-        Difference(Misfit.EXTRA, column.name, have=column.type)
+        TypeDifference(Misfit.EXTRA, column.name, have=column.type)
         for column in described.columns
         if declared.find(column.name) is None
     )
@@ -249,7 +249,7 @@ def _differences(declared: Schema, described: Schema) -> tuple[Difference, ...]:
     return tuple(sorted(found, key=lambda each: order.index(each.why)))
 
 
-def _told(each: Difference) -> str:
+def _told(each: TypeDifference) -> str:
     match each.why:
         case Misfit.MISSING:
             return f"the query gives no column {each.path!r} ({each.want.upper()})"

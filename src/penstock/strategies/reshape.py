@@ -9,7 +9,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
 from penstock.core.schema import Column, Schema
-from penstock.core.statement import Commit, Overwrite
+from penstock.core.statement import Commit, TableOverwrite
 from penstock.core.strategy import Layout
 from penstock.core.types import parse_type, sql_type
 from penstock.strategies.build import table_clauses, written
@@ -49,7 +49,7 @@ def rewrite(  # the sides of one statement
     rows = rewritten(model, target, columns, facts)
     partition_by = model.layout.partition_by
     if partition_by and facts.cluster_by:
-        return Commit(rows, _ANSI, overwrite=Overwrite(uri, partition_by))
+        return Commit(rows, _ANSI, overwrite=TableOverwrite(uri, partition_by))
     return Commit(
         f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)} AS {rows}",
         _ANSI,

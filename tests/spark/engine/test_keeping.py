@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import QueryError
-from penstock.core.statement import Feed, Kept
+from penstock.core.statement import Feed, StagedRows
 
 COUNT = {"_ps_n": "count(*)"}
 TYPES = {
@@ -43,7 +43,7 @@ def test_columns_of_every_type_come_back_as_they_were(bench, kind):
 
     found = kept(bench, sql, COUNT)
 
-    assert found == Kept(3, {"_ps_n": 3})
+    assert found == StagedRows(3, {"_ps_n": 3})
     assert [(c.name, c.type) for c in bench.session.describe("SELECT * FROM `fed`").columns] == [
         (c.name, c.type) for c in before.columns
     ]
@@ -53,7 +53,7 @@ def test_columns_of_every_type_come_back_as_they_were(bench, kind):
 def test_columns_of_any_name_come_back(bench):
     found = kept(bench, "SELECT 1 AS `a b`, 2 AS `a.b`, 3 AS `x``;(){}=,`, 4 AS `ü\n`, 5 AS `C0`")
 
-    assert found == Kept(1)
+    assert found == StagedRows(1)
     assert bench.session.rows("SELECT * FROM `fed`") == (
         {"a b": 1, "a.b": 2, "x`;(){}=,": 3, "ü\n": 4, "C0": 5},
     )
@@ -74,18 +74,18 @@ def test_lengths_and_comments_of_columns_come_back(bench):
 def test_no_rows_keep_their_columns(bench):
     found = kept(bench, "SELECT id, 'x' AS x FROM range(5) WHERE id > 10", COUNT)
 
-    assert found == Kept(0, {"_ps_n": 0})
+    assert found == StagedRows(0, {"_ps_n": 0})
     assert bench.session.describe("SELECT * FROM `fed`").names == ("id", "x")
     assert bench.session.rows("SELECT * FROM `fed`") == ()
 
 
 def test_a_query_that_is_known_to_be_empty_keeps_its_columns(bench):
-    assert kept(bench, "SELECT 1 AS x WHERE false", COUNT) == Kept(0, {"_ps_n": 0})
+    assert kept(bench, "SELECT 1 AS x WHERE false", COUNT) == StagedRows(0, {"_ps_n": 0})
     assert bench.session.rows("SELECT * FROM `fed`") == ()
 
 
 def test_a_count_that_does_not_agree_with_the_files_is_thrown_away(bench):
-    assert kept(bench, "SELECT id FROM range(5)", {"_ps_n": "count(*) + 1"}) == Kept(5)
+    assert kept(bench, "SELECT id FROM range(5)", {"_ps_n": "count(*) + 1"}) == StagedRows(5)
 
 
 def test_files_are_written_for_one_reading(bench):
@@ -124,7 +124,7 @@ def test_C39_a_commit_reads_what_was_kept_and_observes_nothing(bench):
 def test_what_is_left_of_an_attempt_before_is_not_read(bench):
     kept(bench, "SELECT id FROM range(5)")
 
-    assert kept(bench, "SELECT id FROM range(2)", COUNT) == Kept(2, {"_ps_n": 2})
+    assert kept(bench, "SELECT id FROM range(2)", COUNT) == StagedRows(2, {"_ps_n": 2})
 
 
 def test_a_process_can_be_killed_while_rows_are_staged(bench):

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.core.errors import DataError, QueryError
-from penstock.core.statement import Feed, Overwrite
+from penstock.core.statement import Feed, TableOverwrite
 from penstock.engine import session
 
 COUNTS = {"_ps_n": "count(*)", "low": "min(id)", "day": "CAST(max(d) AS STRING)"}
@@ -41,7 +41,7 @@ def test_the_replacing_of_partitions_that_occur_is_observed(table):
 
 
 def test_a_whole_overwrite_with_another_layout_is_observed(table):
-    table.commit("SELECT * FROM `fed`", FIVE, overwrite=Overwrite(table.at("t"), ()))
+    table.commit("SELECT * FROM `fed`", FIVE, overwrite=TableOverwrite(table.at("t"), ()))
 
     assert table.session.observed(5) == SEEN
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakes.builders import NOON, a_model
-from penstock.core.facts import Commit as LogCommit
-from penstock.core.facts import TableFacts
+from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Body, Model, Version
 from penstock.core.names import TableName

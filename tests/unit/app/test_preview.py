@@ -9,10 +9,10 @@ from fakes.services import a_shop, built
 from penstock.app.commands.plan import SqlChange, preview
 from penstock.app.request import RunRequest
 from penstock.core.checks import Checks, OnFailure, RowCount
-from penstock.core.facts import Commit
+from penstock.core.facts import LogCommit
 from penstock.core.model import Fingerprint
 
-FOREIGN = Commit(0, NOON, "WRITE", changes_data=True)
+FOREIGN = LogCommit(0, NOON, "WRITE", changes_data=True)
 OURS = replace(FOREIGN, step="step-users")
 
 

@@ -9,7 +9,7 @@ from fakes.services import a_shop
 from penstock.app.commands.query import query
 from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
-from penstock.core.facts import Commit
+from penstock.core.facts import LogCommit
 from penstock.core.inputs import DeltaRead, QueryRead
 from penstock.strategies.view import View
 
@@ -28,7 +28,7 @@ def services():
 
 
 def commits(count):
-    return tuple(Commit(n, NOON, "WRITE", changes_data=True) for n in range(count))
+    return tuple(LogCommit(n, NOON, "WRITE", changes_data=True) for n in range(count))
 
 
 def test_a_table_is_read_at_its_newest_version(services):

@@ -10,7 +10,7 @@ from fakes.log import FakeLog
 from fakes.services import a_shop
 from penstock.app.commands.seed import seed
 from penstock.core.errors import QueryError, SelectorError, TableError
-from penstock.core.facts import Commit
+from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.model import ColumnDoc, Seed
 from penstock.core.names import TableName
@@ -89,14 +89,14 @@ def test_a_changed_file_or_type_loads_it_again(services, changes, reason):
 
 def test_a_table_that_somebody_else_wrote_is_loaded_again(services):
     seed(services)
-    foreign = Commit(1, services.clock.now(), "DELETE", changes_data=True)
+    foreign = LogCommit(1, services.clock.now(), "DELETE", changes_data=True)
     services.log.tables = {URI: (*services.log.tables[URI], foreign)}
 
     assert seed(services)["countries"].reason.startswith("tampered: version 1 DELETE")
 
 
 def test_a_table_that_penstock_did_not_make_is_not_replaced(services):
-    services.log.tables = {URI: (Commit(0, services.clock.now(), "WRITE", changes_data=True),)}
+    services.log.tables = {URI: (LogCommit(0, services.clock.now(), "WRITE", changes_data=True),)}
 
     report = seed(services)
 
@@ -109,7 +109,7 @@ def test_a_table_that_penstock_did_not_make_is_not_replaced(services):
 
 def test_the_table_of_another_project_is_not_loaded_over(services):
     signed = '{"penstock": "1", "store": "store-2", "project": "billing", "step": "x"}'
-    theirs = Commit(0, services.clock.now(), "WRITE", changes_data=True, step="x", token=signed)
+    theirs = LogCommit(0, services.clock.now(), "WRITE", changes_data=True, step="x", token=signed)
     services.log.tables = {URI: (dataclasses.replace(theirs, store="store-2"),)}
 
     error = seed(services)["countries"].error

@@ -9,14 +9,14 @@ from fakes.services import a_shop, built
 from penstock.app.commands.status import status
 from penstock.app.reports import State
 from penstock.app.request import StatusRequest
-from penstock.core.facts import Commit, TableFacts
+from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.schema import Schema
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
 
-OURS = Commit(0, NOON, "CREATE TABLE AS SELECT", changes_data=True, step="step-users")
+OURS = LogCommit(0, NOON, "CREATE TABLE AS SELECT", changes_data=True, step="step-users")
 
 
 def described(name, version):
@@ -73,7 +73,7 @@ def test_what_is_above_the_selection_is_looked_at_but_not_reported():
 
 def test_a_foreign_change_shows_version_time_and_operation():
     users = a_model("users")
-    theirs = Commit(1, NOON + dt.timedelta(hours=1), "UPDATE", changes_data=True, user="bob")
+    theirs = LogCommit(1, NOON + dt.timedelta(hours=1), "UPDATE", changes_data=True, user="bob")
     log = FakeLog({"/w/s/users": (OURS, theirs)}, {"/w/s/users": described("users", 1)})
     services = a_shop(a_project(users), log)
     built(services, users)

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.bounds import Bound, ceiled, floored, last_day, moved, read_bound, write_bound
-from penstock.core.calendar import DAY, HOUR, instant
-from penstock.core.mapping import (
+from penstock.core.bounds import (
     At,
-    ByGrain,
-    Calendar,
+    Bound,
     Ceiled,
-    Computed,
-    Everything,
     Floored,
     Greatest,
     LastDay,
     Least,
     Lower,
     Moved,
+    Upper,
+    ceiled,
+    floored,
+    last_day,
+    moved,
+    read_bound,
+    write_bound,
+)
+from penstock.core.calendar import DAY, HOUR, instant
+from penstock.core.mapping import (
+    ByGrain,
+    Calendar,
+    Computed,
+    Everything,
     RangeMapping,
     Same,
     Trailing,
-    Upper,
     downstream,
     read_mapping,
     spans,

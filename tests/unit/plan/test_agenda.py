@@ -19,11 +19,12 @@ from fakes.versioned_models import (
     verdict_of,
     weekly,
 )
+from penstock.core.bounds import Lower, Moved
 from penstock.core.calendar import DAY as A_DAY
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, TableFacts
 from penstock.core.inputs import DeltaPin
-from penstock.core.mapping import Computed, Lower, Moved, Same
+from penstock.core.mapping import Computed, Same
 from penstock.core.model import Fingerprint, Model, Version
 from penstock.core.project import Project
 from penstock.core.ranges import Ranges

@@ -16,19 +16,16 @@ from fakes.versioned_models import (
     the_project,
     weekly,
 )
+from penstock.core.bounds import Floored, Lower, Moved, Upper
 from penstock.core.calendar import DAY as A_DAY
 from penstock.core.mapping import (
     ByGrain,
     Calendar,
     Computed,
     Everything,
-    Floored,
-    Lower,
-    Moved,
     RangeMapping,
     Same,
     Trailing,
-    Upper,
 )
 from penstock.core.model import Model
 from penstock.core.partition import Grid

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
-from penstock.core.facts import Commit, Head
+from penstock.core.facts import Head, LogCommit
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
@@ -24,7 +24,7 @@ PROJECT = a_project(BASE, USERS, a_source("events"))
 NEW, OLD = DeltaPin("id-events", 3), DeltaPin("id-events", 2)
 BUILT = a_success(BASE, version=4)
 GOOD = a_success(USERS, 2, raw__events=NEW, base=DeltaPin("id-base", 4))
-FOREIGN = Commit(1, NOON, "DELETE", changes_data=True)
+FOREIGN = LogCommit(1, NOON, "DELETE", changes_data=True)
 HERE = Observed(Head(0, "step"))
 OTHER_SQL = Fingerprint("x", "x")
 FAILURE = StepFailure("duplicate-keys", "…")

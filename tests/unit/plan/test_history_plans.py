@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
-from penstock.core.facts import Commit, Head, TableFacts
+from penstock.core.facts import Head, LogCommit, TableFacts
 from penstock.core.history import ColumnsDiffer, NewerThan, Retention
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
@@ -157,7 +157,7 @@ def test_a_table_of_ours_without_records_asks_for_state_rebuild():
 
 def test_changed_sql_and_foreign_rows_are_noted_as_staying():
     changed = replace(USERS, fingerprint=Fingerprint("new", "new"))
-    foreign = Commit(1, NOON, "UPDATE", changes_data=True)
+    foreign = LogCommit(1, NOON, "UPDATE", changes_data=True)
 
     made = planned(changed, records=[DONE], users=history(version=1, foreign=(foreign,)))
 

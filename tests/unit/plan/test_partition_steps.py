@@ -16,7 +16,8 @@ from fakes.versioned_models import (
     verdict_of,
     weekly,
 )
-from penstock.core.mapping import Computed, Lower, Same, Trailing
+from penstock.core.bounds import Lower
+from penstock.core.mapping import Computed, Same, Trailing
 from penstock.core.model import Model
 from penstock.core.ranges import WHOLE, Ranges, merged, of_numbers, union
 from penstock.plan.planner import limited, linked

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
-from penstock.core.facts import Commit, Head
+from penstock.core.facts import Head, LogCommit
 from penstock.core.inputs import DeltaPin, FilesPin, ViewPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import Status
@@ -108,7 +108,7 @@ def test_other_canonical_sql_is_drift_and_other_text_is_only_cosmetic() -> None:
 
 
 def test_a_foreign_commit_is_tampered_and_names_version_operation_and_time() -> None:
-    foreign = Commit(4, NOON, "UPDATE", changes_data=True, user="ann")
+    foreign = LogCommit(4, NOON, "UPDATE", changes_data=True, user="ann")
     now = world(base=Observed(Head(4, ""), "id-base", (foreign,)))
 
     made = planned(a_project(BASE, RAW), [a_success(BASE, raw__events=SOURCE)], now)

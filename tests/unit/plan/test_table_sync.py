@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
-from penstock.core.facts import Commit, Head
+from penstock.core.facts import Head, LogCommit
 from penstock.core.history import ColumnsDiffer
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
@@ -27,7 +27,7 @@ MART = a_model("mart", "base")
 VIEW = a_model("view", "base", strategy=View())
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
 HERE = Observed(Head(0, "step"))
-UPDATED = replace(HERE, foreign=(Commit(1, NOON, "UPDATE", changes_data=True),))
+UPDATED = replace(HERE, foreign=(LogCommit(1, NOON, "UPDATE", changes_data=True),))
 BASE_RUNS = {"base": Decided(todo=WHOLE)}
 OF_BASE = DeltaPin("id-base", 0)
 TAMPERED = "tampered: version 1 UPDATE at 2024-03-01 12:00:00 UTC"

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from penstock.core.findings import Location
-from penstock.core.model import ColumnDoc, Freshness, Source
+from penstock.core.model import ColumnDoc, Source, SourceFreshness
 from penstock.core.names import InputKind, InputName, TableName
 
 RAW = """\
@@ -39,7 +39,7 @@ def test_every_setting_of_a_source_is_read(load, tmp_path):
         options={"header": "true"},
         columns=(ColumnDoc("created_at", "", "TIMESTAMP"),),
         description="What happened",
-        freshness=Freshness("created_at", None, dt.timedelta(days=2)),
+        freshness=SourceFreshness("created_at", None, dt.timedelta(days=2)),
         partition_column="created_date",
     )
 
@@ -48,7 +48,7 @@ def test_a_delta_source_without_path_lies_in_the_warehouse_and_inherits_freshnes
     sources = load({"models/s.yml": RAW}).sources
 
     assert sources["raw.users"].path == f"{tmp_path}/warehouse/raw/users"
-    assert sources["raw.users"].freshness == Freshness(
+    assert sources["raw.users"].freshness == SourceFreshness(
         "seen_at", dt.timedelta(hours=12), dt.timedelta(days=2)
     )
     assert sources["raw.lake"].path == "s3a://bucket/x"

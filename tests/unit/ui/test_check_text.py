@@ -11,7 +11,7 @@ from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecke
 from penstock.app.commands.check import freshness_checks
 from penstock.core.check_results import CheckRecord, Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
-from penstock.core.model import Freshness
+from penstock.core.model import SourceFreshness
 from penstock.ui.json_checks import accept_document, check_history_document, checks_document
 from penstock.ui.json_document import printed
 from penstock.ui.text_check import accept_text, check_text
@@ -21,7 +21,7 @@ DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)
 ROWS = a_check_result("row_count", FAILED, "1 of 3 partitions failed: 2024-12-03: rows 0 < min 1")
 THREE = replace(NULLS, message="1 of 3 partitions failed: 2024-12-01: nulls 33.33 % > max 5.00 %")
-LIMITS = Freshness("created_at", dt.timedelta(days=1))
+LIMITS = SourceFreshness("created_at", dt.timedelta(days=1))
 (LATE,) = freshness_checks(a_source("events", freshness=LIMITS))
 OLD = a_check_result(
     LATE.name,

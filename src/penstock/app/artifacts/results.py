@@ -147,6 +147,6 @@ def ended(result: ModelResult) -> dt.datetime:
     return started + dt.timedelta(seconds=result.duration)
 
 
-def stamp(moment: dt.datetime) -> str:
+def stamp(time: dt.datetime) -> str:
     """Give a time as artifacts have it."""
-    return f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return f"{time.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport
+from penstock.app.checking.results import skip
+from penstock.core.check_results import CheckResult, InvariantReport
 from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -78,20 +79,7 @@ def mode_of(project: Project, model: Model, checks: Checks, options: Options) ->
 
 def skipped(checks: Sequence[Check], why: str) -> tuple[CheckResult, ...]:
     """Give the results of checks that nobody looks at."""
-    return tuple(
-        CheckResult(
-            name=check.name,
-            type=check.type,
-            phase=check.phase,
-            severity=check.severity,
-            status=CheckStatus.SKIPPED,
-            message=why,
-            definition=check.definition,
-            scope=check.scope,
-            where=check.where,
-        )
-        for check in checks
-    )
+    return tuple(skip(check, why) for check in checks)
 
 
 def all_skipped(checks: StepChecks, why: str) -> InvariantReport:

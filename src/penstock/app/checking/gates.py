@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, all_skipped, checks_of_step, skipped
 from penstock.app.checking.inputs import ONE_GROUP
-from penstock.app.checking.results import failed_of, refusal, told_within
+from penstock.app.checking.results import failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
 from penstock.app.observation.inputs import Inputs
 from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
@@ -67,23 +67,23 @@ class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may
         self.held = held
 
 
-def look_ahead(check_target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
+def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
     """Evaluate the checks ahead of a step; raise `TakenOut` where a gate failed.
 
     What is taken out is written as a step of its own, SKIPPED, in one transaction.
     """
-    if check_target.checks.skips:
-        return skipped(check_target.checks.before, SKIPPED)
-    results = check_target.look_before()
-    failed = failed_of(results, intent.grid, check_target.partitions)
+    if target.checks.skips:
+        return skipped(target.checks.before, SKIPPED)
+    results = target.look_before()
+    failed = failed_of(results, intent.grid, target.partitions)
     here = of_partitions(results, intent.grid, failed)
     error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
     if error is None:
         return results
-    report = InvariantReport(here, skipped(check_target.checks.after, NOT_RUN))
-    take_out(check_target.services, check_target.context.run, intent, failed, report, error)
-    left = difference(check_target.partitions, failed)
-    held = Ahead(check_target.inputs, results).of(intent.grid, left)
+    report = InvariantReport(here, skipped(target.checks.after, NOT_RUN))
+    take_out(target.services, target.context.run, intent, failed, report, error)
+    left = difference(target.partitions, failed)
+    held = Ahead(target.inputs, results).of(intent.grid, left)
     raise TakenOut(error, failed, left, report, held)
 
 
@@ -108,7 +108,7 @@ def of_partitions(
 ) -> tuple[CheckResult, ...]:
     """Give what checks said of some partitions of a step."""
     keys = {grid.key(number) for number in numbers(partitions)}
-    return tuple(told_within(result, keys) for result in results)
+    return tuple(within(result, keys) for result in results)
 
 
 _SHOWN = 5
@@ -163,7 +163,7 @@ def _looked_at(services: Services, context: Context, view: Model, inputs: Inputs
     started = time.monotonic()
     checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)
     with services.engine.session(view.name, view.where) as session:
-        check_target = CheckTarget(
+        target = CheckTarget(
             services=services,
             context=context,
             session=session,
@@ -171,8 +171,8 @@ def _looked_at(services: Services, context: Context, view: Model, inputs: Inputs
             checks=checks,
             inputs=Inputs(_reads(services, view, inputs), inputs.pins),
         )
-        before = check_target.look_before()
-        report = InvariantReport(before, _after(check_target, checks, before))
+        before = target.look_before()
+        report = InvariantReport(before, _after(target, checks, before))
     services.fault("after-evaluating")
     services.writing.journal.note_checks(context.run, view.name, report, (WHOLE_GROUP,), None)
     services.fault("after-checks")
@@ -180,12 +180,12 @@ def _looked_at(services: Services, context: Context, view: Model, inputs: Inputs
 
 
 def _after(
-    check_target: CheckTarget, checks: StepChecks, before: tuple[CheckResult, ...]
+    target: CheckTarget, checks: StepChecks, before: tuple[CheckResult, ...]
 ) -> tuple[CheckResult, ...]:
     if not checks.after or any(each.failed_gate for each in before):
         return skipped(checks.after, NOT_RUN)
-    rows = check_target.rows_of_view()
-    return check_target.look_after(rows, rows, None, 0)
+    rows = target.rows_of_view()
+    return target.look_after(rows, rows, None, 0)
 
 
 def _reads(services: Services, view: Model, inputs: Inputs) -> dict[InputName, Read]:
@@ -216,14 +216,14 @@ def _refusal(
     intent: Intent, partitions: Ranges, failed: list[tuple[Model, InvariantReport]]
 ) -> CheckFailedError:
     gates = [(view, each) for view, report in failed for each in report.all if each.failed_gate]
-    told = some([f"view {v.name}: {each.name}: {each.message}" for v, each in gates], _SHOWN, "; ")
+    first = some([f"view {v.name}: {each.name}: {each.message}" for v, each in gates], _SHOWN, "; ")
     keys = shown_ranges(intent.grid, partitions)
-    view, first = gates[0]
+    view, gate = gates[0]
     return CheckFailedError(
         "before-check-failed",
-        f"{intent.model}{f' {keys}' if keys else ''}: {told}"[:LONGEST],
-        where=first.where,
-        hint=f"penstock check --query {view.name} --{first.phase}",
+        f"{intent.model}{f' {keys}' if keys else ''}: {first}"[:LONGEST],
+        where=gate.where,
+        hint=f"penstock check --query {view.name} --{gate.phase}",
     )
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.check_results import RowsBefore
-from penstock.core.checks import Check
-from penstock.core.errors import PenstockError
-from penstock.core.names import InputName
+from penstock.core.names import InputName, quoted
 from penstock.core.partition import Grid
 from penstock.core.ranges import Ranges
 from penstock.core.schema import Schema
 from penstock.core.statement import Row
-from penstock.strategies.checks.written import shortened
 
 ONE_GROUP: Ranges = ((0, 0),)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CheckedRows:
     """Rows that typed checks look at: a SELECT over views of the session, and its columns.
 
     `key` is SQL on a row that gives the key of its group (`2024-12-01`), "" where all rows are the
@@ -33,6 +29,11 @@ class Rows:
     columns: Schema
     key: str = ""
     stands_in: bool = False
+
+    @classmethod
+    def of_view(cls, view: str, columns: Schema, key: str = "") -> CheckedRows:
+        """Give every row of a view."""
+        return cls(f"SELECT * FROM {quoted(view)}", columns, key)
 
 
 def no_values(number: int) -> Mapping[str, str]:
@@ -57,10 +58,10 @@ class CheckInputs:
     """
 
     run_timestamp: dt.datetime
-    step: Rows | None = None
-    table: Rows | None = None
-    current: Rows | None = None
-    inputs: Mapping[InputName, Rows] = field(default_factory=dict)
+    step: CheckedRows | None = None
+    table: CheckedRows | None = None
+    current: CheckedRows | None = None
+    inputs: Mapping[InputName, CheckedRows] = field(default_factory=dict)
     views: Mapping[InputName, str] = field(default_factory=dict)
     grid: Grid = Grid()
     partitions: Ranges = ONE_GROUP
@@ -68,41 +69,3 @@ class CheckInputs:
     observed: Row | None = None
     bases: RowsBefore = RowsBefore()
     adds: bool = False
-
-
-CHECK_ERROR = "check-error"
-
-_UNRESOLVED = "spark-unresolved-column"
-_NAMED = re.compile(r"name (`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*)")
-_UNNAMED = "spark-error"
-_LONG = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a check could not be evaluated."""
-
-    reason: str
-
-    @classmethod
-    def of(cls, error: PenstockError, check: Check, *, ran: bool = False) -> Refusal:
-        """Give what Spark said of the check.
-
-        What Spark says of a job that `ran` may quote values of rows: of a check without sample
-        only the kind of the error is told.
-        """
-        if ran and not check.sample:
-            return cls(error.code.removeprefix("spark-").replace("-", " "))
-        if error.code == _UNRESOLVED and (named := _NAMED.search(error.sentence)):
-            return cls(f'unknown column "{named[1].replace("`", "")}"')
-        return cls(shortened(error.sentence.rstrip("."), _LONG))
-
-    @property
-    def message(self) -> str:
-        """The sentence of the result."""
-        return f"could not be evaluated: {self.reason}"
-
-
-def is_of_the_job(error: PenstockError) -> bool:
-    """Whether an error has no name of Spark's own: an executor was lost, not a value wrong."""
-    return error.code == _UNNAMED

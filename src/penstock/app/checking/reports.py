@@ -144,8 +144,8 @@ class CheckReport:
     @property
     def results(self) -> tuple[CheckResult, ...]:
         """Every result, sources last."""
-        told = [result for each in self.models for result in each.report.all]
-        return (*told, *(each.result for each in self.sources))
+        of_models = [result for each in self.models for result in each.report.all]
+        return (*of_models, *(each.result for each in self.sources))
 
     @property
     def evaluated_nothing(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.chosen import skipped
-from penstock.app.checking.inputs import CHECK_ERROR, CheckInputs, Refusal
+from penstock.app.checking.inputs import CheckInputs
 from penstock.core.check_results import (
     WHOLE_GROUP,
     Checked,
@@ -17,59 +17,93 @@ from penstock.core.check_results import (
     Sample,
 )
 from penstock.core.checks import Check, OnFailure, Phase
-from penstock.core.errors import CheckFailedError
+from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.partition import Grid, shown_ranges
 from penstock.core.ranges import Ranges, merged, numbers
 from penstock.core.step import LONGEST, Intent, StepFailure
 from penstock.strategies.checks.written import DETAILS, MESSAGE, shortened
 
+CHECK_ERROR = "check-error"
+
 _NAMED = 3
+_UNRESOLVED = "spark-unresolved-column"
+_COLUMN = re.compile(r"name (`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*)")
+_UNNAMED = "spark-error"
+_LONG = 200
 
 
-def told(
+def reason_of(error: PenstockError, check: Check, *, ran: bool = False) -> str:
+    """Give what Spark says of a check that it cannot evaluate.
+
+    What Spark says of a job that `ran` may quote values of rows: of a check without sample only
+    the kind of the error is given.
+    """
+    if ran and not check.sample:
+        return error.code.removeprefix("spark-").replace("-", " ")
+    if error.code == _UNRESOLVED and (named := _COLUMN.search(error.sentence)):
+        return f'unknown column "{named[1].replace("`", "")}"'
+    return shortened(error.sentence.rstrip("."), _LONG)
+
+
+def is_of_the_job(error: PenstockError) -> bool:
+    """Whether an error has no name of Spark's own: an executor was lost, not a value wrong."""
+    return error.code == _UNNAMED
+
+
+def skip(check: Check, why: str) -> CheckResult:
+    """Give the result of a check that nobody looks at."""
+    return CheckResult(
+        name=check.name,
+        type=check.type,
+        phase=check.phase,
+        severity=check.severity,
+        status=CheckStatus.SKIPPED,
+        message=why,
+        definition=check.definition,
+        scope=check.scope,
+        where=check.where,
+    )
+
+
+def result_of(
     check: Check,
-    check_inputs: CheckInputs,
+    given: CheckInputs,
     values: Sequence[GroupValue],
     *,
     seconds: float = 0.0,
     sample: Sample | None = None,
 ) -> CheckResult:
-    """Put the groups of a check together: it fails if one of them does."""
-    failed = [value for value in values if value.status is CheckStatus.FAILED]
-    return replace(
-        _unsaid(check),
-        status=_status(values),
-        message=_message(values, failed),
-        details=_details(failed, len(values)),
-        partitions=_keys(failed, check_inputs),
-        values=tuple(values),
-        failures=_failures(failed or values),
-        sample=sample,
-        duration=seconds,
-    )
+    """Put the groups of a check together: it fails if one of them does.
+
+    A group `*` that failed stands for every partition of the step.
+    """
+    result = _of_groups(skip(check, ""), values)
+    if WHOLE_GROUP in result.partitions:
+        keys = tuple(given.grid.key(each) for each in numbers(given.partitions))
+        result = replace(result, partitions=keys)
+    return replace(result, sample=sample, duration=seconds)
 
 
-def told_refused(check: Check, check_inputs: CheckInputs, refusal: Refusal) -> CheckResult:
+def refused(check: Check, given: CheckInputs, why: str) -> CheckResult:
     """Say that a check could not be evaluated: it failed for every partition of the step."""
-    value = GroupValue(WHOLE_GROUP, CheckStatus.FAILED, {}, refusal.message)
-    return replace(
-        _unsaid(check),
-        status=CheckStatus.FAILED,
-        message=refusal.message,
-        partitions=_keys([value], check_inputs),
-        values=(value,),
-        error=CHECK_ERROR,
-    )
+    message = f"could not be evaluated: {why}"
+    value = GroupValue(WHOLE_GROUP, CheckStatus.FAILED, {}, message)
+    return replace(result_of(check, given, [value]), error=CHECK_ERROR)
 
 
-def told_within(result: CheckResult, groups: Container[str]) -> CheckResult:
+def within(result: CheckResult, groups: Container[str]) -> CheckResult:
     """Give what a check said of some of its groups; what it says of `*` it says of each."""
     values = [v for v in result.values if v.group in groups or v.group == WHOLE_GROUP]
     if len(values) == len(result.values):
         return result
+    found = _of_groups(result, values)
+    is_sampled = found.partitions[:1] == result.partitions[:1] != ()
+    return found if is_sampled else replace(found, sample=None)
+
+
+def _of_groups(result: CheckResult, values: Sequence[GroupValue]) -> CheckResult:
     failed = [value for value in values if value.status is CheckStatus.FAILED]
-    is_sampled = bool(failed) and failed[0].group in result.partitions[:1]
     return replace(
         result,
         status=_status(values),
@@ -78,12 +112,7 @@ def told_within(result: CheckResult, groups: Container[str]) -> CheckResult:
         partitions=tuple(value.group for value in failed),
         values=tuple(values),
         failures=_failures(failed or values),
-        sample=result.sample if is_sampled else None,
     )
-
-
-def _unsaid(check: Check) -> CheckResult:
-    return skipped([check], "")[0]
 
 
 def _status(values: Sequence[GroupValue]) -> CheckStatus:
@@ -100,8 +129,8 @@ def _message(values: Sequence[GroupValue], failed: Sequence[GroupValue]) -> str:
     if not failed:
         messages = {value.message for value in values}
         return messages.pop() if len(messages) == 1 else _counts(values)
-    told = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
-    return shortened(f"{len(failed)} of {len(values)} partitions failed: {told}", MESSAGE)
+    first = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
+    return shortened(f"{len(failed)} of {len(values)} partitions failed: {first}", MESSAGE)
 
 
 def _counts(values: Sequence[GroupValue]) -> str:
@@ -117,13 +146,6 @@ def _details(failed: Sequence[GroupValue], groups: int) -> str | None:
     if groups == 1:
         return shortened(str(found[0][1]), DETAILS)
     return shortened("; ".join(f"{group}: {details}" for group, details in found), DETAILS)
-
-
-def _keys(failed: Sequence[GroupValue], check_inputs: CheckInputs) -> tuple[str, ...]:
-    """Give the groups that failed; `*` stands for every partition of the step."""
-    if any(value.group == WHOLE_GROUP for value in failed):
-        return tuple(check_inputs.grid.key(each) for each in numbers(check_inputs.partitions))
-    return tuple(value.group for value in failed)
 
 
 def _failures(values: Sequence[GroupValue]) -> int | None:
@@ -160,10 +182,10 @@ def refusal(
     if not gates:
         return None
     keys = shown_ranges(grid, failed)
-    told = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
+    first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
     return CheckFailedError(
         f"{phase}-check-failed",
-        f"{model}{f' {keys}' if keys else ''}: {told}"[:LONGEST],
+        f"{model}{f' {keys}' if keys else ''}: {first}"[:LONGEST],
         where=gates[0].where,
         hint=f"penstock check --query {model}{_flags(grid, failed)} --{phase}",
     )

@@ -114,10 +114,10 @@ def check_lines(services: Services, project: Project) -> Lines:
     return {name: tuple(lines) for name, lines in found.items()}
 
 
-def with_lines(told: ModelStatus, lines: Lines) -> ModelStatus:
+def with_lines(status: ModelStatus, lines: Lines) -> ModelStatus:
     """Add the lines of a model to its status."""
-    more = lines.get(told.model, ())
-    return replace(told, lines=(*told.lines, *more)) if more else told
+    more = lines.get(status.model, ())
+    return replace(status, lines=(*status.lines, *more)) if more else status
 
 
 def _failed_gates(services: Services, view: Model) -> str:
@@ -128,8 +128,8 @@ def _failed_gates(services: Services, view: Model) -> str:
     if not gates:
         return ""
     when = f"{newest[0].started:%Y-%m-%d %H:%M:%S} UTC"
-    told = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
-    return f"gate failed at {when}: {told}; what reads {view.name} is not built"
+    first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
+    return f"gate failed at {when}: {first}; what reads {view.name} is not built"
 
 
 def _flagged(flags: list[Flag]) -> str:

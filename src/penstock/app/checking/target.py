@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Refusal, Rows
-from penstock.app.checking.results import told_refused
+from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
+from penstock.app.checking.results import refused
 from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
 from penstock.app.observation.observe import View, pin_source
 from penstock.app.preparing.run_context import Context
@@ -25,7 +25,6 @@ from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partition import Span
 from penstock.core.query import shown_name
 from penstock.core.ranges import Ranges, numbers
-from penstock.core.records import ModelRecord
 from penstock.core.schema import Schema
 from penstock.core.statement import Row
 from penstock.core.strategy import Writing
@@ -45,67 +44,6 @@ def tables_of(checks: Sequence[Check]) -> tuple[InputName, ...]:
         for names in (check.reads, *(query.inputs for query in queries)):
             found |= dict.fromkeys(names)
     return tuple(name for name in found if name.kind is not InputKind.THIS)
-
-
-def bound_tables(
-    services: Services,
-    session: StepSession,
-    checks: Sequence[Check],
-    inputs: Inputs,
-    records: Mapping[str, ModelRecord],
-) -> dict[InputName, str]:
-    """Make the tables of checks readable, each under a view of its own, and give the views.
-
-    What is an input of the step is read at its pinned version, other tables as they are now. One
-    that does not exist has no view.
-    """
-    names = tables_of(checks)
-    if not names:
-        return {}
-    reads: dict[InputName, Read] = {}
-    for name in leaves_of(services.project, names):
-        read = inputs.reads.get(name) or _read(services, name, records)
-        if read is not None:
-            reads[name] = read
-    phase = checks[0].phase
-    run_timestamp = services.clock.now()
-    relations, views = bind_tables(services.project, names, reads, run_timestamp, f"check_{phase}")
-    session.bind(relations)
-    return views
-
-
-def _read(services: Services, name: InputName, records: Mapping[str, ModelRecord]) -> Read | None:
-    """Say how a table is read that is no input of the step, at its version of this moment."""
-    project = services.project
-    if name.kind is InputKind.EXTERNAL:
-        return CatalogRead(shown_name(name.name))
-    model = project.models.get(name.name)
-    if model is not None and name == model.input_name and model.is_view:
-        return None
-    try:
-        if name.kind is InputKind.MODEL:
-            pin = table_pin(services, name, records.get(name.name))
-            uri = project.uri_of(project.table_of(name))
-            return DeltaRead(uri, pin.version, tombstones_of(services, name))
-        view = View.empty(services.clock.now())
-        source = project.sources[name.name]
-        pin_of = pin_source(services, source, view.listings)
-        return source_read(project, name, pin_of, view)
-    except TableError:
-        return None
-
-
-def target_read(services: Services, model: Model, version: int | None) -> DeltaRead | None:
-    """Say how the target is read at a version, or as it is; None where it is not there."""
-    if model.is_view:
-        return None
-    uri = services.project.uri_of(model.table)
-    if version is None:
-        head = services.log.head(uri)
-        if head is None:
-            return None
-        version = head.version
-    return DeltaRead(uri, version)
 
 
 BEFORE_VIEW = "check_before_target"
@@ -148,29 +86,33 @@ class CheckTarget:
         checks = self.checks.before
         if not checks or self.checks.skips:
             return skipped(checks, SKIPPED)
-        views = bound_tables(self.services, self.session, checks, self.inputs, self.context.records)
-        read = target_read(self.services, self.model, None)
-        if read is not None:
-            self.session.bind([Relation(self.this, BEFORE_VIEW, read)])
+        views = self._bound_tables(checks)
+        if self._bind_target(BEFORE_VIEW, None) is not None:
             views[self.this] = BEFORE_VIEW
         inputs = {**self._other_rows(views), **self._input_rows()}
-        check_inputs = replace(self._check_inputs(), inputs=inputs, views=views)
-        named = [self._named(check) for check in checks]
-        return evaluate(self.session, named, check_inputs, sampling=self.sampling)
+        given = replace(self._given(), inputs=inputs, views=views)
+        # Without a word a check looks at the only input.
+        only = self._read[0] if len(self._read) == 1 else None
+        named = [replace(check, input=check.input or only) for check in checks]
+        return evaluate(self.session, named, given, sampling=self.sampling)
 
     def look_after(
-        self, step: Rows | None, table: Rows | None, observed: Row | None, step_seq: int
+        self,
+        step: CheckedRows | None,
+        table: CheckedRows | None,
+        observed: Row | None,
+        step_seq: int,
     ) -> tuple[CheckResult, ...]:
         """Evaluate what must hold for the rows of the step and for the table after it.
 
         `table` is what the view `check_after_target` holds.
         """
         checks = self.checks.after
-        views = bound_tables(self.services, self.session, checks, self.inputs, self.context.records)
+        views = self._bound_tables(checks)
         if table is not None:
             views[self.this] = AFTER_VIEW
-        check_inputs = replace(
-            self._check_inputs(),
+        given = replace(
+            self._given(),
             step=step,
             table=table,
             current=self._current(table),
@@ -178,42 +120,36 @@ class CheckTarget:
             observed=observed,
             bases=self._bases(step_seq),
         )
-        return evaluate(self.session, checks, check_inputs, sampling=self.sampling)
+        return evaluate(self.session, checks, given, sampling=self.sampling)
 
     def refuse_after(self, reason: str) -> tuple[CheckResult, ...]:
         """Say of every check after the step why it could not be evaluated."""
-        check_inputs, refusal = self._check_inputs(), Refusal(reason)
-        return tuple(told_refused(each, check_inputs, refusal) for each in self.checks.after)
+        given = self._given()
+        return tuple(refused(each, given, reason) for each in self.checks.after)
 
-    def at_version(self, version: int | None) -> Rows | None:
+    def at_version(self, version: int | None) -> CheckedRows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
-        read = target_read(self.services, self.model, version)
-        if read is None:
-            return None
-        columns = self.session.bind([Relation(self.this, AFTER_VIEW, read)])[AFTER_VIEW]
-        return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
+        columns = self._bind_target(AFTER_VIEW, version)
+        return None if columns is None else CheckedRows.of_view(AFTER_VIEW, columns)
 
-    def left_of_step(self, version: int | None) -> Rows | None:
-        """Give the whole table where the rows of a step can no longer be told from others."""
+    def left_of_step(self, version: int | None) -> CheckedRows | None:
+        """Give the whole table where nobody knows the rows of a step from others any more."""
         rows = self.at_version(version)
-        is_told = self.model.writing is Writing.WHOLE
-        return rows if rows is None or is_told else replace(rows, stands_in=True)
+        return rows and replace(rows, stands_in=self.model.writing is not Writing.WHOLE)
 
-    def rows_of_view(self) -> Rows:
+    def rows_of_view(self) -> CheckedRows:
         """Give the rows of a view's query, named as `check_after_target`."""
-        run_timestamp = self.context.run_timestamp
-        bound = bind_query(
-            self.services.project, self.model.query, self.inputs.reads, run_timestamp
-        )
+        project, at = self.services.project, self.context.run_timestamp
+        bound = bind_query(project, self.model.query, self.inputs.reads, at)
         self.session.bind(bound.relations)
         return self.as_table(bound.sql)
 
-    def as_table(self, sql: str) -> Rows:
+    def as_table(self, sql: str) -> CheckedRows:
         """Name a query as `check_after_target`."""
         columns = self.session.define(AFTER_VIEW, sql)
-        return Rows(f"SELECT * FROM {quoted(AFTER_VIEW)}", columns)
+        return CheckedRows.of_view(AFTER_VIEW, columns)
 
-    def _check_inputs(self) -> CheckInputs:
+    def _given(self) -> CheckInputs:
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,
@@ -222,7 +158,7 @@ class CheckTarget:
             adds=self._adds,
         )
 
-    def _current(self, table: Rows | None) -> Rows | None:
+    def _current(self, table: CheckedRows | None) -> CheckedRows | None:
         """Give the current versions of a history table."""
         history = self.model.history
         if table is None or history is None:
@@ -238,6 +174,56 @@ class CheckTarget:
         records = self.services.reading.records
         name, adds = self.model.name, self._adds
         return records.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+
+    def _bind_target(self, view: str, version: int | None) -> Schema | None:
+        """Make the target readable at a version, or as it is; None where it is not there."""
+        if self.model.is_view:
+            return None
+        uri = self.services.project.uri_of(self.model.table)
+        if version is None:
+            head = self.services.log.head(uri)
+            if head is None:
+                return None
+            version = head.version
+        return self.session.bind([Relation(self.this, view, DeltaRead(uri, version))])[view]
+
+    def _bound_tables(self, checks: Sequence[Check]) -> dict[InputName, str]:
+        """Make the tables of checks readable, each under a view of its own, and give the views.
+
+        What is an input of the step is read at its pinned version, other tables as they are now.
+        One that does not exist has no view.
+        """
+        names, project = tables_of(checks), self.services.project
+        if not names:
+            return {}
+        found = {
+            name: self.inputs.reads.get(name) or self._read_now(name)
+            for name in leaves_of(project, names)
+        }
+        reads = {name: read for name, read in found.items() if read is not None}
+        view = f"check_{checks[0].phase}"
+        relations, views = bind_tables(project, names, reads, self.services.clock.now(), view)
+        self.session.bind(relations)
+        return views
+
+    def _read_now(self, name: InputName) -> Read | None:
+        """Say how a table is read that is no input of the step, at its version of now."""
+        services, project = self.services, self.services.project
+        if name.kind is InputKind.EXTERNAL:
+            return CatalogRead(shown_name(name.name))
+        model = project.models.get(name.name)
+        if model is not None and name == model.input_name and model.is_view:
+            return None
+        try:
+            if name.kind is InputKind.MODEL:
+                pin = table_pin(services, name, self.context.records.get(name.name))
+                uri = project.uri_of(project.table_of(name))
+                return DeltaRead(uri, pin.version, tombstones_of(services, name))
+            view = View.empty(services.clock.now())
+            pin_of = pin_source(services, project.sources[name.name], view.listings)
+            return source_read(project, name, pin_of, view)
+        except TableError:
+            return None
 
     @property
     def _adds(self) -> bool:
@@ -255,58 +241,46 @@ class CheckTarget:
         query = self.body.query if self.body else self.model.query
         return tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
 
-    def _named(self, check: Check) -> Check:
-        """Give a check with the input it looks at: without a word the only one."""
-        only = self._read[0] if len(self._read) == 1 else None
-        return replace(check, input=check.input or only)
-
-    def _other_rows(self, views: Mapping[InputName, str]) -> dict[InputName, Rows]:
+    def _other_rows(self, views: Mapping[InputName, str]) -> dict[InputName, CheckedRows]:
         """Give all rows of the tables that checks name as input and the step does not read."""
         found = {}
         for name in sorted(self._asked - set(self._read)):
             if name in views:
                 sql = f"SELECT * FROM {quoted(views[name])}"
-                found[name] = Rows(sql, self.session.describe(sql))
+                found[name] = CheckedRows(sql, self.session.describe(sql))
         return found
 
-    def _input_rows(self) -> dict[InputName, Rows]:
+    def _input_rows(self) -> dict[InputName, CheckedRows]:
         """Give what typed checks see of each input: its window, or what the groups will read."""
         names = self._read
         if all(check.input is not None for check in self.checks.before):
             names = tuple(name for name in names if name in self._asked)
-        run_timestamp = self.context.run_timestamp
-        relations, views = bind_tables(
-            self.services.project, names, self.inputs.reads, run_timestamp, "check_input"
-        )
+        project, at = self.services.project, self.context.run_timestamp
+        relations, views = bind_tables(project, names, self.inputs.reads, at, "check_input")
         schemas = self.session.bind(relations)
         return {name: self._read_of(name, view, schemas[view]) for name, view in views.items()}
 
-    def _read_of(self, name: InputName, view: str, columns: Schema) -> Rows:
+    def _read_of(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
         sql = f"SELECT * FROM {quoted(view)}"
         if self.body is not None:
             return self._mapped(name, view, columns)
         for each in self.windows:
             if each.input == name.name:
-                return Rows(f"{sql} WHERE {each.window.condition}", columns)
-        return Rows(sql, columns)
+                return CheckedRows(f"{sql} WHERE {each.window.condition}", columns)
+        return CheckedRows(sql, columns)
 
-    def _mapped(self, name: InputName, view: str, columns: Schema) -> Rows:
+    def _mapped(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
         """Give the rows that each partition reads, once for each that reads them."""
         mapping = next(
             (each for each in (self.body.inputs if self.body else ()) if each.input == name),
             InputMapping(name, Everything()),
         )
-        grid = grid_of(self.services.project, name.name)
-        partition = self._partition_of(name)
-        column = columns.find(partition or column_of(mapping))
-        read = reading(mapping.mapping, grid)
+        model = self.services.project.models.get(name.name)
+        settings = model.partition if model and name == model.input_name else None
+        column = columns.find((settings and settings.field) or column_of(mapping))
+        read = reading(mapping.mapping, grid_of(self.services.project, name.name))
         spans: Mapping[str, tuple[Span, ...]] = {
             self.model.grid.key(number): read(self.model.grid.span(number))
             for number in numbers(self.partitions)
         }
-        return Rows(ranged(view, column, spans), columns, KEY)
-
-    def _partition_of(self, name: InputName) -> str:
-        model = self.services.project.models.get(name.name)
-        is_model = model is not None and name == model.input_name
-        return model.partition.field if model and is_model and model.partition else ""
+        return CheckedRows(ranged(view, column, spans), columns, KEY)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.checking.chosen import SKIPPED, all_skipped
-from penstock.app.checking.inputs import is_of_the_job
-from penstock.app.checking.output import Output, StagedOutput, TableOutput, whole
-from penstock.app.checking.results import decided
+from penstock.app.checking.output import StepOutput, whole
+from penstock.app.checking.results import decided, is_of_the_job
 from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.target import CheckTarget
 from penstock.app.preparing.statements import Decided, build_of
@@ -18,11 +17,12 @@ from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
 from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
+from penstock.core.names import quoted
 from penstock.core.ranges import difference
 from penstock.core.schema import Schema
-from penstock.core.statement import OBSERVED_ROWS, Commit, Row, Work
+from penstock.core.statement import OBSERVED_ROWS, TARGET_VIEW, Commit, Row, Work
 from penstock.core.step import Intent, Outcome
-from penstock.strategies.build import fed
+from penstock.strategies.build import fed, feed_of, stored
 from penstock.strategies.checks.observe import observables
 from penstock.strategies.checks.shared import Shared, described, shared
 
@@ -54,38 +54,36 @@ class Observation:
         return {**row, OBSERVED_ROWS: seen[OBSERVED_ROWS]}
 
 
-def observation(check_target: CheckTarget, output: Output) -> Observation:
+def observation(output: StepOutput) -> Observation:
     """Choose what is observed of the rows of a step: nothing that Spark would refuse.
 
     A check never fails the write, so what cannot be described is left to the scan, which says why.
     """
-    step = [check for check in check_target.checks.after if check.scope is CheckScope.STEP]
-    looks = check_target.checks.looks_after and any(check.is_observable for check in step)
+    target = output.target
+    step = [check for check in target.checks.after if check.scope is CheckScope.STEP]
+    looks = target.checks.looks_after and any(check.is_observable for check in step)
     if not looks or not output.is_one_group:
         return Observation()
-    values = check_target.values(check_target.partitions[0][0])
-    wanted = observables(step, output.columns, values)
-    if not wanted or _types(check_target, output, wanted) is None:
+    wanted = observables(step, output.columns, target.values(target.partitions[0][0]))
+    if not wanted or _types(output, wanted) is None:
         return Observation()
     split = shared(wanted)
-    types = _types(check_target, output, split.calls) if split else None
+    types = _types(output, split.calls) if split else None
     if split is None or types is None or not split.is_exact(types):
         return Observation(wanted)
     return Observation(split.counts, split, types)
 
 
-def _types(
-    check_target: CheckTarget, output: Output, aggregates: Mapping[str, str]
-) -> Schema | None:
+def _types(output: StepOutput, aggregates: Mapping[str, str]) -> Schema | None:
     """Give the types of aggregates, None if Spark refuses one."""
     try:
-        return check_target.session.describe(described(aggregates, output.columns))
+        return output.target.session.describe(described(aggregates, output.columns))
     except (QueryError, DataError):
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRows:
     """What may be published, None for nothing, and what the checks said."""
 
     statement: Commit | None
@@ -99,53 +97,52 @@ class Watch:
     `prepare` makes what must come before rows that were held back, and gives the version after.
     """
 
-    check_target: CheckTarget
-    output: Output
+    output: StepOutput
     mode: OnFailure
     before: tuple[CheckResult, ...] = ()
     prepare: Callable[[], int | None] | None = None
 
     @property
+    def target(self) -> CheckTarget:
+        """What is checked."""
+        return self.output.target
+
+    @property
     def blocks(self) -> bool:
         """Whether rows are looked at before they are published."""
-        return self.mode is OnFailure.BLOCK and self.check_target.checks.looks_after
+        return self.mode is OnFailure.BLOCK and self.target.checks.looks_after
 
     def promised(self, intent: Intent) -> Intent:
         """Write into the intent that its rows will be checked."""
-        looks = self.check_target.checks.looks_after
+        looks = self.target.checks.looks_after
         return replace(intent, on_failure=str(self.mode) if looks else "")
 
-    def folder(self, intent: Intent) -> str:
-        """Give the folder in which rows of the step may be staged."""
-        return staging_folder(self.check_target.services, intent.table, intent.step)
-
-    def hold(self, intent: Intent, decided: Decided) -> Held:
+    def hold(self, intent: Intent, decided: Decided) -> HeldRows:
         """Look at the rows before anybody else can; give what may be published.
 
         Raises what keeps the checks from being evaluated; nothing was published then.
         """
-        check_target = self.check_target
-        if decided.statement is None and not check_target.model.is_view:
-            return Held(None, self._checked(intent, self._unchanged(intent), None))
-        folder = self.folder(intent)
-        observed = observation(check_target, self.output)
-        kept = self.output.keep(folder, observed.counts)
-        staged = self.output.staged(folder, decided)
-        step = staged.rows()
-        table = staged.would_be() if check_target.checks.needs_table else None
-        answers = observed.answers(check_target.session, kept.counts if kept else None)
-        results = check_target.look_after(step, table, answers, intent.step_seq)
+        target, output = self.target, self.output
+        if decided.statement is None and not target.model.is_view:
+            return HeldRows(None, self._checked(intent, self._unchanged(intent), None))
+        folder = self._folder(intent)
+        observed = observation(output)
+        kept = output.keep(folder, decided, observed.counts)
+        step = output.rows(decided)
+        table = output.would_be(folder, decided) if target.checks.needs_table else None
+        answers = observed.answers(target.session, kept.counts if kept else None)
+        results = target.look_after(step, table, answers, intent.step_seq)
         checked = self._checked(intent, results, None)
-        passed = difference(check_target.partitions, checked.failed)
-        if checked.failed and keeps_rows(check_target.services, check_target.model):
-            checked = self._quarantined(intent, checked, staged)
-        return Held(staged.commit(passed) if passed else None, checked)
+        passed = difference(target.partitions, checked.failed)
+        if checked.failed and keeps_rows(target.services, target.model):
+            checked = self._quarantined(intent, checked, decided)
+        return HeldRows(output.commit(passed, decided) if passed else None, checked)
 
     def passing(self, decided: Decided) -> tuple[Decided, Observation]:
         """Give the statement with its rows observed where that is possible, and what is."""
-        if decided.statement is None or not self.check_target.checks.looks_after:
+        if decided.statement is None or not self.target.checks.looks_after:
             return decided, Observation()
-        observed = observation(self.check_target, self.output)
+        observed = observation(self.output)
         statement = self.output.passing(decided.statement, observed.counts)
         return replace(decided, statement=statement), observed
 
@@ -153,89 +150,88 @@ class Watch:
         self, intent: Intent, outcome: Outcome, decided: Decided, observed: Observation
     ) -> Checked:
         """Look at what the commit wrote, and at the table as of that commit."""
-        check_target = self.check_target
-        if not check_target.checks.looks_after:
-            return self.unlooked()
+        target = self.target
+        if not target.checks.looks_after:
+            return self._not_looked_at()
         answers = self._answers(outcome, observed)
-        step = self.output.staged(self.folder(intent), decided).written(outcome)
-        table = whole(check_target, outcome) if check_target.checks.needs_table else None
-        results = check_target.look_after(step, table, answers, intent.step_seq)
-        check_target.services.fault("after-evaluating")
+        step = self.output.written(self._folder(intent), decided, outcome)
+        table = whole(target, outcome) if target.checks.needs_table else None
+        results = target.look_after(step, table, answers, intent.step_seq)
+        target.services.fault("after-evaluating")
         checked = self._checked(intent, results, outcome.stands_at)
-        return flag_if_overwritten(check_target.services, intent, checked)
+        return flag_if_overwritten(target.services, intent, checked)
 
     def unchanged(self, intent: Intent) -> Checked:
         """Look at the table of a step whose windows are empty."""
-        if not self.check_target.checks.looks_after:
-            return self.unlooked()
+        if not self.target.checks.looks_after:
+            return self._not_looked_at()
         return self._checked(intent, self._unchanged(intent), intent.base_version)
-
-    def unlooked(self) -> Checked:
-        """Give the checks of a step of which none is looked at afterwards."""
-        checks = self.check_target.checks
-        skipped = all_skipped(checks, SKIPPED).after if checks.skips else ()
-        return Checked(self.mode, InvariantReport(self.before, skipped))
 
     def clean(self, intent: Intent) -> None:
         """Remove what was staged."""
-        drop_staged(self.check_target.services, intent.table, intent.step)
+        drop_staged(self.target.services, intent.table, intent.step)
+
+    def _folder(self, intent: Intent) -> str:
+        """Give the folder in which rows of the step may be staged."""
+        return staging_folder(self.target.services, intent.table, intent.step)
+
+    def _not_looked_at(self) -> Checked:
+        checks = self.target.checks
+        after = all_skipped(checks, SKIPPED).after if checks.skips else ()
+        return Checked(self.mode, InvariantReport(self.before, after))
 
     def _unchanged(self, intent: Intent) -> tuple[CheckResult, ...]:
         """Look at the table of a step that has nothing to write."""
-        check_target = self.check_target
-        table = (
-            check_target.at_version(intent.base_version)
-            if check_target.checks.needs_table
-            else None
-        )
-        return check_target.look_after(None, table, None, intent.step_seq)
+        needs_table = self.target.checks.needs_table
+        table = self.target.at_version(intent.base_version) if needs_table else None
+        return self.target.look_after(None, table, None, intent.step_seq)
 
     def _answers(self, outcome: Outcome, observed: Observation) -> Row | None:
         """Give what was seen while the commit wrote its rows."""
         if outcome.version is None or not observed.counts:
             return None
-        told, session = outcome.metrics, self.check_target.session
-        rows = told.get("numOutputRows", 0) - told.get("numCopiedRows", 0)
+        metrics, session = outcome.metrics, self.target.session
+        rows = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
         return observed.answers(session, session.observed(rows))
 
     def _checked(
         self, intent: Intent, results: tuple[CheckResult, ...], version: int | None
     ) -> Checked:
-        report = InvariantReport(self.before, results)
-        return decided(intent, self.mode, report, version)
+        return decided(intent, self.mode, InvariantReport(self.before, results), version)
 
-    def _quarantined(self, intent: Intent, checked: Checked, staged: StagedOutput) -> Checked:
+    def _quarantined(self, intent: Intent, checked: Checked, made: Decided) -> Checked:
         """Keep the rows of the groups that failed in a table of their own."""
-        session, services = self.check_target.session, self.check_target.services
-        kept = quarantine_of(services, intent, checked.failed)
-        rows = session.write_table(staged.failing(checked.failed), kept.uri)
+        session, services = self.target.session, self.target.services
+        quarantine = quarantine_of(services, intent, checked.failed)
+        rows = session.write_table(self.output.failing(checked.failed, made), quarantine.uri)
         if not rows:
-            services.folders.drop(kept.uri)
+            services.folders.drop(quarantine.uri)
             return checked
-        return replace(checked, quarantine=replace(kept, rows=rows))
+        return replace(checked, quarantine=replace(quarantine, rows=rows))
 
 
 def watched(
-    check_target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
+    target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
     """Give what watches a step that has checks, and the step's work.
 
     Rows that are looked at pass through a view of their own where the strategy computes them in
     its commit.
     """
-    services, context, model = check_target.services, check_target.context, check_target.model
-    build = build_of(services, context, model, step_inputs)
+    model = target.model
+    build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
-    mode = check_target.checks.mode_where(creates=creates)
-    if check_target.checks.looks_after and build.takes_feed:
+    mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
+    if looks and build.takes_feed:
         build = fed(build)
-    build = replace(build, staged=mode is OnFailure.BLOCK and check_target.checks.looks_after)
-    work = model.strategy.work(build)
-    output = TableOutput(
-        check_target,
-        build,
-        work,
-        lambda target: model.strategy.work(replace(build, target=target)),
+    build = replace(build, staged=mode is OnFailure.BLOCK and looks)
+    output = StepOutput(
+        target,
+        stored(build) if build.takes_feed else build.query,
+        feed_of(build) if build.takes_feed else None,
         step_inputs.facts.version if step_inputs.facts else None,
+        before=f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
+        inserts=build.inserts,
+        work_on=lambda table: model.strategy.work(replace(build, target=table)),
     )
-    return Watch(check_target, output, mode, before), work
+    return Watch(output, mode, before), model.strategy.work(build)

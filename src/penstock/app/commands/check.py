@@ -11,7 +11,7 @@ from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.closing import close_passed
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.flags import refuse_unreadable
-from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Rows
+from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.checking.output import replaced_rows
 from penstock.app.checking.reports import CheckReport, CheckRequest, ModelChecked, SourceChecked
 from penstock.app.checking.target import CheckTarget
@@ -92,7 +92,7 @@ def _told(
     """Give the gravest of what fails, or that the source is fresh."""
     name = source.input_name
     columns = session.bind([Relation(name, "check_source", read)])["check_source"]
-    rows = Rows(f"SELECT * FROM {quoted('check_source')}", columns)
+    rows = CheckedRows(f"SELECT * FROM {quoted('check_source')}", columns)
     results = evaluate(
         session, freshness_checks(source), CheckInputs(run_timestamp, inputs={name: rows})
     )

@@ -81,7 +81,7 @@ def _classified(
         result,
         status="planned" if commits else "unchanged",
         reason=WOULD_COMMIT if commits else NO_CHANGE,
-        metrics=decided.work.told(decided.seen),
+        metrics=decided.work.counts(decided.seen),
         version=project_state.facts.version if project_state.facts else None,
         schema_changes=schema_changes(project_state) if commits else (),
         inputs=inputs.pins,

@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from penstock.app.artifacts.results import UnitTested
@@ -19,7 +20,7 @@ from penstock.app.request import Range, RunRequest, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
 from penstock.app.unit_testing.loading import Variants, load_tests
-from penstock.app.unit_testing.outcome import Outcome
+from penstock.app.unit_testing.outcome import TestOutcome
 from penstock.app.unit_testing.preparing import Preparing
 from penstock.app.unit_testing.reports import (
     Difference,
@@ -103,17 +104,11 @@ def _is_named(test: UnitTest, names: Sequence[str]) -> bool:
     return any(test.name == name or fnmatchcase(test.name, name) for name in names)
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What all tests share: a shop whose Spark has started elsewhere, and a folder."""
+def run_test(services: Services, project: Project, test: UnitTest, folder: Path) -> UnitResult:
+    """Run one test in a folder of its own; an error of its step is a difference.
 
-    services: Services
-    folder: Path
-
-
-def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> UnitResult:
-    """Run one test; an error of its step is a difference, an interruption is raised."""
-    folder = bench.folder / f"t{number}"
+    An interruption is raised. All tests share the Spark of `services`, which is not the project's.
+    """
     given: dict[InputName, tuple[str, ...]] = {}
     for each in test.runs:
         for name, table in each.given.inputs.items():
@@ -121,7 +116,7 @@ def run_test(bench: Bench, project: Project, test: UnitTest, number: int) -> Uni
     seeds = _seeds(project, test, given)
     given |= dict.fromkeys(seeds, ())
     clock = TestClock(test.runs[0].as_of)
-    services = apart(bench.services, world_of(project, test, given, folder), clock)
+    services = apart(services, world_of(project, test, given, folder), clock)
     started = time.monotonic()  # Spark has started
     later = {name: table for run in test.runs[1:] for name, table in run.given.inputs.items()}
     preparing = Preparing(services, clock, services.project.models[test.model], seeds, later)
@@ -166,7 +161,7 @@ def _message(error: PenstockError) -> str:
     return f"{where}{error.code}: {error.sentence}"
 
 
-def _run(services: Services, test: UnitTest, each: UnitRun) -> Outcome:
+def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
     model = services.project.models[test.model]
     head = None if model.is_view else services.log.head(services.project.uri_of(model.table))
     before = head.version if head else None
@@ -181,11 +176,11 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> Outcome:
     try:
         report = run_models(services, request)
     except PenstockError as error:
-        return Outcome(services, model, before, refused=error)
+        return TestOutcome(services, model, before, refused=error)
     if report.interrupted:
         raise InterruptedRunError("interrupted", "the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
-    return Outcome(services, model, before, results)
+    return TestOutcome(services, model, before, results)
 
 
 Listener = Callable[[UnitResult], None]
@@ -198,7 +193,7 @@ def silent(_: UnitResult) -> None:
 def run_tests(
     services: Services, request: UnitTestRequest, listener: Listener = silent
 ) -> UnitTestReport:
-    """Run the chosen tests; each is told to `listener` when it ends, in any order.
+    """Run the chosen tests; `listener` gets each when it ends, in any order.
 
     Raises `ProjectError` with the findings of all test files before anything runs, and
     `SelectorError` for a selector that matches nothing. Without tests no JVM starts.
@@ -214,18 +209,25 @@ def run_tests(
     folder = Path(tempfile.mkdtemp(prefix="penstock-test-"))
     apart = elsewhere(services, str(folder / "warehouse"))
     try:
-        results = _results(Bench(apart, folder), variants, tests, request, listener)
+        run_one = partial(_run_one, apart, variants, folder)
+        results = _results(apart, run_one, tests, request, listener)
         log_path = apart.written_log
     finally:
         apart.engine.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    write_unit_test_artifacts(services, [_told(result) for result in results])
+    write_unit_test_artifacts(services, [_tested(result) for result in results])
     return UnitTestReport(tuple(results), log_path)
 
 
+def _run_one(
+    services: Services, variants: Variants, folder: Path, number: int, test: UnitTest
+) -> UnitResult:
+    return run_test(services, variants.of(test.vars), test, folder / f"t{number}")
+
+
 def _results(  # the sides of one command
-    bench: Bench,
-    variants: Variants,
+    services: Services,
+    run_one: Callable[[int, UnitTest], UnitResult],
     tests: Sequence[UnitTest],
     request: UnitTestRequest,
     listener: Listener,
@@ -236,24 +238,24 @@ def _results(  # the sides of one command
     def one(number: int, test: UnitTest) -> UnitResult:
         if stopped.is_set():
             return UnitResult(test, skipped=True)
-        result = run_test(bench, variants.of(test.vars), test, number)
+        result = run_one(number, test)
         if request.fail_fast and not result.passed:
             stopped.set()
         listener(result)
         return result
 
-    threads = request.threads or bench.services.project.threads
+    threads = request.threads or services.project.threads
     with ThreadPoolExecutor(max(1, min(threads, len(tests)))) as pool:
         futures: list[Future[UnitResult]] = [pool.submit(one, *each) for each in enumerate(tests)]
         try:
             return [future.result() for future in futures]
         except BaseException:  # a bug or Ctrl-C: nothing new may start behind it
             stopped.set()
-            bench.services.engine.cancel()
+            services.engine.cancel()
             raise
 
 
-def _told(result: UnitResult) -> UnitTested:
+def _tested(result: UnitResult) -> UnitTested:
     test, message = result.test, "; ".join(result.lines)
     return UnitTested(
         test.model, test.name, result.status, message, result.seconds, test.where.path

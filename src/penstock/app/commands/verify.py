@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.app.services.services import Services, named_model
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError, UsageError
-from penstock.core.facts import Commit, TableFacts
+from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.history import HardDeletes
 from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Model
@@ -129,7 +129,7 @@ def claims_on(services: Services, model: Model, told: str | None) -> Claims:
     return claims_of(snapshot, closes_keys=closes, always_event_time=timed)
 
 
-def _closed_keys(commits: tuple[Commit, ...]) -> bool:
+def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:
     """Whether a run may have closed a key as missing, since the table was made.
 
     Where the log no longer goes back to that, nobody can tell that none did.

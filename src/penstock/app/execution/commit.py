@@ -25,7 +25,7 @@ from penstock.core.errors import (
     StateError,
     TableError,
 )
-from penstock.core.facts import Commit as LogCommit
+from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.project import Project
 from penstock.core.records import Lease
@@ -154,7 +154,7 @@ class Committer:
         if statement is not None:
             self._commit(begun, statement, work.again)
         outcome = self._outcome(begun, late)
-        outcome = replace(outcome, metrics={**outcome.metrics, **work.told(decided.seen)})
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
         if statement is not None:
             self._hold_promises(begun, statement)
             self._notes = self._strangers(begun, outcome)

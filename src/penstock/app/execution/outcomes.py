@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.services.services import Services
-from penstock.core.facts import Commit as LogCommit
+from penstock.core.facts import LogCommit
 from penstock.core.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.strategy import Writing, strategy_named
 from penstock.core.token import read_metrics

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.output import PartitionOutput
+from penstock.app.checking.output import StepOutput
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.reshaping import Reshaping, Shape
@@ -84,9 +84,10 @@ def ready_partitions(state: StepState) -> StepState:
     shape = reshaping.foreseen(described) if waits else bring()
     table = _table(state, shape, described)
     if target is not None:
-        output = PartitionOutput(target, table, feed(table, slices), shape.version, shape.stays)
+        fed = feed(table, slices)
+        output = StepOutput(target, table.columns, fed, shape.version, shape.stays, table)
         prepare = (lambda: bring().version) if waits else None
-        watch = Watch(target, output, mode, state.said, prepare)
+        watch = Watch(output, mode, state.said, prepare)
     intent = replace(state.intent, base_version=shape.version)
     work = replace_range(table, slices)
     return replace(state, intent=intent, work=work, watch=watch, changes=shape.changes)

@@ -12,7 +12,7 @@ from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.observation.observe import unrecorded_commits
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
-from penstock.core.facts import Commit
+from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
 from penstock.core.ports import RebuiltStep
 from penstock.core.records import ModelRecord, StepRecord
@@ -58,7 +58,7 @@ def rebuild(services: Services) -> RebuildReport:
 
 
 def steps_in_log(
-    services: Services, name: str, uri: str, commits: Iterable[Commit]
+    services: Services, name: str, uri: str, commits: Iterable[LogCommit]
 ) -> Iterator[RebuiltStep]:
     """Give the steps of a model that commits of its table tell of."""
     facts = services.log.facts(uri)
@@ -75,7 +75,7 @@ def steps_in_log(
         yield RebuiltStep(intent, outcome, commit.time)
 
 
-def _intent_of(commit: Commit, uri: str) -> Intent | None:
+def _intent_of(commit: LogCommit, uri: str) -> Intent | None:
     """Read the intent in a commit's token; None for others' commits and for cut tokens."""
     if not commit.step:
         return None
@@ -220,14 +220,14 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
     return Recovered(intent.step, intent.model, None)
 
 
-def _record(services: Services, intent: Intent, commit: Commit) -> Recovered:
+def _record(services: Services, intent: Intent, commit: LogCommit) -> Recovered:
     outcome = outcome_of(commit, _table_id(services, intent, commit), intent)
     outcome = with_partitions(services, intent, outcome)
     services.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, commit.version)
 
 
-def _commit_of(services: Services, intent: Intent) -> tuple[Commit | None, bool]:
+def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bool]:
     """Give the step's commit, and without one whether the log tells that there is none.
 
     An append on a table that is not there any more may have been on it.
@@ -259,7 +259,7 @@ def _never_reached(services: Services, intent: Intent) -> bool:
     return services.log.transaction(intent.uri, intent.transaction) < intent.step_seq
 
 
-def _table_id(services: Services, intent: Intent, commit: Commit) -> str:
+def _table_id(services: Services, intent: Intent, commit: LogCommit) -> str:
     if commit.table_id:
         return commit.table_id
     facts = services.log.facts(intent.uri)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.inputs import CheckInputs, Refusal, Rows
+from penstock.app.checking.inputs import CheckedRows, CheckInputs
 from penstock.app.checking.output import added_rows, replaced_rows
-from penstock.app.checking.results import decided, told_refused
+from penstock.app.checking.results import decided, refused
 from penstock.app.checking.staging import drop_staged, staging_folder
 from penstock.app.checking.target import CheckTarget
 from penstock.app.execution.commit import Committer, Ended
@@ -267,11 +267,11 @@ class _Settling:
         if model.grid == intent.grid and model.strategy_name == intent.strategy:
             return self._evaluate(context, session)
         check_inputs = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
-        refusal = Refusal(f"{model.name} is built otherwise now than by step {intent.step}")
+        why = f"{model.name} is built otherwise now than by step {intent.step}"
         checks = checks_of_step(
             self.services.project, model, intent.fingerprint.version, context.options
         ).after
-        results = tuple(told_refused(check, check_inputs, refusal) for check in checks)
+        results = tuple(refused(check, check_inputs, why) for check in checks)
         version = self.outcome.stands_at
         return decided(intent, OnFailure.FLAG, InvariantReport((), results), version)
 
@@ -292,7 +292,9 @@ class _Settling:
         found = decided(intent, mode, InvariantReport((), results), version)
         return flag_if_overwritten(services, intent, found)
 
-    def _rows(self, check_target: CheckTarget, version: int | None, folder: str) -> Rows | None:
+    def _rows(
+        self, check_target: CheckTarget, version: int | None, folder: str
+    ) -> CheckedRows | None:
         """Give the rows of the step; the batch of a MERGE is gone, so there the whole table."""
         model = check_target.model
         if model.partition is not None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Commit, Head, Listing
+from penstock.core.facts import Head, Listing, LogCommit
 from penstock.core.inputs import NoPin, Pin
 from penstock.core.model import Model, Source
 from penstock.core.names import InputKind
@@ -20,7 +20,7 @@ from penstock.plan.drift.target import is_replaced
 from penstock.plan.values import Now, Observed, Owner, Versions
 
 
-def last_writer(commits: Iterable[Commit]) -> Owner | None:
+def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
     """Give the store whose step wrote rows last; None without any. It may be this one."""
     writers = [commit for commit in commits if writes_rows(commit)]
     if not writers:
@@ -45,7 +45,7 @@ def of_this_project(services: Services, writer: Owner | None) -> bool:
     return others(services, writer) is None or writer.project in ("", services.project.name)
 
 
-def writes_rows(commit: Commit) -> bool:
+def writes_rows(commit: LogCommit) -> bool:
     """Whether a step of penstock wrote rows or made the table.
 
     A property that it set on a foreign table does not count, nor a commit that holds nothing.
@@ -58,7 +58,7 @@ def writes_rows(commit: Commit) -> bool:
         return True
 
 
-def unrecorded_commits(services: Services, commits: Collection[Commit]) -> tuple[Commit, ...]:
+def unrecorded_commits(services: Services, commits: Collection[LogCommit]) -> tuple[LogCommit, ...]:
     """Give those changes of rows that name this store and that no step is on record as having made.
 
     The log is read before the store: a step that is running now is on record by then.
@@ -248,7 +248,7 @@ def is_as_left(head: Head, record: ModelRecord) -> bool:
 
 def _commits_above(
     services: Services, uri: str, version: int, head: Head
-) -> tuple[tuple[Commit, ...], Versions | None]:
+) -> tuple[tuple[LogCommit, ...], Versions | None]:
     """Give the commits above a version, and the versions that the log has lost of them."""
     try:
         return services.log.commits(uri, version), None
@@ -259,7 +259,7 @@ def _commits_above(
     return commits, gap_of(version, head.version, commits)
 
 
-def gap_of(after: int, newest: int, commits: Iterable[Commit]) -> Versions | None:
+def gap_of(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions | None:
     """Give the first and the last version above `after` that a log has lost.
 
     >>> gap_of(2, 4, ())

@@ -8,16 +8,15 @@ from pathlib import Path
 
 from penstock.app.services.wire import Where, open_project
 from penstock.app.unit_testing.outcome import COUNTS, is_called
-from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
+from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
 from penstock.app.unit_testing.world import is_seed, wanted_inputs
-from penstock.core.checks import Check
 from penstock.core.errors import PenstockError, UsageError
 from penstock.core.history import HistorySettings
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.project import Project
 from penstock.core.schema import Column, Schema
-from penstock.core.unit_tests import CellKind, Expectation, GivenTable, Mark, UnitTest
+from penstock.core.unit_tests import CellKind, Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.plan.resolve import dated
 from penstock.project.nearest import did_you_mean, some_of
 from penstock.project.unit_tests.inferred import inferred
@@ -49,14 +48,10 @@ def _judge_checks(model: Model, expected: Expectation, notes: Notes) -> None:
             hint = did_you_mean(written, known) or f"there are: {some_of(known) or 'none'}"
             sentence = f"{model.name} has no check {written!r}"
             notes.say(expected.where, "bad-value", sentence, hint)
-        elif len(_phases(found)) > 1:
+        elif len({check.phase for check in found}) > 1:
             sentence = f"{model.name} has a check {written!r} before and after its step"
             hint = f"name before.{written} or after.{written}"
             notes.say(expected.where, "bad-value", sentence, hint)
-
-
-def _phases(checks: list[Check]) -> set[str]:
-    return {str(check.phase) for check in checks}
 
 
 def _judge_counts(model: Model, expected: Expectation, notes: Notes) -> None:
@@ -133,7 +128,7 @@ def load_tests(variants: Variants) -> LoadedTests:
         model = project.models[test.model]
         _judge_inputs(project, test, notes)
         judge_names(model, test, notes)
-        _judge_marks(model, test, notes)
+        _judge_watermarks(model, test, notes)
     findings = sorted(dict.fromkeys((*loaded.findings, *notes.findings)))
     return LoadedTests(loaded.tests, tuple(findings))
 
@@ -156,24 +151,26 @@ def _judge_inputs(project: Project, test: UnitTest, notes: Notes) -> None:
         notes.say(test.where, "missing-input", sentence, hint)
 
 
-def _judge_marks(model: Model, test: UnitTest, notes: Notes) -> None:
+def _judge_watermarks(model: Model, test: UnitTest, notes: Notes) -> None:
     """Find watermarks that the model does not have, and values that are none of their types."""
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:
         given |= run.given.inputs
-        marks = (*run.given.watermarks, *(run.expect.watermarks if run.expect else ()))
+        watermarks = (*run.given.watermarks, *(run.expect.watermarks if run.expect else ()))
         counted = dated({model.name: model}, run.as_of.date())[model.name]
-        for mark in marks:
+        for watermark in watermarks:
             try:
-                _judge_mark(counted, given, mark)
+                _judge_watermark(counted, given, watermark)
             except UsageError as error:
-                notes.say(mark.where, error.code, error.sentence, error.hint)
+                notes.say(watermark.where, error.code, error.sentence, error.hint)
 
 
-def _judge_mark(model: Model, given: Mapping[InputName, GivenTable], mark: Mark) -> None:
+def _judge_watermark(
+    model: Model, given: Mapping[InputName, GivenTable], watermark: GivenWatermark
+) -> None:
     """Raise `UsageError`; where columns are known to Spark alone its step does."""
     if model.strategy.window is None:
-        raise no_watermark(model, mark)
+        raise no_watermark(model, watermark)
     read = {n.name: given[n] for n in model.query.inputs if n in given}
     if any(table.query for table in read.values()):
         return
@@ -181,7 +178,7 @@ def _judge_mark(model: Model, given: Mapping[InputName, GivenTable], mark: Mark)
         known = carriers(model, {name: _schema(table) for name, table in read.items()})
     except PenstockError:
         return
-    mark_of(mark, known or {})
+    watermark_of(watermark, known or {})
 
 
 def _schema(table: GivenTable) -> Schema:

@@ -21,7 +21,7 @@ COUNTS = ("inserted", "updated", "deleted", "written", "late")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TestOutcome:
     """A run of a test after it ended. `before` is the target's version before it, None: no table.
 
     `refused` is the error that kept anything from being planned.
@@ -56,8 +56,8 @@ class Outcome:
         """Whether the target holds again what it held: each build was followed by its RESTORE."""
         if self.before is None or self.after is None:
             return False
-        told = self.services.log.commits(self.uri, self.before)
-        kinds = [_kind(commit.token) for commit in told]
+        commits = self.services.log.commits(self.uri, self.before)
+        kinds = [_kind(commit.token) for commit in commits]
         return bool(kinds) and kinds == [*_COUNTED] * (len(kinds) // 2)
 
     @property
@@ -104,8 +104,8 @@ class Outcome:
         if self.after is None:
             return 0
         base = -1 if self.before is None else self.before
-        told = self.services.log.commits(self.uri, base)
-        return sum(1 for commit in told if commit.step and _is_counted(commit.token))
+        commits = self.services.log.commits(self.uri, base)
+        return sum(1 for commit in commits if commit.step and _is_counted(commit.token))
 
     @property
     def watermarks(self) -> tuple[Watermark, ...]:

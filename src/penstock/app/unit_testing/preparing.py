@@ -12,7 +12,7 @@ from penstock.app.execution.seed_step import define_seed
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types
-from penstock.app.unit_testing.watermarks import carriers, mark_of, no_watermark
+from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
 from penstock.app.unit_testing.world import TestClock
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaPin, InputPin
@@ -49,7 +49,7 @@ class Preparing:
     def prepare(self, session: StepSession, run: UnitRun) -> None:
         """Write what a run gives; only the first run of a test gives a target."""
         given = run.given
-        self.clock.moment = run.as_of
+        self.clock.run_timestamp = run.as_of
         self._write_seeds(session)
         for name, table in given.inputs.items():
             self._write_input(session, name, table)
@@ -58,9 +58,9 @@ class Preparing:
             self._write_target(session, run, given.target)
             return
         if given.history:
-            self._record(run, Outcome(None), given.history, marks=())
-        for mark in self._marks(given, None):
-            self._set_by_hand(mark)
+            self._record(run, Outcome(None), given.history, watermarks=())
+        for watermark in self._watermarks(given, None):
+            self._set_by_hand(watermark)
 
     def _write_seeds(self, session: StepSession) -> None:
         """Load the files of seeds once, as `penstock seed` would."""
@@ -86,7 +86,7 @@ class Preparing:
         self.inputs[name.name] = made
         uri = self.services.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
-        session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.moment))
+        session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.run_timestamp))
 
     def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
         services, model = self.services, self.model
@@ -98,22 +98,22 @@ class Preparing:
         commit = services.log.commits(uri, -1)[-1]
         outcome = outcome_of(commit, commit.table_id, intent)
         outcome = with_partitions(services, intent, outcome)
-        marks = self._marks(run.given, made)
-        self._record(run, outcome, run.given.history, marks, intent)
+        watermarks = self._watermarks(run.given, made)
+        self._record(run, outcome, run.given.history, watermarks, intent)
 
     def _record(  # the sides of what is recorded
         self,
         run: UnitRun,
         outcome: Outcome,
         history: Sequence[Earlier],
-        marks: Sequence[Watermark],
+        watermarks: Sequence[Watermark],
         intent: Intent | None = None,
     ) -> None:
         """Record the target's rows as a step that succeeded, and earlier successes without rows."""
         intent = intent or self._intent(
             uri=self.services.project.uri_of(self.model.table), at=run.as_of - _BEFORE
         )
-        intent = replace(intent, inputs=self._pins(), watermarks=tuple(marks))
+        intent = replace(intent, inputs=self._pins(), watermarks=tuple(watermarks))
         with self._running(intent) as holder:
             journal = self.services.writing.journal
             steps: list[tuple[Intent, Outcome, dt.datetime]] = []
@@ -123,20 +123,20 @@ class Preparing:
             for each in sorted(history, key=lambda one: one.executed_at or run.as_of):
                 at = each.executed_at or run.as_of - _BEFORE
                 key = self._key(each)
-                told = replace(
+                earlier = replace(
                     intent, step=self.clock.new_id(), run_timestamp=at, partitions=(key,)
                 )
                 rows = replace(outcome, rows=RowCounts(each.rows), partitions=())
-                steps.append((told, rows, at))
-            for told, done, at in steps:
-                self.clock.moment = at
-                journal.begin(told, {}, self.services.holder(holder), None)
-                journal.finish(told.step, done)
-        self.clock.moment = run.as_of
+                steps.append((earlier, rows, at))
+            for earlier, done, at in steps:
+                self.clock.run_timestamp = at
+                journal.begin(earlier, {}, self.services.holder(holder), None)
+                journal.finish(earlier.step, done)
+        self.clock.run_timestamp = run.as_of
 
     @contextmanager
     def _running(self, intent: Intent) -> Iterator[str]:
-        journal, now = self.services.writing.journal, self.clock.moment
+        journal, now = self.services.writing.journal, self.clock.run_timestamp
         holder = self.services.holder(intent.run)
         journal.start_run(Run(intent.run, "run", "", "test", now, holder, now))
         yield intent.run
@@ -182,7 +182,9 @@ class Preparing:
 
         New inputs make it due where there are any; partitions do not all see them.
         """
-        model = dated({self.model.name: self.model}, self.clock.moment.date())[self.model.name]
+        model = dated({self.model.name: self.model}, self.clock.run_timestamp.date())[
+            self.model.name
+        ]
         if model.partition is None and model.query.inputs:
             return model.fingerprint
         return replace(model.fingerprint, sql="given", canonical="given", parser="")
@@ -191,9 +193,11 @@ class Preparing:
         """Say that other tables were read, so that all rows of the inputs are new."""
         return tuple(InputPin(name, _ELSEWHERE) for name in self.services.project.sources)
 
-    def _marks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
+    def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
-        model = dated({self.model.name: self.model}, self.clock.moment.date())[self.model.name]
+        model = dated({self.model.name: self.model}, self.clock.run_timestamp.date())[
+            self.model.name
+        ]
         read = {name.name for name in model.query.inputs}
         schemas = {name: _schema(table) for name, table in self.inputs.items() if name in read}
         columns = carriers(model, schemas)
@@ -202,7 +206,7 @@ class Preparing:
                 raise no_watermark(model, given.watermarks[0])
             return ()
         if given.watermarks:
-            return tuple(mark_of(each, columns) for each in given.watermarks)
+            return tuple(watermark_of(each, columns) for each in given.watermarks)
         settings = model.strategy.window
         newest = _greatest(target, settings.time_column) if target and settings else ""
         return tuple(
@@ -211,9 +215,13 @@ class Preparing:
             if newest
         )
 
-    def _set_by_hand(self, mark: Watermark) -> None:
+    def _set_by_hand(self, watermark: Watermark) -> None:
         change = WatermarkChange(
-            self.model.name, mark.input, mark.column, str(mark.value), self.clock.moment
+            self.model.name,
+            watermark.input,
+            watermark.column,
+            str(watermark.value),
+            self.clock.run_timestamp,
         )
         self.services.writing.records.change_watermark(change)
 

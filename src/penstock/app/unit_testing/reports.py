@@ -41,9 +41,15 @@ Difference = RowsDiffer | str
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What became of one test. `differences` are empty for one that passed.
+    """What became of one test. `differences` are empty for one that passed; `seconds` it took.
 
     With several runs each difference belongs to one of them: `run` counts from 1, 0 with one run.
+
+    >>> from penstock.core.findings import Location
+    >>> test = UnitTest("keeps_latest", "users", Location("tests/users.yml"), ())
+    >>> result = UnitResult(test, ("row_count: 2 expected, 3 found",))
+    >>> result.status, result.lines
+    ('failed', ('row_count: 2 expected, 3 found',))
     """
 
     test: UnitTest
@@ -70,7 +76,13 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class UnitTestReport:
-    """The results in the order of files and lines; skipped ones came after `--fail-fast`."""
+    """The results in the order of files and lines; skipped ones came after `--fail-fast`.
+
+    `log_path` is the log of Spark, "" where none was started.
+
+    >>> UnitTestReport().ok, UnitTestReport().count("failed")
+    (True, 0)
+    """
 
     results: tuple[UnitResult, ...] = ()
     log_path: str = ""
@@ -92,9 +104,9 @@ def summary(rows: RowsDiffer) -> str:
     'rows: 2 expected, 1 found: 1 missing'
     """
     words = (("~", "changed"), ("-", "missing"), ("+", "unexpected"))
-    told = ", ".join(f"{rows.count(mark)} {word}" for mark, word in words if rows.count(mark))
+    counts = ", ".join(f"{rows.count(mark)} {word}" for mark, word in words if rows.count(mark))
     key = f" (key: {', '.join(rows.key)})" if rows.key else ""
-    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {told}{key}"
+    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"
 
 
 @dataclass(frozen=True, slots=True)

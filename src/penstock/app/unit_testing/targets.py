@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
-from penstock.app.unit_testing.tables import Typed
+from penstock.app.unit_testing.tables import Typed, columns_of
 from penstock.core.engine_ports import StepSession
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
@@ -15,13 +16,12 @@ from penstock.core.history import HardDeletes, HashDiffers, HistorySettings
 from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, quoted
-from penstock.core.partition import literal_at
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, with_parameters
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
 from penstock.core.strategy import Build
-from penstock.core.types import ColumnType, ScalarType, parse_type
+from penstock.core.types import ColumnType, ScalarType
 from penstock.core.unit_tests import GivenTable, UnitRun
 from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.resolve import dated, resolve
@@ -40,18 +40,13 @@ def target_types(
     A query that Spark refuses gives none; its step then says why.
     """
     declared = {name: kind for name, kind in table.known.items() if _is_business(model, name)}
-    names = {name.lower() for name in declared}
+    folded = {name.lower(): kind for name, kind in declared.items()}
+    found = declared
     complete = bool(model.versions) and all(v.schema.columns for v in model.versions)
-    if complete and all(name.lower() in names for name in table.names):
-        found = dict(declared)
-    else:
+    if not complete or any(name.lower() not in folded for name in table.names):
         with suppress(QueryError):
-            described = describe(services, session, model, run)
-            found = {c.name: parse_type(c.type) for c in described.columns}
-            folded = {name.lower(): kind for name, kind in declared.items()}
-            found = {name: folded.get(name.lower(), kind) for name, kind in found.items()}
-            return found | _system(model)
-        found = dict(declared)
+            described = columns_of(describe(services, session, model, run))
+            found = {name: folded.get(name.lower(), kind) for name, kind in described}
     return found | _system(model)
 
 
@@ -79,13 +74,10 @@ def _query(model: Model, run: UnitRun) -> Query:
 
 
 def _values(model: Model, run: UnitRun) -> dict[str, str]:
-    settings = model.partition
-    if settings is None or not run.first:
+    if model.partition is None or not run.first:
         return {}
-    grid = settings.grid
-    low = literal_at(grid.lower(grid.parse(run.first)), settings.type)
-    high = literal_at(grid.upper(grid.parse(run.last)), settings.type)
-    return {"partition_date": low, "start_date": low, "end_date": high}
+    first, last = model.grid.parse(run.first), model.grid.parse(run.last)
+    return of_range(model.partition, run.as_of, first, last)
 
 
 def _is_business(model: Model, name: str) -> bool:
@@ -122,12 +114,10 @@ def target_sql(project: Project, model: Model, table: Typed, where: Location) ->
     if model.history is None:
         return create(build, table.sql)
     properties = {PROPERTY: property_of(model)}
-    if any(value is None for value in _all(table, model.history.columns.valid_from)):
-        start = model.history.columns.valid_from
-        sentence, hint = (
-            f"a version of {model.name} needs {start}",
-            "give it in every row of target",
-        )
+    start = model.history.columns.valid_from
+    if len(table.values(start)) < len(table.rows or ()):
+        sentence = f"a version of {model.name} needs {start}"
+        hint = "give it in every row of target"
         raise UsageError("bad-test-value", sentence, where=where, hint=hint)
     return create(build, _history_rows(model.history, table), properties)
 
@@ -149,8 +139,3 @@ def _history_rows(history: HistorySettings, table: Typed) -> str:
         for name in table.names
     )
     return f"SELECT {chosen} FROM ({table.sql})"
-
-
-def _all(table: Typed, name: str) -> list[object]:
-    places = [at for at, known in enumerate(table.names) if known.lower() == name.lower()]
-    return [row[places[0]] if places else None for row in table.rows or ()]

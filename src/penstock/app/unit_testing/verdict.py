@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.app.unit_testing.comparing import Comparison
-from penstock.app.unit_testing.outcome import Outcome, is_called
+from penstock.app.unit_testing.outcome import TestOutcome, is_called
 from penstock.app.unit_testing.reports import Difference
 from penstock.app.unit_testing.tables import (
     Column,
@@ -25,7 +25,7 @@ from penstock.core.names import quoted
 from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
 from penstock.core.types import ColumnType
-from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, Mark
+from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, GivenWatermark
 from penstock.project.trees.field_types import shown_type
 from penstock.project.unit_tests.declared import system_names
 from penstock.strategies.relations import bind_query
@@ -33,7 +33,7 @@ from penstock.strategies.relations import bind_query
 _VIEW = "penstock_test_view"
 
 
-def source_of(session: StepSession, outcome: Outcome) -> tuple[Schema, str] | None:
+def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] | None:
     """Give the columns of the rows and SQL that reads them; None where there is no table."""
     project = outcome.services.project
     model = project.models[outcome.model.name]
@@ -46,7 +46,7 @@ def source_of(session: StepSession, outcome: Outcome) -> tuple[Schema, str] | No
     return session.define(_VIEW, bind.sql), quoted(_VIEW)
 
 
-def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Difference]:
+def judge_error(expected: ExpectedError, outcome: TestOutcome) -> Iterator[Difference]:
     """Say whether the step failed as it must, and left its table alone."""
     error = outcome.error
     if error is None:
@@ -54,9 +54,9 @@ def judge_error(expected: ExpectedError, outcome: Outcome) -> Iterator[Differenc
         yield f"expected {expected.code}, {became.get(outcome.status, f'it was {outcome.status}')}"
         return
     if error.code != expected.code:
-        yield f"expected {expected.code}, it failed with {_told(error)}"
+        yield f"expected {expected.code}, it failed with {_message(error)}"
     elif expected.contains not in _text(error):
-        yield f"expected {expected.contains!r} in the error: {_told(error)}"
+        yield f"expected {expected.contains!r} in the error: {_message(error)}"
     if not outcome.is_unchanged and not outcome.is_taken_back:
         yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
 
@@ -67,7 +67,7 @@ class ExpectationCheck:
 
     session: StepSession
     expected: Expectation
-    outcome: Outcome
+    outcome: TestOutcome
     key: tuple[str, ...] = ()
 
     def differences(self) -> Iterator[Difference]:
@@ -88,11 +88,11 @@ class ExpectationCheck:
     def _status(self) -> Iterator[str]:
         found, wanted = self.outcome.status, self.expected.status
         error = self.outcome.error
-        told = f": {_told(error)}" if error is not None else ""
+        wrong = f": {_message(error)}" if error is not None else ""
         if wanted and wanted != found:
-            yield f"status: {wanted} expected, {found} found{told}"
+            yield f"status: {wanted} expected, {found} found{wrong}"
         elif not wanted and found not in ("success", "unchanged"):
-            yield f"status: success expected, {found} found{told}"
+            yield f"status: success expected, {found} found{wrong}"
 
     def _of_tables(self) -> Iterator[Difference]:
         expected = self.expected
@@ -161,7 +161,7 @@ class ExpectationCheck:
                 made = typed_table(self.session, table, dict(actual.values()), add=False)
                 made = with_rows(self.session, table, made)
             except UsageError as error:
-                yield f"{what}: {error.where}: {_told(error)}"
+                yield f"{what}: {error.where}: {_message(error)}"
                 return
             gone = [name for name in made.names if name.lower() not in actual]
         if gone:
@@ -199,22 +199,22 @@ class ExpectationCheck:
         yield from self._rows("quarantine", table, facts.schema, f"({tables})")
 
     def _metrics(self) -> Iterator[str]:
-        told = []
+        wrong = []
         found = self.outcome.metrics
         for name, wanted in self.expected.metrics.items():
             if name not in found:
-                told.append(f"{name} {wanted} expected, the step has no such count")
+                wrong.append(f"{name} {wanted} expected, the step has no such count")
             elif found[name] != wanted:
-                told.append(f"{name} {wanted} expected, {found[name]} found")
-        if told:
-            yield f"metrics: {'; '.join(told)}"
+                wrong.append(f"{name} {wanted} expected, {found[name]} found")
+        if wrong:
+            yield f"metrics: {'; '.join(wrong)}"
 
     def _watermarks(self) -> Iterator[str]:
-        found = {mark.key: mark.value for mark in self.outcome.watermarks}
-        for mark in self.expected.watermarks:
-            told = _watermark(mark, found)
-            if told:
-                yield f"watermark: {told}"
+        found = {watermark.key: watermark.value for watermark in self.outcome.watermarks}
+        for watermark in self.expected.watermarks:
+            wrong = _watermark(watermark, found)
+            if wrong:
+                yield f"watermark: {wrong}"
 
     def _checks(self) -> Iterator[str]:
         """Compare those that are named; no other gate may fail where any is, or a success is."""
@@ -253,21 +253,21 @@ def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:
     return (*keys, start) if start.lower() in {name.lower() for name in named} else keys
 
 
-def _watermark(mark: Mark, found: dict[str, TypedValue]) -> str:
-    asked = mark.column.lower()
+def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
+    asked = watermark.column.lower()
     keys = [key for key in found if not asked or f".{key}".lower().endswith(f".{asked}")]
     if len(keys) != 1:
         there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
-        return f"{mark.column or mark.text} expected, {there} found"
+        return f"{watermark.column or watermark.text} expected, {there} found"
     value = found[keys[0]]
     try:
-        same = TypedValue.parse(value.type, mark.text) == value
+        same = TypedValue.parse(value.type, watermark.text) == value
     except UsageError as error:
-        return f"bad-test-value: {mark.where}: {error.sentence}"
-    return "" if same else f"{mark.text} expected, {value.text} found"
+        return f"bad-test-value: {watermark.where}: {error.sentence}"
+    return "" if same else f"{watermark.text} expected, {value.text} found"
 
 
-def _told(error: PenstockError) -> str:
+def _message(error: PenstockError) -> str:
     return f"{error.code}: {error.sentence}"
 
 

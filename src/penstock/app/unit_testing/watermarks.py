@@ -8,7 +8,7 @@ from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.core.schema import Schema
 from penstock.core.typed import TypedValue
-from penstock.core.unit_tests import Mark
+from penstock.core.unit_tests import GivenWatermark
 from penstock.core.window import Watermark
 from penstock.plan.windows import windowed_inputs
 
@@ -28,22 +28,22 @@ def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
     return {(each.input, each.column): each.type for each in found}
 
 
-def no_watermark(model: Model, mark: Mark) -> UsageError:
+def no_watermark(model: Model, watermark: GivenWatermark) -> UsageError:
     """Word the error of a watermark for a model that has none."""
     sentence = f"{model.name} has no watermark"
-    return UsageError("bad-value", sentence, where=mark.where, hint="leave it out")
+    return UsageError("bad-value", sentence, where=watermark.where, hint="leave it out")
 
 
-def mark_of(mark: Mark, known: Carriers) -> Watermark:
+def watermark_of(watermark: GivenWatermark, known: Carriers) -> Watermark:
     """Find the column that is meant and read the value in its type."""
-    asked = mark.column.lower()
+    asked = watermark.column.lower()
     found = [key for key in known if not asked or f".{'.'.join(key)}".lower().endswith(f".{asked}")]
     if len(found) != 1:
         there = ", ".join(".".join(key) for key in known)
-        sentence = f"watermark {mark.column!r}: the model has {there}"
-        raise UsageError("unknown-column", sentence, where=mark.where, hint="name one of them")
+        sentence = f"watermark {watermark.column!r}: the model has {there}"
+        raise UsageError("unknown-column", sentence, where=watermark.where, hint="name one of them")
     kind = known[found[0]]
     try:
-        return Watermark(*found[0], TypedValue.parse(kind, mark.text))
+        return Watermark(*found[0], TypedValue.parse(kind, watermark.text))
     except UsageError as error:
-        raise UsageError("bad-test-value", error.sentence, where=mark.where) from error
+        raise UsageError("bad-test-value", error.sentence, where=watermark.where) from error

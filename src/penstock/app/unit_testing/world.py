@@ -57,8 +57,8 @@ def _since(version: Version, first: dt.date) -> Version:
     begins = body.fingerprint.effective_from
     if begins is None or begins <= first:
         return version
-    mark = replace(body.fingerprint, effective_from=first)
-    return replace(version, body=replace(body, fingerprint=mark))
+    fingerprint = replace(body.fingerprint, effective_from=first)
+    return replace(version, body=replace(body, fingerprint=fingerprint))
 
 
 def _day(model: Model, key: str, as_of: dt.datetime) -> dt.date:
@@ -76,13 +76,13 @@ class TestClock(SystemClock):
 
     __test__ = False  # no test itself, whatever pytest thinks of its name
 
-    def __init__(self, moment: dt.datetime) -> None:
+    def __init__(self, run_timestamp: dt.datetime) -> None:
         super().__init__()
-        self.moment = moment
+        self.run_timestamp = run_timestamp
 
     def now(self) -> dt.datetime:
         """See `Clock.now`."""
-        return self.moment
+        return self.run_timestamp
 
 
 def world_of(
@@ -138,8 +138,8 @@ class _Rewriting:
         versions = self._versions(model, test)
         if versions and versions != model.versions:
             newest = max(versions, key=lambda each: each.number)
-            query, mark = newest.body.query, newest.body.fingerprint
-            model = replace(model, query=query, fingerprint=mark, checks=newest.checks)
+            query, fingerprint = newest.body.query, newest.body.fingerprint
+            model = replace(model, query=query, fingerprint=fingerprint, checks=newest.checks)
         return replace(
             model,
             query=self.query(model.query),

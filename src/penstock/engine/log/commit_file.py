@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit
+from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.token import signed_by
 
 # Operations that change rows, for logs whose files cannot be read one by one.
@@ -29,6 +30,8 @@ DATA_OPERATIONS = frozenset(
         "COPY INTO",
     }
 )
+
+T = TypeVar("T")
 
 # What a damaged file raises while it is read.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
@@ -64,17 +67,19 @@ class Actions:
                 metadata = action["metaData"]
         return cls(info, tuple(adds), tuple(removes), metadata)
 
-    def commit(self, version: int) -> Commit:
+    def commit(self, version: int) -> LogCommit:
         """Tell the commit, but for how many rows more there are."""
-        told = _commit(version, self.info, bool(self.adds or self.removes))
-        return told if self.metadata is None else replace(told, table_id=str(self.metadata["id"]))
+        commit = _commit(version, self.info, bool(self.adds or self.removes))
+        return (
+            commit if self.metadata is None else replace(commit, table_id=str(self.metadata["id"]))
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A commit with the files it added; `rewrites` is whether it removed or masked any row."""
 
-    commit: Commit
+    commit: LogCommit
     added: tuple[AddedFile, ...] = ()
     rewrites: bool = False
 
@@ -84,7 +89,9 @@ class Entry:
         return self.commit.step
 
     @classmethod
-    def from_lines(cls, version: int, lines: Iterable[str], *, data_by_name: bool = False) -> Entry:
+    def from_lines(
+        cls, version: int, lines: Iterable[str], *, data_by_name: bool = False
+    ) -> LogEntry:
         """Read one commit; with `data_by_name` its files are not known and its name decides."""
         actions = Actions.from_lines(lines)
         if data_by_name:
@@ -100,40 +107,28 @@ class Entry:
         return cls(commit, added, masks or bool(actions.removes))
 
 
-def read_entry(path: Path, *, head_only: bool = False) -> Entry:
+def read_entry(path: Path, *, head_only: bool = False) -> LogEntry:
     """Read a commit file; `head_only` stops after the line that says who made it."""
-    version = int(path.stem)
-    try:
-        with path.open(encoding="utf-8") as file:
-            lines = _until_info(file) if head_only else list(file)
-        entry = Entry.from_lines(version, lines)
-    except FileNotFoundError:
-        raise
-    except (OSError, *UNREADABLE) as error:
-        raise damaged(path) from error
-    if not lines:
-        raise damaged(path)
-    return entry
-
-
-def read_info(path: Path) -> Mapping[str, Any]:
-    """Read the `commitInfo` of a commit file; `log-unreadable` if it is damaged."""
-    return read_actions(path).info
+    return _read(path, partial(LogEntry.from_lines, int(path.stem)), head_only=head_only)
 
 
 def read_actions(path: Path) -> Actions:
     """Read what a commit file says of rows; `log-unreadable` if it is damaged."""
+    return _read(path, Actions.from_lines)
+
+
+def _read(path: Path, reader: Callable[[Sequence[str]], T], *, head_only: bool = False) -> T:
     try:
         with path.open(encoding="utf-8") as file:
-            lines = list(file)
-        actions = Actions.from_lines(lines)
-    except FileNotFoundError:
+            lines = _until_info(file) if head_only else list(file)
+        found = reader(lines)
+    except FileNotFoundError:  # it may have gone, or never have been there: the caller knows
         raise
     except (OSError, *UNREADABLE) as error:
         raise damaged(path) from error
     if not lines:
         raise damaged(path)
-    return actions
+    return found
 
 
 def damaged(path: Path) -> TableError:
@@ -155,11 +150,11 @@ def _until_info(lines: Iterable[str]) -> list[str]:
     return seen
 
 
-def _commit(version: int, info: Mapping[str, Any], changes: bool) -> Commit:  # noqa: FBT001
+def _commit(version: int, info: Mapping[str, Any], changes: bool) -> LogCommit:  # noqa: FBT001
     token = str(info.get("userMetadata") or "")
     stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
     step, store = signed_by(token)
-    return Commit(
+    return LogCommit(
         version=version,
         time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
         operation=str(info.get("operation", "")),
@@ -177,12 +172,12 @@ def _numbers(metrics: dict[str, Any]) -> dict[str, int]:
 
 
 def _added(path: str, stats: str | None) -> AddedFile:
-    told = json.loads(stats) if stats else {}
+    statistics = json.loads(stats) if stats else {}
     return AddedFile(
         path,
-        _texts(told.get("minValues") or {}),
-        _texts(told.get("maxValues") or {}),
-        {k: v for k, v in (told.get("nullCount") or {}).items() if isinstance(v, int)},
+        _texts(statistics.get("minValues") or {}),
+        _texts(statistics.get("maxValues") or {}),
+        {k: v for k, v in (statistics.get("nullCount") or {}).items() if isinstance(v, int)},
     )
 
 

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
-from penstock.core.facts import AddedFile, Commit, Head, Listing, TableFacts
+from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.schema import Column, Schema
-from penstock.engine.log.commit_file import DATA_OPERATIONS, Entry, read_entry
+from penstock.engine.log.commit_file import DATA_OPERATIONS, LogEntry, read_entry
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (
     check_whole,
@@ -50,25 +50,25 @@ class DeltaLog:
         table = open_table(uri)
         if table is None:
             return None
-        told = table.metadata()
-        properties = dict(told.configuration)
+        metadata = table.metadata()
+        properties = dict(metadata.configuration)
         clustered = properties.pop(CLUSTER_PROPERTY, "")
-        if told.partition_columns:  # then the property tells of a layout before
+        if metadata.partition_columns:  # then the property tells of a layout before
             clustered = ""
         rows, size = _counts(table) if counts else (None, None)
         return TableFacts(
-            table_id=str(told.id),
+            table_id=str(metadata.id),
             version=table.version(),
             schema=schema_from_json(table.schema().to_json()),
-            partition_by=tuple(told.partition_columns),
+            partition_by=tuple(metadata.partition_columns),
             cluster_by=tuple(clustered.split(",")) if clustered else (),
             properties=properties,
-            comment=told.description or "",
+            comment=metadata.description or "",
             rows=rows,
             size_bytes=size,
         )
 
-    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[Commit, ...]:
+    def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """See `Log.commits`."""
         if not is_local(uri):
             return remote_commits(uri, after, partial=partial)
@@ -106,18 +106,18 @@ class DeltaLog:
         return list_files(source)
 
 
-def _entry(uri: str, version: int) -> Entry:
+def _entry(uri: str, version: int) -> LogEntry:
     try:
         return read_entry(commit_path(uri, version))
     except FileNotFoundError:
         raise gap(uri, version) from None
 
 
-def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[Commit, ...]:
+def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
-    told = [_remote_entry(each).commit for each in table.history()] if table else []
-    found = tuple(commit for commit in reversed(told) if commit.version > after)
+    commits = [_remote_entry(each).commit for each in table.history()] if table else []
+    found = tuple(commit for commit in reversed(commits) if commit.version > after)
     if not partial:
         check_whole(uri, after, [commit.version for commit in found])
     return found
@@ -131,12 +131,12 @@ def _counts(table: DeltaTable) -> tuple[int | None, int]:
     return None if hidden is None else rows - hidden, size
 
 
-def _remote_entry(told: dict[str, object]) -> Entry:
+def _remote_entry(info: dict[str, object]) -> LogEntry:
     """Give an entry as deltalake tells it; the operation's name stands for `dataChange`."""
-    line = json.dumps({"commitInfo": told})
-    version = int(str(told["version"]))
-    return Entry.from_lines(
-        version, [line], data_by_name=str(told.get("operation")) in DATA_OPERATIONS
+    line = json.dumps({"commitInfo": info})
+    version = int(str(info["version"]))
+    return LogEntry.from_lines(
+        version, [line], data_by_name=str(info.get("operation")) in DATA_OPERATIONS
     )
 
 
@@ -162,10 +162,10 @@ def schema_from_json(text: str) -> Schema:
     )
 
 
-def _type(told: str | dict[str, object]) -> str:
-    if isinstance(told, str):
-        return _NAMES.get(told, told)
-    match told:
+def _type(given: str | dict[str, object]) -> str:
+    if isinstance(given, str):
+        return _NAMES.get(given, given)
+    match given:
         case {"type": "struct", "fields": list(fields)}:
             inner = ",".join(f"{f['name']}:{_type(f['type'])}" for f in fields)
             return f"struct<{inner}>"
@@ -174,4 +174,4 @@ def _type(told: str | dict[str, object]) -> str:
         case {"type": "map", "keyType": key, "valueType": value}:
             return f"map<{_type(key)},{_type(value)}>"  # type: ignore[arg-type]
         case _:
-            return str(told)
+            return str(given)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
-from penstock.engine.log.commit_file import read_info
+from penstock.engine.log.commit_file import read_actions
 from penstock.engine.log.folder import commit_path, is_local, newest, open_table
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class DeltaFences:
         info: dict[str, object] = {"timestamp": stamp, "operation": "WRITE"}
         info["operationParameters"] = {"mode": "Append", "partitionBy": "[]"}
         if dict(table.metadata().configuration).get(_TIMED, "").lower() == "true":
-            before = read_info(commit_path(uri, version)).get("inCommitTimestamp", 0)
+            before = read_actions(commit_path(uri, version)).info.get("inCommitTimestamp", 0)
             info["inCommitTimestamp"] = max(stamp, int(before) + 1)
         info |= {"isBlindAppend": True, "engineInfo": "penstock", "userMetadata": token}
         transaction = {"appId": application, "version": number, "lastUpdated": stamp}

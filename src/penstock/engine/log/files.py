@@ -26,7 +26,7 @@ CUT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class LogColumn:
     """A column, as it is asked for and as the log names it, and its Spark type."""
 
     name: str
@@ -71,7 +71,7 @@ def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -
     return low, high + width
 
 
-def spans_of(action: Mapping[str, Any], fields: Sequence[Field]) -> tuple[Span | None, ...]:
+def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Span | None, ...]:
     """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere.
 
     Statistics are read only for a column that the table is not partitioned by.
@@ -79,9 +79,9 @@ def spans_of(action: Mapping[str, Any], fields: Sequence[Field]) -> tuple[Span |
     parts = action.get("partitionValues") or {}
     if all(each.physical in parts for each in fields):
         return tuple(each.at(parts[each.physical]) for each in fields)
-    told = json.loads(action.get("stats") or "{}")
+    statistics = json.loads(action.get("stats") or "{}")
     return tuple(
-        each.at(parts[each.physical]) if each.physical in parts else each.between(told)
+        each.at(parts[each.physical]) if each.physical in parts else each.between(statistics)
         for each in fields
     )
 
@@ -104,12 +104,14 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # as a table's values: UTC, or of no zone
 
 
-def live_files(table: DeltaTable, fields: Sequence[Field]) -> Mapping[str, tuple[Span | None, ...]]:
+def live_files(
+    table: DeltaTable, fields: Sequence[LogColumn]
+) -> Mapping[str, tuple[Span | None, ...]]:
     """Give where the rows of each file can lie, by its decoded path and then by column."""
     actions = table.get_add_actions(flatten=True)
     paths = [unquote(path) for path in actions.column("path").to_pylist()]
-    told = [_spans(actions, each, len(paths)) for each in fields]
-    return dict(zip(paths, zip(*told, strict=True), strict=True))
+    spans = [_spans(actions, each, len(paths)) for each in fields]
+    return dict(zip(paths, zip(*spans, strict=True), strict=True))
 
 
 def hidden_files(table: DeltaTable) -> frozenset[str]:
@@ -133,9 +135,9 @@ def count_hidden(table: DeltaTable) -> int | None:
 
     `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
     """
-    told = _checksum(table).get("numDeletedRecordsOpt")
-    if isinstance(told, int):
-        return told
+    deleted = _checksum(table).get("numDeletedRecordsOpt")
+    if isinstance(deleted, int):
+        return deleted
     hidden = _hidden_by_path(table)
     return None if hidden is None else sum(hidden.values())
 
@@ -144,8 +146,8 @@ def count_missing(table: DeltaTable) -> int:
     """Count the data files that are no longer there; deletion vectors that are gone are one."""
     if is_local(table.table_uri):
         root = unquote(table.table_uri).removeprefix("file://")
-        told = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
-        paths = (os.path.join(root, path.removeprefix("file://")) for path in told)  # noqa: PTH118  # 10,000 files
+        names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
+        paths = (os.path.join(root, path.removeprefix("file://")) for path in names)  # noqa: PTH118  # 10,000 files
         gone = sum(not os.path.exists(path) for path in paths)  # noqa: PTH110  # as above
     else:
         gone = _count_missing_objects(table.file_uris())
@@ -195,11 +197,11 @@ def _count_missing_objects(uris: Sequence[str]) -> int:
     from pyarrow import fs  # only for object stores
 
     system, _ = fs.FileSystem.from_uri(uris[0])
-    told = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
-    return sum(info.type == fs.FileType.NotFound for info in told)
+    infos = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
+    return sum(info.type == fs.FileType.NotFound for info in infos)
 
 
-def _spans(actions: Table, field: Field, length: int) -> list[Span | None]:
+def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
     names = set(actions.column_names)
 
     def values(name: str) -> list[Any]:

@@ -188,15 +188,18 @@ def metadata_at(uri: str, version: int) -> Metadata | None:
 
 def metadata_of(table: DeltaTable) -> Metadata:
     """Read the metadata of an open table."""
-    told = table.metadata()
-    return Metadata.read(
-        {
-            "id": told.id,
-            "schemaString": table.schema().to_json(),
-            "partitionColumns": told.partition_columns,
-            "configuration": told.configuration,
-        }
-    )
+    return Metadata.read(metadata_action(table))
+
+
+def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
+    """Give the metadata of an open table as its log would write it."""
+    metadata = table.metadata()
+    return {
+        "id": str(metadata.id),
+        "schemaString": table.schema().to_json(),
+        "partitionColumns": metadata.partition_columns,
+        "configuration": metadata.configuration,
+    }
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
@@ -206,10 +209,10 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
     """
     try:
         with open(f"{log_folder(uri)}/{version:020d}.crc", "rb") as file:  # noqa: PTH123  # 1,000 tables
-            told = json.load(file)
+            document = json.load(file)
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _of_checksum(uri: str, version: int) -> Metadata | None:

@@ -55,8 +55,8 @@ def missing(source: Source) -> TableError:
 def _local(source: Source) -> Iterator[FileState]:
     root = Path(source.path)
     if root.is_file():
-        told = root.stat()
-        yield "", told.st_size, told.st_mtime_ns
+        stat = root.stat()
+        yield "", stat.st_size, stat.st_mtime_ns
         return
     if not root.is_dir():
         raise missing(source)
@@ -73,10 +73,10 @@ def _walk(root: str, below: str) -> Iterator[FileState]:
                 yield from _walk(root, f"{name}/")
                 continue
             try:
-                told = entry.stat()
+                stat = entry.stat()
             except FileNotFoundError:  # deleted meanwhile, or a link to nothing
                 continue
-            yield name, told.st_size, told.st_mtime_ns
+            yield name, stat.st_size, stat.st_mtime_ns
 
 
 def _is_hidden(name: str) -> bool:

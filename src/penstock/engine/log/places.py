@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from penstock.core.facts import Commit, Touched
+from penstock.core.facts import LogCommit, Touched
 from penstock.core.partition import FIRST, LAST, Span
 from penstock.core.step import PartitionRows
 from penstock.engine.log.commit_file import UNREADABLE, Actions, damaged, live_rows, read_actions
 from penstock.engine.log.delta_log import remote_commits
 from penstock.engine.log.files import (
     NOWHERE,
-    Field,
+    LogColumn,
     count_missing,
     hidden_files,
     joined,
@@ -40,11 +40,11 @@ Places = tuple[Span | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A commit on its way to a `Touched`; `untold` are removed files that only their add tells."""
+    """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
 
-    commit: Commit
+    commit: LogCommit
     spans: tuple[set[Span | None], ...] = ()
-    untold: dict[str, Places] = field(default_factory=dict)
+    unplaced: dict[str, Places] = field(default_factory=dict)
 
 
 def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tuple[Touched, ...]:
@@ -68,9 +68,9 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
                 continue
         if actions.adds or actions.removes:
             drafts.append(_drafted(uri, version, actions, fields))
-    wanted = {path for draft in drafts for path in draft.untold}
-    told = _told(uri, versions, wanted, fields) if wanted else {}
-    return tuple(_finished(draft, fields, told, columns) for draft in drafts)
+    wanted = {path for draft in drafts for path in draft.unplaced}
+    placed = _places_of(uri, versions, wanted, fields) if wanted else {}
+    return tuple(_finished(draft, fields, placed, columns) for draft in drafts)
 
 
 def actions_of(uri: str, version: int) -> Actions:
@@ -81,12 +81,12 @@ def actions_of(uri: str, version: int) -> Actions:
         raise gap(uri, version) from None
 
 
-def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[Field, ...]:
+def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
     metadata = metadata_at(uri, version) if columns else None
     if metadata is None:
         return ()
     return tuple(
-        Field(name, metadata.physical[name.lower()], kind)
+        LogColumn(name, metadata.physical[name.lower()], kind)
         for name, kind in columns.items()
         if name.lower() in metadata.physical
     )
@@ -97,7 +97,7 @@ def _table_id(uri: str, version: int) -> str | None:
     return metadata.table_id if metadata else None
 
 
-def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[Field]) -> _Draft:
+def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
     draft = _Draft(actions.commit(version), tuple(set() for _ in fields))
     here: dict[str, Places] = {}
     try:
@@ -107,7 +107,7 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[Field]) 
             path = remove["path"]
             places = _filled(spans_of(remove, fields), here.get(path))
             if None in places:
-                draft.untold[unquote(path)] = places
+                draft.unplaced[unquote(path)] = places
             else:
                 here[path] = places
     except UNREADABLE as error:
@@ -117,10 +117,12 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[Field]) 
     return draft
 
 
-def _filled(places: Places, told: Places | None) -> Places:
-    if told is None:
+def _filled(places: Places, placed: Places | None) -> Places:
+    if placed is None:
         return places
-    return tuple(other if mine is None else mine for mine, other in zip(places, told, strict=True))
+    return tuple(
+        other if mine is None else mine for mine, other in zip(places, placed, strict=True)
+    )
 
 
 def _gather(draft: _Draft, places: Places) -> None:
@@ -128,31 +130,31 @@ def _gather(draft: _Draft, places: Places) -> None:
         spans.add(one)
 
 
-def _told(
-    uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[Field]
+def _places_of(
+    uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[LogColumn]
 ) -> Mapping[str, Places]:
     """Find what the adds of decoded paths tell: in these commits, else in the files before them.
 
     An add counts that only moved rows about, too: OPTIMIZE makes files.
     """
-    told: dict[str, Places] = {}
+    placed: dict[str, Places] = {}
     for version in versions:
         for line in commit_path(uri, version).read_text(encoding="utf-8").splitlines():
             add = json.loads(line).get("add") if '"add"' in line else None
             if add and (path := unquote(add["path"])) in wanted:
-                told[path] = spans_of(add, fields)
-    if len(told) < len(wanted) and versions[0] > 0:
+                placed[path] = spans_of(add, fields)
+    if len(placed) < len(wanted) and versions[0] > 0:
         table = open_version(uri, versions[0] - 1)
         if table is not None:
-            told = {**live_files(table, fields), **told}
-    return told
+            placed = {**live_files(table, fields), **placed}
+    return placed
 
 
 def _finished(
-    draft: _Draft, fields: Sequence[Field], told: Mapping[str, Places], names: Iterable[str]
+    draft: _Draft, fields: Sequence[LogColumn], placed: Mapping[str, Places], names: Iterable[str]
 ) -> Touched:
-    for path, places in draft.untold.items():
-        _gather(draft, _filled(places, told.get(path)))
+    for path, places in draft.unplaced.items():
+        _gather(draft, _filled(places, placed.get(path)))
     spans: dict[str, tuple[Span, ...] | None] = dict.fromkeys(names)
     for each, found in zip(fields, draft.spans, strict=False):  # of another table: nothing found
         known = [span for span in found if span is not None]
@@ -160,7 +162,7 @@ def _finished(
     return touched_by(draft.commit, spans)
 
 
-def touched_by(commit: Commit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
+def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
     """Give what a commit touched, with what the commit says of itself."""
     return Touched(
         version=commit.version,
@@ -200,7 +202,7 @@ class DeltaPlaces:
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:
-            return _counted(adds, Field(column, metadata.physical[column.lower()], kind))
+            return _counted(adds, LogColumn(column, metadata.physical[column.lower()], kind))
         except UNREADABLE as error:
             raise damaged(commit_path(uri, version)) from error
 
@@ -210,7 +212,7 @@ class DeltaPlaces:
         if table is None:
             return ()
         physical = metadata_of(table).physical.get(column.lower(), column)
-        places = live_files(table, [Field(column, physical, kind)])
+        places = live_files(table, [LogColumn(column, physical, kind)])
         hidden = hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
         return joined((FIRST, LAST) if span is None else span for span in shown)
@@ -230,7 +232,9 @@ class DeltaPlaces:
         return count_missing(table)
 
 
-def _counted(adds: Iterable[Mapping[str, Any]], field: Field) -> Mapping[int, PartitionRows] | None:
+def _counted(
+    adds: Iterable[Mapping[str, Any]], field: LogColumn
+) -> Mapping[int, PartitionRows] | None:
     counted: dict[int, PartitionRows] = {}
     for add in adds:
         span = field.at(add["partitionValues"][field.physical])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.facts import Commit, Touched
+from penstock.core.facts import LogCommit, Touched
 from penstock.core.model import Model
 from penstock.core.partition import overlapping
 from penstock.core.ranges import WHOLE, Ranges, difference, intersection, merged
@@ -101,7 +101,7 @@ def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
     return here if spans is None else intersection(here, overlapping(model.grid, spans))
 
 
-def told(commit: Commit | Touched) -> str:
+def told(commit: LogCommit | Touched) -> str:
     """Word somebody else's commit."""
     by = f" by {commit.user}" if commit.user else ""
     when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"

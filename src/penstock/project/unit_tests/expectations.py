@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.core.unit_tests import CellKind, Expectation, ExpectedError, GivenTable, Mark
+from penstock.core.unit_tests import (
+    CellKind,
+    Expectation,
+    ExpectedError,
+    GivenTable,
+    GivenWatermark,
+)
 from penstock.project.nearest import did_you_mean
 from penstock.project.unit_tests.nodes import Node
 from penstock.project.unit_tests.reading import Notes
@@ -72,14 +78,16 @@ def error_of(node: Node, notes: Notes) -> ExpectedError:
     return ExpectedError(node.where, code, notes.text(found.get("contains"), "contains"))
 
 
-def marks_of(node: Node | None, notes: Notes) -> tuple[Mark, ...]:
+def marks_of(node: Node | None, notes: Notes) -> tuple[GivenWatermark, ...]:
     """Read a watermark: a value, or values by `input.column`."""
     if node is None or node.is_null:
         return ()
     if node.members is None:
-        return (Mark("", notes.text(node, "watermark"), node.where),)
+        return (GivenWatermark("", notes.text(node, "watermark"), node.where),)
     pairs = node.members.items()
-    return tuple(Mark(name, notes.text(inner, name), inner.where) for name, inner in pairs)
+    return tuple(
+        GivenWatermark(name, notes.text(inner, name), inner.where) for name, inner in pairs
+    )
 
 
 def _metrics(node: Node | None, notes: Notes) -> Mapping[str, int]:

@@ -16,7 +16,7 @@ from penstock.core.schema import Schema
 from penstock.strategies.checks.literals import (
     FLOATS,
     INTEGERS,
-    MOMENTS,
+    TIMES,
     decimal_of,
     is_exact,
     is_text,
@@ -112,7 +112,7 @@ def _of_column(node: exp.Column, columns: Schema) -> str:
         return _FLOAT
     if is_text(kind):  # texts of two collations are not compared
         return _OTHER if " collate " in kind else _TEXT
-    return kind if kind in MOMENTS or kind == _BOOLEAN else _OTHER
+    return kind if kind in TIMES or kind == _BOOLEAN else _OTHER
 
 
 def _of_literal(node: exp.Literal) -> str:
@@ -128,8 +128,8 @@ def _of_literal(node: exp.Literal) -> str:
 def _of_cast(node: exp.Cast, inner: exp.Literal) -> str:
     """Give the type of a literal such as `DATE '2024-12-01'`."""
     kind = node.to.sql("spark").lower()
-    is_moment = kind in MOMENTS and calendar.instant(str(inner.this)) is not None
-    return kind if is_moment else ""
+    is_time = kind in TIMES and calendar.instant(str(inner.this)) is not None
+    return kind if is_time else ""
 
 
 def _of_pattern(node: exp.Expr, columns: Schema) -> str:
@@ -176,16 +176,16 @@ def _compared(sides: Iterable[exp.Expr], columns: Schema) -> str:
     kinds = {_kind(each, columns) for each in nodes} - {_NULL}
     if not kinds or "" in kinds or _OTHER in kinds:
         return ""
-    texts_are_moments = all(
+    texts_are_times = all(
         calendar.instant(str(each.this)) is not None
         for each in nodes
         if isinstance(each, exp.Literal) and each.is_string
     )
-    has_moment = bool(kinds & MOMENTS)
+    has_time = bool(kinds & TIMES)
     texts = [each for each in nodes if _kind(each, columns) == _TEXT]
-    if has_moment and texts_are_moments and all(isinstance(e, exp.Literal) for e in texts):
+    if has_time and texts_are_times and all(isinstance(e, exp.Literal) for e in texts):
         kinds -= {_TEXT}
-    alike = len(kinds) == 1 or kinds <= _NUMBERS or kinds <= MOMENTS
+    alike = len(kinds) == 1 or kinds <= _NUMBERS or kinds <= TIMES
     return _BOOLEAN if alike else ""
 
 

@@ -11,7 +11,7 @@ from penstock.core.partition import literal_at
 
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 FLOATS = frozenset({"float", "double"})
-MOMENTS = frozenset({"date", "timestamp", "timestamp_ntz"})
+TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TEXTS = ("string", "char", "varchar")
 _DIGITS = 38
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
@@ -19,7 +19,7 @@ _BOOLEANS = ("true", "false")
 
 
 def literal_of(text: str, kind: str) -> str:
-    """Give a literal that a column of this Spark type is compared with; moments are UTC.
+    """Give a literal that a column of this Spark type is compared with; times are UTC.
 
     What is no value of the type is left to Spark, which will say so.
 
@@ -72,8 +72,8 @@ def _exact(text: str, kind: str) -> str | None:
         return _number(text)
     if kind in FLOATS:
         return _rounded(text, kind)
-    if kind in MOMENTS:
-        return _moment(text, kind)
+    if kind in TIMES:
+        return _time(text, kind)
     if kind == "boolean" and text.lower() in _BOOLEANS:
         return text.lower()
     return None
@@ -115,7 +115,7 @@ def _rounded(text: str, kind: str) -> str | None:
     return f"CAST('{number or 0}' AS {kind})"
 
 
-def _moment(text: str, kind: str) -> str | None:
+def _time(text: str, kind: str) -> str | None:
     place = calendar.instant(text)
     if place is None:
         return None

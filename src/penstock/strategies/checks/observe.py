@@ -8,15 +8,15 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from penstock.core.check_results import CheckStatus
-from penstock.core.checks import AcceptedValues, Check, CheckScope, ColumnCheck, ValueRange
+from penstock.core.checks import AcceptedValues, Check, CheckScope, ValueRange
 from penstock.core.query import parameters, with_parameters
 from penstock.core.schema import Schema
 from penstock.core.statement import Row
 from penstock.strategies.checks.literals import is_value
-from penstock.strategies.checks.measured import Measured, Setting
+from penstock.strategies.checks.measure import FAILURES, GroupMeasures, Measure
 from penstock.strategies.checks.phase import ROWS, aggregates_of, named
 from penstock.strategies.checks.restriction import UNREAD
-from penstock.strategies.checks.typed import measured, misfit, with_texts
+from penstock.strategies.checks.typed import condition_texts, measured, misfit, with_texts
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 _SUM = re.compile(rf"({UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
@@ -35,23 +35,19 @@ def observables(
     found = [means for check in checks if (means := _observed(check, columns, values)) is not None]
     if not found:
         return {}
-    needed = [replace(means, aggregates=_needed(means)) for means in found]
-    return {name: _tried(sql) for name, sql in aggregates_of(needed).items()}
+    # What matters only where a check fails is not observed: then the rows are looked at anyway.
+    needed = aggregates_of([replace(means, aggregates=means.needed) for means in found])
+    return {name: _tried(sql) for name, sql in needed.items()}
 
 
-def _needed(means: Measured) -> Mapping[str, str]:
-    """Leave out what matters only where the check fails: then the rows are looked at anyway."""
-    return {name: sql for name, sql in means.aggregates.items() if name not in means.spare}
-
-
-def taken(means: Measured, observed: Row) -> Mapping[str, str | None] | None:
+def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
     """Give what was observed for a check, by the names of a phase query; None if not all was.
 
     A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
     the failing rows were not counted.
     """
     found: dict[str, str | None] = {ROWS: str(observed.get(ROWS))}
-    for aggregate in _needed(means).values():
+    for aggregate in means.needed.values():
         name = named(aggregate)
         if name not in observed:
             return None
@@ -59,16 +55,15 @@ def taken(means: Measured, observed: Row) -> Mapping[str, str | None] | None:
         if value is None and _tried(aggregate) != aggregate:
             return None
         found[name] = None if value is None else str(value)
-    left = [each for name in means.spare if (each := named(means.aggregates[name])) not in found]
-    if left:
-        found |= dict.fromkeys(left, "0")
-        told = {name: found[named(sql)] for name, sql in means.aggregates.items()}
-        if means.judge(told, Setting()).status is not CheckStatus.PASSED:
+    if means.spare and (failures := named(means.aggregates[FAILURES])) not in found:
+        found[failures] = "0"
+        values = {name: found[named(sql)] for name, sql in means.aggregates.items()}
+        if means.judge(GroupMeasures(values)).status is not CheckStatus.PASSED:
             return None
     return found
 
 
-def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measured | None:
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measure | None:
     if not check.is_observable or check.scope is not CheckScope.STEP:
         return None
     bound = with_texts(check, lambda text: with_parameters(text, values))
@@ -80,18 +75,14 @@ def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measu
 
 
 def _cannot_fail(check: Check, columns: Schema) -> bool:
-    texts = [check.condition.text] if check.condition else []
     match check.rule:
-        case ColumnCheck(condition=condition):
-            texts.append(condition.text)
         case ValueRange(column=column, minimum=low, maximum=high):
-            return _are_values([low, high], column, columns) and _harmless(texts, columns)
+            if not _are_values([low, high], column, columns):
+                return False
         case AcceptedValues(column=column, values=values):
-            return _are_values(values, column, columns) and _harmless(texts, columns)
-    return _harmless(texts, columns)
-
-
-def _harmless(texts: Sequence[str], columns: Schema) -> bool:
+            if not _are_values(values, column, columns):
+                return False
+    texts = condition_texts(check)
     if not texts:
         return True
     from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from penstock.core.names import literal, quoted
 from penstock.core.statement import OBSERVED_ROWS
-from penstock.strategies.checks.measured import Measured, Values
+from penstock.strategies.checks.measure import Measure, Values
 from penstock.strategies.checks.restriction import COUNT_ALL
 
 GROUP = "__penstock_group"
@@ -22,12 +22,10 @@ def named(aggregate: str) -> str:
     return f"_ps_{hashlib.sha256(aggregate.encode()).hexdigest()[:16]}"
 
 
-def aggregates_of(measured: Sequence[Measured]) -> Mapping[str, str]:
+def aggregates_of(measures: Iterable[Measure]) -> Mapping[str, str]:
     """Give what several checks measure, each aggregate once, and the count of all rows."""
-    found = {ROWS: COUNT_ALL}
-    for each in measured:
-        found |= {named(aggregate): aggregate for aggregate in each.aggregates.values()}
-    return found
+    asked = (aggregate for each in measures for aggregate in each.aggregates.values())
+    return {ROWS: COUNT_ALL} | {named(aggregate): aggregate for aggregate in asked}
 
 
 def phase_query(rows: str, key: str, aggregates: Mapping[str, str]) -> str:
@@ -44,7 +42,7 @@ def group_of(rows: str, key: str, group: str) -> str:
     return f"SELECT * FROM (\n{rows}\n) WHERE {key} = {literal(group)}" if key else rows
 
 
-def one_group_query(rows: str, group: str, measured: Measured) -> str:
+def one_group_query(rows: str, group: str, measured: Measure) -> str:
     """Give one row of the rows of one group, with the aggregates in the order of their names."""
     asked = ", ".join(
         f"{aggregate} AS {quoted(f'm{place}')}"
@@ -53,7 +51,7 @@ def one_group_query(rows: str, group: str, measured: Measured) -> str:
     return f"SELECT {literal(group)} AS {GROUP}, {asked} FROM (\n{rows}\n)"
 
 
-def renamed(row: Values, measured: Measured) -> Values:
+def renamed(row: Values, measured: Measure) -> Values:
     """Give the row of `one_group_query` with the names of `phase_query`."""
     aggregates = (COUNT_ALL, *measured.aggregates.values())
     return {named(aggregate): row[f"m{place}"] for place, aggregate in enumerate(aggregates)}

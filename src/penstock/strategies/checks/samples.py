@@ -9,10 +9,9 @@ from penstock.core.names import literal, quoted
 from penstock.core.schema import Column, Schema
 from penstock.core.statement import Row
 from penstock.core.types import ArrayType, MapType, StructType, parse_type
-from penstock.strategies.checks.measured import Measured
+from penstock.strategies.checks.measure import COPIES, Measure
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.restriction import bracketed
-from penstock.strategies.checks.unique import COPIES
 from penstock.strategies.checks.written import CELL, shortened
 
 KEPT, ASKED = 5, 6
@@ -33,7 +32,7 @@ def shown_columns(columns: Schema, wanted: Sequence[str]) -> Schema:
 
 
 def sample_query(
-    rows: str, key: str, groups: Sequence[str], measured: Measured, where: str, columns: Schema
+    rows: str, key: str, groups: Sequence[str], measured: Measure, where: str, columns: Schema
 ) -> str:
     """Give rows of these groups that break a check, lowest group first.
 
@@ -54,7 +53,7 @@ def sample_query(
 
 
 def values_query(
-    rows: str, key: str, groups: Sequence[str], measured: Measured, where: str, column: Column
+    rows: str, key: str, groups: Sequence[str], measured: Measure, where: str, column: Column
 ) -> str:
     """Give the most frequent values that are not accepted, with their counts, group by group."""
     group = key or "'*'"
@@ -147,7 +146,7 @@ def _within(key: str, groups: Sequence[str]) -> str:
     return f"{key} IN ({', '.join(map(literal, groups))})" if key else ""
 
 
-def _order(key: str, groups: Sequence[str], measured: Measured) -> str:
+def _order(key: str, groups: Sequence[str], measured: Measure) -> str:
     wanted = [key] if key and len(groups) > 1 else []
     wanted += [quoted(each) for each in measured.repeated]
     return f" ORDER BY {', '.join(wanted)}" if wanted else ""

@@ -26,27 +26,27 @@ from penstock.core.checks import (
 from penstock.core.query import parameters
 from penstock.core.schema import Schema
 from penstock.core.types import has_map, parse_type, scalars
-from penstock.strategies.checks.accepted_values import accepted_values
-from penstock.strategies.checks.column_check import column_check
-from penstock.strategies.checks.distinct_count import distinct_count
-from penstock.strategies.checks.freshness import freshness
-from penstock.strategies.checks.literals import MOMENTS
-from penstock.strategies.checks.measured import ROWS, Measured, Setting, Values, Verdict, whole
-from penstock.strategies.checks.not_null import not_null
-from penstock.strategies.checks.null_percentage import null_percentage
-from penstock.strategies.checks.relationships import relationships
+from penstock.strategies.checks.literals import TIMES
+from penstock.strategies.checks.measure import GroupMeasures, GroupVerdict, Measure, failed, passed
 from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.row_count import row_count
-from penstock.strategies.checks.row_count_change import NOTHING_WRITTEN, row_count_change
-from penstock.strategies.checks.unique import unique
-from penstock.strategies.checks.value_range import value_range
+from penstock.strategies.checks.types.accepted_values import accepted_values
+from penstock.strategies.checks.types.column_check import column_check
+from penstock.strategies.checks.types.distinct_count import distinct_count
+from penstock.strategies.checks.types.freshness import freshness
+from penstock.strategies.checks.types.not_null import not_null
+from penstock.strategies.checks.types.null_percentage import null_percentage
+from penstock.strategies.checks.types.relationships import relationships
+from penstock.strategies.checks.types.row_count import row_count
+from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN, row_count_change
+from penstock.strategies.checks.types.unique import unique
+from penstock.strategies.checks.types.value_range import value_range
 
 _COMPARED = (Unique, DistinctCount, AcceptedValues, ValueRange)
 _COUNTED = (RowCount, DistinctCount, RowCountChange)
 """Types for which no rows are a number like others."""
 
 
-def measured(check: Check, columns: Schema) -> Measured:  # noqa: C901  one line per type
+def measured(check: Check, columns: Schema) -> Measure:  # noqa: C901  one line per type
     """Give what a typed check measures of rows with these columns.
 
     Raises `ValueError` for a `sql` check and for columns that do not fit (`misfit`).
@@ -88,7 +88,7 @@ def misfit(check: Check, columns: Schema) -> str:
         kind = parse_type(found.type)
         if isinstance(check.rule, _COMPARED) and (has_map(kind) or "variant" in scalars(kind)):
             return f'type not comparable: column "{name}" is {found.type.upper()}'
-        if isinstance(check.rule, Freshness) and found.type not in MOMENTS:
+        if isinstance(check.rule, Freshness) and found.type not in TIMES:
             return f'column "{name}" is {found.type.upper()}, no DATE or TIMESTAMP'
     return ""
 
@@ -106,41 +106,40 @@ def columns_of(check: Check) -> tuple[str, ...]:
             return (rule.column,)
 
 
-def judged(check: Check, means: Measured, values: Values, at: Setting) -> Verdict:
+def judged(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdict:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
-    quiet = at.adds and not whole(values, ROWS) and check.empty is None
+    quiet = found.adds and not found.rows and check.empty is None
     if quiet and isinstance(check.rule, RowCountChange):
-        return Verdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
-    if whole(values, ROWS) or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
-        return means.judge(values, at)
-    fails = isinstance(check.rule, Freshness)
-    if check.empty is not None:
-        fails = check.empty is Empty.FAIL
+        return GroupVerdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
+    if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
+        return means.judge(found)
+    of_type = Empty.FAIL if isinstance(check.rule, Freshness) else Empty.PASS
     counts = 0 if means.breaks else None
-    status = CheckStatus.FAILED if fails else CheckStatus.PASSED
-    return Verdict(status, "no rows", failures=counts)
+    if (check.empty or of_type) is Empty.FAIL:
+        return failed("no rows", failures=counts)
+    return passed("no rows", counts)
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
     """Give the check with its conditions changed by a function, as parameters are put in."""
-    changed = check
-    if check.condition is not None:
-        changed = replace(changed, condition=_bound(check.condition, bind))
-    if isinstance(check.rule, ColumnCheck):
-        rule = replace(check.rule, condition=_bound(check.rule.condition, bind))
-        changed = replace(changed, rule=rule)
-    return changed
+    rule = check.rule
+    if isinstance(rule, ColumnCheck):
+        rule = replace(rule, condition=_bound(rule.condition, bind))
+    return replace(check, rule=rule, condition=check.condition and _bound(check.condition, bind))
 
 
 def parameters_of(check: Check) -> frozenset[str]:
     """Give the names of the parameters in a typed check's conditions."""
-    texts = [check.condition.text] if check.condition else []
-    if isinstance(check.rule, ColumnCheck):
-        texts.append(check.rule.condition.text)
-    return frozenset(name for text in texts for name in parameters(text))
+    return frozenset(name for text in condition_texts(check) for name in parameters(text))
+
+
+def condition_texts(check: Check) -> tuple[str, ...]:
+    """Give the SQL of a typed check's conditions."""
+    own = check.rule.condition if isinstance(check.rule, ColumnCheck) else None
+    return tuple(each.text for each in (check.condition, own) if each)
 
 
 def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:

@@ -73,8 +73,8 @@ def age(micros: int, limit: int | None = None) -> str:
     large = next((place for place, (size, _) in enumerate(parts) if size), len(_UNITS) - 1)
     for end in range(min(large + 2, len(_UNITS)), len(parts)):
         shown = [text for size, text in parts[:end] if size]
-        told = micros - micros % _sizes()[end - 1]
-        if limit is None or _order(told, limit) == _order(micros, limit):
+        shown_micros = micros - micros % _sizes()[end - 1]
+        if limit is None or _order(shown_micros, limit) == _order(micros, limit):
             return " ".join(shown) or "0m"
     return " ".join(text for size, text in parts if size) or "0m"
 

@@ -8,7 +8,7 @@ import pytest
 
 from fakes.check_inputs import THIS, a_check, a_check_inputs, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import Rows
+from penstock.app.checking.inputs import CheckedRows
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
 from penstock.core.checks import (
     CheckScope,
@@ -32,7 +32,7 @@ from penstock.strategies.checks.phase import GROUP, named
 
 P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
 COLUMNS = Schema((Column("date", "date"), Column("n", "bigint"), Column("t", "timestamp")))
-ROWS = Rows("SELECT * FROM s", COLUMNS)
+ROWS = CheckedRows("SELECT * FROM s", COLUMNS)
 KEYED = replace(ROWS, key="CAST(`date` AS STRING)")
 RAW = InputName(InputKind.SOURCE, "raw.events")
 LATE = InputName(InputKind.SOURCE, "raw.late")

@@ -87,7 +87,7 @@ def test_counts_that_disagree_make_no_commit(seen):
 
 
 def test_what_was_counted_is_told_and_nothing_where_nothing_was_looked_at():
-    told = work(CHECK).told
+    told = work(CHECK).counts
 
     assert told({"source_rows": 1, "unchanged": 1}) == Counts(source_rows=1, unchanged=1).metrics
     assert told({}) == {}

@@ -1,0 +1,48 @@
+"""The check `freshness`: how old the newest value is."""
+
+from __future__ import annotations
+
+from penstock.core import calendar
+from penstock.core.checks import Freshness
+from penstock.core.names import quoted
+from penstock.strategies.checks.measure import (
+    ROWS,
+    GroupMeasures,
+    GroupVerdict,
+    Measure,
+    failed,
+    passed,
+    text,
+)
+from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.written import age, micros_of
+
+_NEWEST = "newest"
+_FIRST = calendar.day_number(1) * calendar.DAY
+
+
+def freshness(rule: Freshness, kept: Restriction) -> Measure:
+    """Hold when the newest value is at most so old; a value later than the reference has age 0.
+
+    A DATE counts from its midnight UTC.
+    """
+    most = micros_of(rule.max_age)
+
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        newest = found.values.get(_NEWEST)
+        if newest is None:
+            return failed("no values")
+        old = max(0, found.reference - _instant(newest, found.reference))
+        said = f"newest {newest}, age {age(old, most)}"
+        return passed(said) if old <= most else failed(f"{said} > max {age(most)}")
+
+    value = kept.only(quoted(rule.column))
+    return Measure({ROWS: kept.rows, _NEWEST: text(f"max({value})")}, judge)
+
+
+def _instant(written: str, reference: int) -> int:
+    """Give a value's position; years after 9999 are no age, those before 1 are as old as 1."""
+    found = calendar.instant(written)
+    if found is not None:
+        return found
+    return reference if written.startswith("+") else _FIRST

@@ -1,0 +1,37 @@
+"""The check `null_percentage`: which part of the values is NULL."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from penstock.core.checks import NullPercentage
+from penstock.core.names import quoted
+from penstock.strategies.checks.measure import (
+    ROWS,
+    GroupMeasures,
+    GroupVerdict,
+    Measure,
+    failed,
+    passed,
+)
+from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.written import counted, exactly, percent
+
+_NULLS = "nulls"
+
+
+def null_percentage(rule: NullPercentage, kept: Restriction) -> Measure:
+    """Hold when at most so many percent of the values are NULL; exact, nothing is rounded."""
+    breaks = f"{quoted(rule.column)} IS NULL"
+    most = Fraction(rule.maximum)
+
+    def judge(found: GroupMeasures) -> GroupVerdict:
+        nulls, rows = found.count(_NULLS), found.rows
+        share = Fraction(100 * nulls, rows)
+        shown = f"nulls {percent(share, most)} %"
+        if share <= most:
+            return passed(shown, failures=0)
+        details = f"{nulls} of {counted(rows, 'row')}"
+        return failed(f"{shown} > max {exactly(rule.maximum)} %", details, nulls)
+
+    return Measure({ROWS: kept.rows, _NULLS: kept.count(breaks)}, judge, breaks)

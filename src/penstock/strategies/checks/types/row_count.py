@@ -1,0 +1,15 @@
+"""The check `row_count`: how many rows there are."""
+
+from __future__ import annotations
+
+from penstock.core.checks import RowCount
+from penstock.strategies.checks.measure import ROWS, Measure, judged_by_bounds
+from penstock.strategies.checks.restriction import Restriction
+
+
+def row_count(rule: RowCount, kept: Restriction) -> Measure:
+    """Hold when there are at least and at most so many rows; no rows are 0."""
+    return Measure(
+        {ROWS: kept.rows},
+        lambda found: judged_by_bounds("rows", found.rows, rule.minimum, rule.maximum),
+    )

@@ -1,0 +1,61 @@
+"""The history of a model's checks.
+
+`--skip-checks`: the history of a model says which of its steps were not checked.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from fakes.builders import a_model, a_project, a_source
+from fakes.services import a_shop
+from fakes.workshop import Workshop
+from penstock.app.commands.history import check_history, history
+from penstock.core.checks import Check, Checks, Phase, RowCount
+from penstock.core.errors import UsageError
+from penstock.core.findings import Location
+
+ROWS = Check("min_rows", Phase.AFTER, RowCount(1), Location("models/a.yml", 3))
+
+
+@pytest.fixture
+def services():
+    return a_shop(a_project(a_model("a", checks=Checks((), (ROWS,))), a_model("b")))
+
+
+def test_a_check_that_was_never_evaluated_has_no_history(services):
+    assert check_history(services, "a") == ()
+    assert check_history(services, "A", "min_rows") == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (("c",), "unknown-model", "there are: a, b"),
+        (("a", "min_row"), "unknown-check", "did you mean 'min_rows'?"),
+        (("a", "x"), "unknown-check", "there are: min_rows"),
+        (("b", "x"), "unknown-check", "b has no checks"),
+        (("a", None, 0), "bad-value", "--limit 20"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(words, code, hint, services):
+    with pytest.raises(UsageError) as caught:
+        check_history(services, *words)
+
+    assert (caught.value.code, caught.value.hint) == (code, hint)
+
+
+GATE = Check("rows", Phase.BEFORE, RowCount(9), Location("m.yml", 3), definition="d")
+
+
+def test_C54_the_row_of_an_unchecked_step_says_so():
+    workshop = Workshop(a_source("events"), a_model("a", "raw.events", checks=Checks((GATE,))))
+
+    workshop.run(skip_checks=True)
+    workshop.run(full_refresh=True)
+
+    rows = history(workshop.services(), "a").rows
+    assert [(str(row.execution.status), row.skipped_checks) for row in rows] == [
+        ("FAILED", False),
+        ("SUCCESS", True),
+    ]
