@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Stage, Work
@@ -21,9 +21,9 @@ class Latest(Strategy):
     by: str
     count: int
 
-    name: ClassVar[str] = "latest"
-    settings: ClassVar[frozenset[str]] = STORED | {"newest_by", "keep"}
-    rerun_is_safe: ClassVar[bool] = True
+    name = "latest"
+    settings = STORED | {"newest_by", "keep"}
+    rerun_is_safe = True
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:

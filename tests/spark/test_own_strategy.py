@@ -74,8 +74,8 @@ def test_it_is_planned_run_checked_and_found_current(events) -> None:
     assert [row[0] for row in events.rows("top")] == [2, 3]
     assert [each.status for each in report["top"].invariant_report.all] == ["passed", "passed"]
     assert [each.status for each in checked.results] == ["passed", "passed"]
-    assert events.states() == {}
-    assert statuses(events.run()) == {}
+    assert events.states() == {"top": [], "sums": []}
+    assert statuses(events.run()) == {"top": "unchanged", "sums": "unchanged"}
 
 
 def test_it_drifts_with_its_inputs_and_settings(events) -> None:
@@ -88,7 +88,7 @@ def test_it_drifts_with_its_inputs_and_settings(events) -> None:
 
     assert changed["top"] == ["source_changed"]
     assert [row[0] for row in events.rows("top")] == [3, 4]
-    assert [str(each) for each in events.states()["top"]] == ["settings_changed"]
+    assert [str(each) for each in events.states()["top"]] == ["sql_changed"]
     assert statuses(events.run())["top"] == "success"
     assert [row[0] for row in events.rows("top")] == [2, 3, 4]
 
@@ -101,12 +101,14 @@ def test_a_gate_keeps_back_what_it_would_write_and_looks_at_no_other_row(events)
     report = events.run("top")
 
     assert old["top"].status == "success"
-    assert (report["top"].status, report["top"].error.code) == ("failed", "check-failed")
+    assert (report["top"].status, report["top"].error.code) == ("failed", "after-check-failed")
     assert [row[0] for row in events.rows("top")] == [2, 3]
 
 
-@pytest.mark.parametrize("point", ["before-commit", "after-commit"])
-def test_a_step_that_died_is_recovered(events, point) -> None:
+@pytest.mark.parametrize(
+    ("point", "then"), [("before-commit", "success"), ("after-commit", "unchanged")]
+)
+def test_a_step_that_died_is_recovered(events, point, then) -> None:
     def fault(where: str) -> None:
         if where == point:
             raise Died
@@ -115,10 +117,10 @@ def test_a_step_that_died_is_recovered(events, point) -> None:
         asked(events, run, RunRequest(select=("top",)), fault=fault)
     report = asked(events, run, RunRequest(select=("top",)), is_gone=lambda _: True)
 
-    assert statuses(report) == ({"top": "success"} if point == "before-commit" else {})
+    assert statuses(report) == {"top": then}
     assert [row[0] for row in events.rows("top")] == [2, 3]
     assert events.version("top") == 0
-    assert set(events.states()) == {"sums"}
+    assert [str(each) for each in events.states()["top"]] == []
 
 
 def test_its_unit_tests_run(events) -> None:

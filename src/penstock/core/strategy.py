@@ -118,31 +118,24 @@ class GivenSettings(Protocol):
 
     def text(self, key: str) -> str:
         """Give a setting as text, "" if it is not set."""
-        ...
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Give a setting as a tuple of texts."""
-        ...
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where the key was set."""
-        ...
 
     def warn(self, key: str, code: str, sentence: str) -> None:
         """Note a warning where the key was set."""
-        ...
 
     def window(self) -> WindowSettings | None:
         """Read the settings `WINDOWED`; None without a `time_column`."""
-        ...
 
     def partitioning(self) -> PartitionSettings:
         """Read the settings of partitions."""
-        ...
 
     def history(self) -> HistorySettings:
         """Read the settings of a history table."""
-        ...
 
 
 class Buildable(Protocol):
@@ -151,27 +144,22 @@ class Buildable(Protocol):
     @property
     def name(self) -> str:
         """What users call it."""
-        ...
 
     @property
     def strategy(self) -> Strategy:
         """How its rows reach its table."""
-        ...
 
     @property
     def layout(self) -> Layout:
         """How its table lies."""
-        ...
 
     @property
     def description(self) -> str:
         """What is said of its table."""
-        ...
 
     @property
     def on_schema_change(self) -> OnSchemaChange:
         """What happens when its columns change."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.statement import Work
 from penstock.core.strategy import (
@@ -26,12 +26,14 @@ class Append(Strategy):
 
     window: WindowSettings | None = None
 
-    name: ClassVar[str] = "append"
-    takes_feed: ClassVar[bool] = True
-    settings: ClassVar[frozenset[str]] = STORED | WINDOWED | {"window"}
-    is_incremental: ClassVar[bool] = True
-    adds_again: ClassVar[bool] = True
-    dbt: ClassVar[tuple[str, str]] = ("incremental", "append")
+    name = "append"
+    writing = Writing.ADDED
+    keeps_rows = True
+    takes_feed = True
+    settings = STORED | WINDOWED | {"window"}
+    is_incremental = True
+    adds_again = True
+    dbt = ("incremental", "append")
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:
@@ -52,16 +54,6 @@ class Append(Strategy):
                 "use merge with a key, or partition with time_column",
             )
         return cls(window)
-
-    @property
-    def writing(self) -> Writing:
-        """The rows that were there stay as they are."""
-        return Writing.ADDED
-
-    @property
-    def keeps_rows(self) -> bool:
-        """All of them."""
-        return True
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
         """Give the window: it decides which rows are read."""

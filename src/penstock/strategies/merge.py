@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.names import quoted
 from penstock.core.schema import Column
@@ -51,12 +51,12 @@ class Merge(Strategy):
     order_by: tuple[str, ...] = ()
     match_null_keys: bool = False
 
-    name: ClassVar[str] = "merge"
-    settings: ClassVar[frozenset[str]] = (
-        STORED | WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
-    )
-    is_incremental: ClassVar[bool] = True
-    dbt: ClassVar[tuple[str, str]] = ("incremental", "merge")
+    name = "merge"
+    settings = STORED | WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
+    writing = Writing.MERGED
+    keeps_rows = True
+    is_incremental = True
+    dbt = ("incremental", "merge")
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:
@@ -74,16 +74,6 @@ class Merge(Strategy):
             given.warn("order_by", "option-without-effect", sentence)
         match = given.text("null_keys") == "match"
         return cls(keys, given.window(), order if latest else (), match)
-
-    @property
-    def writing(self) -> Writing:
-        """By key."""
-        return Writing.MERGED
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Those whose keys the query does not give."""
-        return True
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
         """Give all its settings: each decides which row has which values."""

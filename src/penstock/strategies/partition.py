@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.casts import Misfit, TypeDifference, differences
 from penstock.core.errors import SchemaError
@@ -39,8 +39,8 @@ _SHOWN = 5
 class Partition(PartitionSettings, Strategy):
     """Ranges of partitions are replaced, and each is remembered by itself (spec/drift.md)."""
 
-    name: ClassVar[str] = "partition"
-    settings: ClassVar[frozenset[str]] = STORED | {
+    name = "partition"
+    settings = STORED | {
         "time_column",
         "partition_type",
         "partition_start",
@@ -50,8 +50,9 @@ class Partition(PartitionSettings, Strategy):
         "ready_after",
         "batch_size",
     }
-    rerun_is_safe: ClassVar[bool] = True
-    dbt: ClassVar[tuple[str, str]] = ("incremental", "insert_overwrite")
+    writing = Writing.RANGES
+    rerun_is_safe = True
+    dbt = ("incremental", "insert_overwrite")
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:
@@ -63,11 +64,6 @@ class Partition(PartitionSettings, Strategy):
     def partitioning(self) -> PartitionSettings:
         """Its settings."""
         return self
-
-    @property
-    def writing(self) -> Writing:
-        """Range by range."""
-        return Writing.RANGES
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
         """Give which rows belong to which partition; when one is due changes none."""

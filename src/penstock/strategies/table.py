@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.names import quoted
 from penstock.core.statement import Work
@@ -20,10 +20,10 @@ class Table(Strategy):
 
     overwrite_partitions: bool = False
 
-    name: ClassVar[str] = "table"
-    takes_feed: ClassVar[bool] = True
-    settings: ClassVar[frozenset[str]] = STORED | {"overwrite"}
-    rerun_is_safe: ClassVar[bool] = True
+    name = "table"
+    takes_feed = True
+    settings = STORED | {"overwrite"}
+    rerun_is_safe = True
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.statement import Commit, Work
 from penstock.core.strategy import Build, GivenSettings, Strategy
@@ -13,10 +13,10 @@ from penstock.core.strategy import Build, GivenSettings, Strategy
 class View(Strategy):
     """A name for a query; nothing is stored."""
 
-    name: ClassVar[str] = "view"
-    is_view: ClassVar[bool] = True
-    rerun_is_safe: ClassVar[bool] = True
-    dbt: ClassVar[tuple[str, str]] = ("view", "")
+    name = "view"
+    is_view = True
+    rerun_is_safe = True
+    dbt = ("view", "")
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:

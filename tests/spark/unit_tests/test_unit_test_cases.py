@@ -54,7 +54,7 @@ def test_C61_with_the_condition_reversed_the_command_shows_what_changed_and_exit
     project.place.write("models/staging/users.sql", FRESH.replace(">=", "<"))
     project.tests(NEWER)
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(wire, "open_shop", lambda *_: project.place.services())
+    monkeypatch.setattr(wire, "open_services", lambda *_: project.place.services())
 
     code = main(("test",))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from penstock.core.history import ChangeTest, ColumnsDiffer, HashDiffers, HistorySettings, NewerThan
 from penstock.core.statement import Work
@@ -19,11 +19,12 @@ from penstock.strategies.history.terms import terms_of
 class Snapshot(HistorySettings, Strategy):
     """Every version of the rows is kept, with the interval in which it was valid."""
 
-    name: ClassVar[str] = "snapshot"
-    settings: ClassVar[frozenset[str]] = STORED | {"unique_key", "null_keys"}
-    rerun_is_safe: ClassVar[bool] = True
-    command: ClassVar[str] = "snapshot run"
-    dbt: ClassVar[tuple[str, str]] = ("snapshot", "")
+    name = "snapshot"
+    settings = STORED | {"unique_key", "null_keys"}
+    writing = Writing.MERGED
+    rerun_is_safe = True
+    command = "snapshot run"
+    dbt = ("snapshot", "")
 
     @classmethod
     def read(cls, given: GivenSettings) -> Self:
@@ -35,11 +36,6 @@ class Snapshot(HistorySettings, Strategy):
     def history(self) -> HistorySettings:
         """Its settings."""
         return self
-
-    @property
-    def writing(self) -> Writing:
-        """By key: versions are opened and closed."""
-        return Writing.MERGED
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
         """Give all its settings, but where its rows lie."""
