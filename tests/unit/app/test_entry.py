@@ -46,3 +46,8 @@ def test_the_points_are_the_public_functions():
 def test_what_a_command_refuses_is_refused_before_anything_is_opened(point, asked, said):
     with pytest.raises(UsageError, match=said):
         point("/nowhere", **asked)
+
+
+def test_a_quote_that_masking_took_its_partner_from_breaks_nothing():
+    with pytest.raises(UsageError, match="--all and --query exclude each other"):
+        penstock.sync(everything=True, select=["a"], arguments="sync --all --query a --vars 'p=***")

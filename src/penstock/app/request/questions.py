@@ -1,7 +1,6 @@
 """What is asked of the commands that look, compare and check, and write no table."""
 
 import datetime as dt
-import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
@@ -80,7 +79,7 @@ class CheckRequest(WorkRequest):
 
         Beside --sources, which evaluates no check of a model, everything about models is refused.
         """
-        words = shlex.split(self.arguments)
+        words = self.arguments.split()
         dated = ("date", "from_", "to")
         self.refuse("date", ("from_", "to"))
         self.refuse("everything", ("select", "exclude", *dated, "partition"), words)

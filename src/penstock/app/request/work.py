@@ -1,7 +1,6 @@
 """What is asked of the commands that run steps, and of the one that takes them back."""
 
 import datetime as dt
-import shlex
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -222,7 +221,7 @@ class SyncRequest(DriftRequest):
         """Refuse two ways to name partitions, and what leaves something out beside --all."""
         self.refuse("days", ("from_", "to"))
         narrow = ("select", "exclude", "states", "from_", "to", "days", "max_partitions")
-        self.refuse("everything", narrow, shlex.split(self.arguments))
+        self.refuse("everything", narrow, self.arguments.split())
 
     @property
     def range(self) -> Range:

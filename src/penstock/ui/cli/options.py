@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
 
+_OF_OUTPUT = flag_fields(CommandOutput)
 YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
@@ -54,10 +55,10 @@ def takes(request: type[CommandRequest], *own: Option, without: Sequence[str] = 
     def with_options(call: Command) -> Command:
         @functools.wraps(call)
         def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
-            output = _output(values)
-            return call(output, _request(request, declared, values), **values)
+            output = CommandOutput(**_given(_OF_OUTPUT, values))
+            return call(output, _request(request, _given(declared, values)), **values)
 
-        return _decorated(with_request, [*_of_request(declared, own), *_OUTPUT])
+        return _decorated(with_request, [*_options(declared, own), *_options(_OF_OUTPUT)])
 
     return with_options
 
@@ -67,9 +68,9 @@ def takes_output(call: Command) -> Command:
 
     @functools.wraps(call)
     def with_output(**values: Any) -> int | None:  # noqa: ANN401  click gives them
-        return call(_output(values), **values)
+        return call(CommandOutput(**_given(_OF_OUTPUT, values)), **values)
 
-    return _decorated(with_output, _OUTPUT)
+    return _decorated(with_output, [*_options(_OF_OUTPUT)])
 
 
 def _decorated(call: Command, options: Sequence[Option]) -> Command:
@@ -78,7 +79,7 @@ def _decorated(call: Command, options: Sequence[Option]) -> Command:
     return call
 
 
-def _of_request(declared: Sequence[FlagField], own: Sequence[Option]) -> Iterator[Option]:
+def _options(declared: Sequence[FlagField], own: Sequence[Option] = ()) -> Iterator[Option]:
     """Give the options in the order of the fields; the command's own before those of the place."""
     for each in declared:
         if each.name == "project":
@@ -125,19 +126,21 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
     return click.Path(file_okay=False, path_type=Path) if Path in each.kinds else None
 
 
-def _request(
-    kind: type[CommandRequest], declared: Sequence[FlagField], values: dict[str, Any]
-) -> CommandRequest:
-    """Take the request's part out of what was given; what was not has the request's default."""
-    fields: dict[str, Any] = {"project": "."}
+def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:
+    """Take the values of fields out of what click found, without those that nobody gave."""
+    fields = {}
     for each in declared:
         found = [values.pop(_key(each, number)) for number in range(len(each.flags))]
         given = [value for value in found if value not in (None, False, ())]
         if given:
             fields[each.name] = _value(each, found, given)
+    return fields
+
+
+def _request(kind: type[CommandRequest], fields: dict[str, Any]) -> CommandRequest:
     if issubclass(kind, WorkRequest):
         fields["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
-    return kind(**fields)
+    return kind(**{"project": ".", **fields})
 
 
 def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> object:
@@ -160,25 +163,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not (name.strip() and sign):
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
     return name.strip(), value
-
-
-def _output(values: dict[str, Any]) -> CommandOutput:
-    return CommandOutput(
-        as_json=values.pop("as_json"),
-        quiet=values.pop("quiet"),
-        verbose=values.pop("verbose"),
-        json_log=values.pop("log_format") == "json",
-    )
-
-
-_OUTPUT: list[Option] = [
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-    click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
-    click.option("--verbose", "-v", is_flag=True, help="Print more."),
-    click.option(
-        "--log-format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        help="How progress is logged.",
-    ),
-]

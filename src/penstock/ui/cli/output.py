@@ -1,14 +1,16 @@
-"""Where a command's answer goes: text or one JSON document, on stdout; the rest on stderr."""
+"""Where a command's answer goes: text or one JSON document, on stdout; the rest on stderr.
 
-from __future__ import annotations
+Annotations are not put off here: options are made of those of `CommandOutput`.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
 
+from penstock.app.request.flags import FlagSpec
 from penstock.core.errors import PenstockError, UsageError
 
 if TYPE_CHECKING:
@@ -24,16 +26,18 @@ Value = TypeVar("Value")
 class CommandOutput:
     """How a command answers."""
 
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    json_log: bool = False
+    as_json: Annotated[bool, FlagSpec("Print one JSON document.", ("--json",))] = False
+    quiet: Annotated[bool, FlagSpec("Print nothing but errors.", ("--quiet", "-q"))] = False
+    verbose: Annotated[bool, FlagSpec("Print more.", ("--verbose", "-v"))] = False
+    log_format: Annotated[str, FlagSpec("How progress is logged.", choices=("text", "json"))] = (
+        "text"
+    )
 
     def print(
         self,
         value: Value,
         text: Callable[[Value], str],
-        document: Callable[[Value], Json],
+        document: Callable[[Value], "Json"],
         *,
         unless_quiet: bool = False,
     ) -> None:
@@ -53,6 +57,11 @@ class CommandOutput:
         """Print beside the answer."""
         if text and not self.quiet:
             click.echo(text, err=True)
+
+    @property
+    def json_log(self) -> bool:
+        """Whether progress is logged as JSON."""
+        return self.log_format == "json"
 
     @property
     def is_live(self) -> bool:
@@ -109,15 +118,15 @@ def confirm(question: str, *, yes: bool) -> bool:
 
 
 def overwrite_asker(
-    now: Callable[[], dt.datetime], *, yes: bool
-) -> Callable[[tuple[Overwrite, ...]], bool]:
+    now: Callable[[], "dt.datetime"], *, yes: bool
+) -> "Callable[[tuple[Overwrite, ...]], bool]":
     """Give the function that asks before partitions are overwritten; with `yes` it need not.
 
     It shows what would be overwritten and reads one line: only `yes` goes on. It raises
     `needs-confirmation` where there is no terminal to ask at.
     """
 
-    def ask(overwrites: tuple[Overwrite, ...]) -> bool:
+    def ask(overwrites: "tuple[Overwrite, ...]") -> bool:
         from penstock.ui.render.sync import nobody_to_ask, prompt_text
 
         if not sys.stdin.isatty():

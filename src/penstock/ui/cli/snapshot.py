@@ -49,7 +49,7 @@ def run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) -> int:
     with opened(request) as services:
         if request.dry_run:
             return finish(output, request, rehearse(services, request), snapshots_text)
-        # its table tells all; lines above it only where somebody asked for more, or looks on
+        # its table says all; lines above it only where somebody asked for more, or looks on
         shows = output.verbose or output.json_log or output.is_live
         with progress(output, services) if shows else nullcontext(silent) as listener:
             report = execute(services, request, listener)

@@ -46,7 +46,7 @@ def finish(
 
 
 def exit_code(report: RunReport) -> int:
-    """Give what the shell is told."""
+    """Give what the shell gets."""
     if report.interrupted:
         return INTERRUPTED
     return 0 if report.succeeded else 1

@@ -68,13 +68,13 @@ class LiveTable:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the last picture on the terminal."""
+        """Leave the table as it is last on the terminal."""
         if self._live.is_started:
             self._live.refresh()
             self._live.stop()
 
     def __call__(self, event: Event) -> None:
-        """Take the event into the picture."""
+        """Take the event into the table."""
         with self._lock:
             match event:
                 case RunStarted(_, plan):
@@ -88,11 +88,11 @@ class LiveTable:
                     key = _key(result.name, result.partitions)
                     row = self._rows.get(key, Row(_named(result.name, result.partitions)))
                     self._rows[key] = row.ended(result)
-                    self._tell_failures(result)
+                    self._print_failures(result)
                 case Said(text):
                     self._console.print(Text(mask(text)))
 
-    def _tell_failures(self, result: ModelResult) -> None:
+    def _print_failures(self, result: ModelResult) -> None:
         """Print the checks of a step that failed above the table, where they stay."""
         lines = step_lines(result.invariant_report, failures=True)
         if lines:
@@ -105,7 +105,7 @@ class LiveTable:
         return next(waiting, _key(model, WHOLE))
 
     def draw(self) -> Group:
-        """Give the picture of this moment."""
+        """Give the table as it is now."""
         rows = list(self._rows.values())
         ended = sum(1 for row in rows if row.took is not None)
         room = max(self._console.height - _AROUND, 1)
@@ -129,7 +129,7 @@ def _named(model: str, keys: Keys) -> str:
 
 
 def drawn(rows: list[Row], now: float) -> Table:
-    """Draw the rows at a moment of the clock."""
+    """Draw the rows as they are at a reading of the clock."""
     table = Table(box=None, pad_edge=False)
     for name in ("step", "state", "rows", "elapsed"):
         table.add_column(name.upper(), no_wrap=True, overflow="ellipsis")

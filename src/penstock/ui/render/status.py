@@ -32,7 +32,7 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
 
     With `verbose` all models and ranges. `states` are those that were asked for, none for all.
     """
-    shown = [m for m in report.models if verbose or _is_told(m, asked=bool(states))]
+    shown = [m for m in report.models if verbose or _is_shown(m, asked=bool(states))]
     if states and not shown:
         return f"No partition is {' or '.join(states)}."
     limit = None if verbose else LISTED
@@ -42,7 +42,7 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
     return "\n".join([*lines, "", _total(report)] if lines else [_total(report)])
 
 
-def _is_told(model: ModelStatus, *, asked: bool) -> bool:
+def _is_shown(model: ModelStatus, *, asked: bool) -> bool:
     if model.drifted or model.pending or model.lines or (asked and model.states):
         return True
     return any(each.state is State.NOT_EFFECTIVE and each.also for each in model.states)

@@ -8,7 +8,6 @@ import pytest
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.reports import Overwrite
 from penstock.app.request import (
-    BackfillRequest,
     Range,
     SyncRequest,
 )
@@ -56,21 +55,6 @@ def test_sync_of_everything_and_of_the_last_days(use_case, call):
 
     assert [request.everything for _, request, *_ in asked] == [True, False]
     assert [request.range for _, request, *_ in asked] == [Range(), Range(days=30)]
-
-
-def test_backfill_names_a_model_and_a_range(use_case, call):
-    asked = use_case("commands.sync", "preview_sync", NOTHING)
-
-    call("backfill", "daily", "--from", "2024-12-02", "--to", "2024-12-04", "--dry-run")
-
-    assert asked[0][1] == BackfillRequest(
-        ".",
-        "daily",
-        from_="2024-12-02",
-        to="2024-12-04",
-        dry_run=True,
-        arguments="backfill daily --from 2024-12-02 --to 2024-12-04 --dry-run",
-    )
 
 
 @pytest.mark.parametrize(

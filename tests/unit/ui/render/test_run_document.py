@@ -1,12 +1,12 @@
 """The JSON document of a run."""
 
-import datetime as dt
 import json
 
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.reports import RunStarted, StepStarted
+from penstock.app.reports import Estimate, State
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
 from penstock.core.inputs import DeltaPin, InputPin
@@ -17,7 +17,6 @@ from penstock.core.window import Bound, InputWindow, Watermark, Window
 from penstock.plan.values import Estimate, State
 from penstock.ui.render.document import printed
 from penstock.ui.render.plan import preview_document
-from penstock.ui.render.progress import JsonLines
 from penstock.ui.render.run import run_document
 
 DAY = TypedValue("DATE", "2024-03-01")
@@ -159,21 +158,3 @@ def test_J21_no_password_is_printed():
     report = a_report(a_plan(a_step("a")), a_result("a", "failed", error=error))
 
     assert "hunter2" not in printed(run_document(report))
-
-
-def test_events_are_logged_as_one_line_of_json_each():
-    told: list[str] = []
-    listen = JsonLines(told.append, lambda: NOON + dt.timedelta(seconds=1))
-
-    listen(RunStarted("0190a3c4", a_plan(a_step("a"))))
-    listen(StepStarted("a", "never_run"))
-
-    assert [json.loads(line) for line in told] == [
-        {"time": "2024-03-01T12:00:01Z", "event": "run_started", "run": "0190a3c4", "steps": 1},
-        {
-            "time": "2024-03-01T12:00:01Z",
-            "event": "step_started",
-            "model": "a",
-            "reason": "never_run",
-        },
-    ]

@@ -1,13 +1,8 @@
 """The question before partitions are overwritten."""
 
 import datetime as dt
-import io
-
-import pytest
 
 from penstock.app.reports import Overwrite
-from penstock.core.errors import UsageError
-from penstock.ui.cli.output import overwrite_asker
 from penstock.ui.render.sync import prompt_text
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
@@ -19,23 +14,6 @@ ASKED = (
     "  Range: 2024-12-02 to 2024-12-16\n"
     "  Last successful run: 2 hours ago\n"
 )
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-@pytest.fixture
-def typed(monkeypatch):
-    def on(stdin):
-        monkeypatch.setattr("sys.stdin", stdin)
-
-    return on
-
-
-def ask(*overwrites, yes=False):
-    return overwrite_asker(lambda: NOON, yes=yes)(overwrites)
 
 
 def test_the_question_names_model_range_and_age():
@@ -80,35 +58,3 @@ def test_at_most_five_models_are_asked_for_by_name():
         "WARNING: This will overwrite 1 partition\n  Query: m4\n  Range: 2024",
         "and 2 more models",
     ]
-
-
-@pytest.mark.parametrize(
-    ("answer", "goes_on"),
-    [("yes\n", True), ("y\n", False), ("YES\n", False), ("\n", False), ("", False)],
-)
-def test_DS6_only_the_word_yes_goes_on(answer, goes_on, typed, capfd):
-    typed(Terminal(answer))
-
-    assert ask(DAILY) is goes_on
-    assert capfd.readouterr() == ("", f"{ASKED}\nType 'yes' to confirm: ")
-
-
-def test_DS6_without_a_terminal_nobody_can_be_asked(typed):
-    typed(io.StringIO("yes\n"))
-
-    with pytest.raises(UsageError) as caught:
-        ask(DAILY)
-
-    assert caught.value.exit_code == 2
-    assert caught.value.render() == (
-        "error: needs-confirmation: this overwrites 15 partitions (daily_user_stats),"
-        " and there is no terminal to ask at\n"
-        "  hint: --yes"
-    )
-
-
-def test_DS6_with_yes_nothing_is_asked(typed, capfd):
-    typed(io.StringIO())
-
-    assert ask(DAILY, yes=True)
-    assert capfd.readouterr() == ("", "")
