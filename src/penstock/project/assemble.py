@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -200,11 +200,8 @@ def _check_names(parts: Parts) -> None:
             sentence = f"{seed.name!r} is defined in {first.path} and {seed.where.path}"
             parts.findings.append(Finding(seed.where, "duplicate-model", sentence))
     taken: dict[str, tuple[str, Location]] = {}
-    owners = [(s.table, f"source {s.table}", s.where) for s in parts.sources]
-    owners += [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
-    owners += [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
-    owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
-    for table, owner, where in owners:
+    sources = [(s.table, f"source {s.table}", s.where) for s in parts.sources]
+    for table, owner, where in (*sources, *_owners(parts)):
         other = taken.setdefault(table.folded, (owner, where))
         if other[0] != owner:
             sentence = f"{owner} and {other[0]} ({other[1]}) are both the table {table}"
@@ -212,13 +209,17 @@ def _check_names(parts: Parts) -> None:
             parts.findings.append(Finding(where, "duplicate-destination", sentence, hint))
 
 
+def _owners(parts: Parts) -> Iterator[tuple[TableName, str, Location]]:
+    """Give every table that is built or loaded, with what people call its owner."""
+    yield from ((s.table, f"seed {s.name}", s.where) for s in parts.seeds)
+    yield from ((d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled)
+    yield from ((v.table, f"model {v.name}", v.draft.where) for v in parts.versioned)
+
+
 def _check_reserved(parts: Parts, settings: Settings) -> None:
     """Report tables in the schema of staging files, which is cleared by itself."""
-    owners = [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
-    owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
-    owners += [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
     reserved = settings.checks.staging_schema
-    for table, owner, where in owners:
+    for table, owner, where in _owners(parts):
         if table.schema.lower() == reserved.lower():
             sentence = f"{owner} lies in {reserved}, where staging files are"
             hint = "give it another schema, or set checks.staging_schema"

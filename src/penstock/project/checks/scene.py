@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -22,9 +21,9 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
 from penstock.core.schema import Schema
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
+from penstock.project.files.field_types import documented_types
 from penstock.project.files.parsed import SqlFile, TableRef
-from penstock.project.files.references import Files
+from penstock.project.files.references import TextFiles
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.problems import Problem
@@ -66,7 +65,7 @@ class World:
     """What all checks of a project may ask for."""
 
     resolver: NameResolver
-    files: Files
+    files: TextFiles
     cache: ParseCache
     columns_of: Callable[[InputName], KnownColumns]
     sample: bool = True
@@ -166,12 +165,7 @@ def _declared(docs: Sequence[ColumnDoc]) -> KnownColumns:
 
 
 def _types(docs: Sequence[ColumnDoc]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in docs:
-        if each.type:
-            with suppress(UnknownTypeError, UnsupportedTypeError):
-                found[each.name.lower()] = str(read_type(each.type))
-    return found
+    return {name.lower(): str(kind) for name, kind in documented_types(docs).items()}
 
 
 class ConditionKind(StrEnum):

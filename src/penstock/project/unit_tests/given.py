@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
@@ -253,11 +252,7 @@ class GivenReader:
         if node is None:
             self.notes.say(item.where, "missing-key", "a success in history needs partition")
             return ""
-        try:
-            return grid.key(grid.parse(self.notes.text(node, "partition")))
-        except UsageError as error:
-            self.notes.say(node.where, error.code, error.sentence, error.hint)
-            return ""
+        return self.notes.partition(node, grid)
 
     def _listed(self, node: CellNode) -> Given:
         """Read dbt's shape: a list of inputs, of which `this` is the target."""
