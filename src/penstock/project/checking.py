@@ -17,15 +17,13 @@ from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
 from penstock.project.checks.scene import (
     UNKNOWN,
+    CheckedModel,
     KnownColumns,
+    Stand,
     Tables,
+    WrittenChecks,
     columns_of_version,
     selected,
-)
-from penstock.project.checks.subjects import (
-    CheckedModel,
-    Stand,
-    WrittenChecks,
     written_in_header,
     written_in_yaml,
     written_nodes,

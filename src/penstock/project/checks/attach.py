@@ -14,8 +14,16 @@ from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of
-from penstock.project.checks.scene import KnownColumns, Scene, Tables, World, allowed_in
-from penstock.project.checks.subjects import CheckedModel, Stand, WrittenChecks
+from penstock.project.checks.scene import (
+    CheckedModel,
+    KnownColumns,
+    Scene,
+    Stand,
+    Tables,
+    World,
+    WrittenChecks,
+    allowed_in,
+)
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Member, YamlNode, shown
 from penstock.project.files.parsed import place_key

@@ -18,6 +18,7 @@ from penstock.core.checks import Condition
 from penstock.core.names import quoted
 from penstock.core.query import parameter
 from penstock.project.checks.scene import ConditionKind, Understood
+from penstock.project.files.parsed import Problem, has_error
 from penstock.project.files.values import some_of
 from penstock.project.sql.canonical import PARSER_BUGS, tokens_of
 from penstock.project.sql.outputs import VOLATILE
@@ -29,7 +30,6 @@ from penstock.project.sql.parameters import (
     replaced,
     unknown_placeholders,
 )
-from penstock.project.sql.problems import Problem, has_error
 
 _NAMES = """
 any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate

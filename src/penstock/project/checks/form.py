@@ -16,11 +16,11 @@ from penstock.project.checks.bounds import bound_text, is_text, number_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.checks.texts import condition_of, query_of
 from penstock.project.files.nodes import Section, YamlNode
+from penstock.project.files.parsed import Problem, ReadText
 from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
 from penstock.project.files.values import text_of
 from penstock.project.sql.link import QueryOwner
 from penstock.project.sql.names import input_named
-from penstock.project.sql.problems import Problem, ReadText
 
 _FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
 

@@ -17,10 +17,15 @@ from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, 
 from penstock.project.files.cache import CacheEntry, ParseCache
 from penstock.project.files.parsed import (
     Branch,
+    Problem,
+    ReadText,
     RefKind,
     SqlFile,
     TableRef,
+    has_error,
+    located,
     place_key,
+    problems_of,
     read_findings,
     read_sql,
     write_findings,
@@ -29,7 +34,6 @@ from penstock.project.files.parsed import (
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.link import QueryOwner, link
 from penstock.project.sql.names import NameResolver
-from penstock.project.sql.problems import Problem, ReadText, has_error, located, problems_of
 
 T = TypeVar("T")
 

@@ -15,10 +15,9 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Severity
 from penstock.core.query import PARAMETERS
-from penstock.project.files.parsed import RefKind, TableRef
+from penstock.project.files.parsed import Problem, RefKind, TableRef
 from penstock.project.files.values import did_you_mean
 from penstock.project.sql.canonical import tokens_of
-from penstock.project.sql.problems import Problem
 
 _WORD = re.compile("[A-Za-z_0-9]+")
 _SPELT = re.compile(rf"@(?:{'|'.join(PARAMETERS)})\b")
