@@ -38,6 +38,9 @@ from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
 
+_ANY = Partition("", "date", Grid())
+"""Whatever reads a source may have partitions."""
+
 
 def order_edges(
     parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
@@ -230,7 +233,3 @@ def _with_checks(model: Model, result: Result, order: Mapping[str, tuple[str, ..
         checks=checks.get(newest, Checks()),
         order_after=order.get(model.name, ()),
     )
-
-
-_ANY = Partition("", "date", Grid())
-"""Whatever reads a source may have partitions."""

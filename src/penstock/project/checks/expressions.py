@@ -62,6 +62,15 @@ _WITHOUT_BRACKETS = {"current_timestamp", "current_date", "localtimestamp", "cur
 _OF_NOW = "unix_timestamp"  # without an argument
 _PATTERNS = (TokenType.LIKE, TokenType.ILIKE)  # like any (…) is no aggregate
 _SHIFT = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+_CODE = "bad-check-expression"
+_HINT = "use a sql check"
+_ONE = "write one condition, such as amount >= 0"
+_EMPTY = ("the condition is empty", "write what must hold: {column} >= 0")
+_PARAMETER = "penstock:param:"
+_SAID = 120
+_SESSION = "current_user session_user user current_catalog current_database current_schema"
+_NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
+"""Words that Spark may take for something else than a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +164,6 @@ def _name(token: Token) -> str:
 
 def _type(tokens: Sequence[Token], number: int) -> TokenType | None:
     return tokens[number].token_type if 0 <= number < len(tokens) else None
-
-
-_CODE = "bad-check-expression"
-_HINT = "use a sql check"
-_ONE = "write one condition, such as amount >= 0"
-_EMPTY = ("the condition is empty", "write what must hold: {column} >= 0")
-_PARAMETER = "penstock:param:"
-_SAID = 120
-_SESSION = "current_user session_user user current_catalog current_database current_schema"
-_NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
-"""Words that Spark may take for something else than a column."""
 
 
 def understood(text: str, kind: ConditionKind, column: str) -> Understood:

@@ -23,6 +23,7 @@ from penstock.project.sql.link import QueryOwner
 from penstock.project.sql.names import input_named
 
 _FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
+_HUNDRED = Decimal(100)
 
 
 def as_written(text: SqlText, files: TextFiles) -> str:
@@ -60,9 +61,6 @@ def placed(
 
 def _said(problem: Problem) -> tuple[str, str]:
     return problem.code, problem.sentence
-
-
-_HUNDRED = Decimal(100)
 
 
 @dataclass(slots=True)

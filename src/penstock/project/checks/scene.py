@@ -32,6 +32,12 @@ from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.template_lines import line_of
 
+_OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
+Filled = Callable[[Plain], Plain]
+_ALIAS = {"invariants": "checks"}
+_LAYER = Keys(("checks", "on_failure", "columns", "config"), (), _ALIAS)
+_OF_SOURCE = Keys(("before",))
+
 
 @dataclass(frozen=True, slots=True)
 class KnownColumns:
@@ -61,7 +67,6 @@ class KnownColumns:
 
 
 UNKNOWN = KnownColumns()
-_OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +195,6 @@ class Understood:
     parameters: tuple[TableRef, ...] = ()
     problems: tuple[Problem, ...] = ()
     columns: tuple[tuple[str, int], ...] = ()
-
-
-Filled = Callable[[Plain], Plain]
-_ALIAS = {"invariants": "checks"}
-_LAYER = Keys(("checks", "on_failure", "columns", "config"), (), _ALIAS)
-_OF_SOURCE = Keys(("before",))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,12 @@ from penstock.project.sql.link import QueryOwner, link
 from penstock.project.sql.names import NameResolver
 
 T = TypeVar("T")
+_MODELS_ARE = "a model is one query"
+_OWN_TABLE = "PENSTOCK:THIS"
+_HINTS = {
+    "not-a-query": "a check reads the rows of a SELECT",
+    "unparsed-sql": "penstock then knows only {destination} and the parameters in it",
+}
 
 
 # Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
@@ -56,14 +62,6 @@ def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]
 
 def _name(key: Sequence[str]) -> str:
     return place_key(("", "check", *key))
-
-
-_MODELS_ARE = "a model is one query"
-_OWN_TABLE = "PENSTOCK:THIS"
-_HINTS = {
-    "not-a-query": "a check reads the rows of a SELECT",
-    "unparsed-sql": "penstock then knows only {destination} and the parameters in it",
-}
 
 
 def query_of(

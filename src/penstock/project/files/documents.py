@@ -14,6 +14,9 @@ from penstock.project.files.values import Path, Plain, list_of
 _WHOLE = re.compile(r"\$\{\{[ \t]*(.+?)[ \t]*\}\}")
 _BARE = re.compile(r"(\$\{\{[^\n]*?\}\})[ \t]*(?=[ \t]#|\r?\n|\0|\Z)")
 _INNER = re.compile(r"file:[ \t]*\S.*|versions\.[^.\s]*\.\w+")
+NODES = 500_000
+"""How many nodes a document may unfold to."""
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class ReferenceLoader(yaml.SafeLoader):
@@ -50,11 +53,6 @@ def inner_of(text: str) -> str | None:
 def reference_in(node: yaml.ScalarNode) -> str | None:
     """Give the reference that a scalar is; a block scalar is never one."""
     return None if node.style in ("|", ">") else inner_of(node.value)
-
-
-NODES = 500_000
-"""How many nodes a document may unfold to."""
-_MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(slots=True)

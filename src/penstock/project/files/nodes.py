@@ -12,6 +12,13 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask, mask_value
 from penstock.project.files.values import Path, Plain, did_you_mean, duration_of
 
+Scalar = str | int | float | bool | None
+Places = Callable[[Path, bool], Location]
+"""Where a value stands, or with True its key."""
+T = TypeVar("T")
+_SHOWN = 80
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 @dataclass(frozen=True, slots=True)
 class VersionReference:
@@ -30,7 +37,6 @@ class Broken:
     """A value that could not be had; a finding has said why."""
 
 
-Scalar = str | int | float | bool | None
 Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "Member"]
 
 
@@ -77,10 +83,6 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
         yield from walk(item)
 
 
-Places = Callable[[Path, bool], Location]
-"""Where a value stands, or with True its key."""
-
-
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
     """Give a tree, which stands at a path, as nodes.
 
@@ -105,11 +107,6 @@ def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlN
     """Make a mapping that nobody wrote as one: each key stands where its value does."""
     nodes = {key: YamlNode(v, where) if isinstance(v, str) else v for key, v in values.items()}
     return YamlNode({key: Member(node.where, node) for key, node in nodes.items()}, where)
-
-
-T = TypeVar("T")
-_SHOWN = 80
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)

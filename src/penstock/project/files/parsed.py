@@ -12,6 +12,13 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.values import Path, Plain
 
 T = TypeVar("T")
+_REF = re.compile("\0(\\d+)\0")
+REFERENCE = "\0ref"
+"""The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
+MERGE = "\0<<"
+"""The key under which a mapping holds the references that it merges."""
+VERSIONED = frozenset({"versions", "destination", MERGE})
+"""A YAML file with one of these keys is a versioned model: only such a file merges others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +59,6 @@ def problems_of(findings: Iterable[Finding]) -> Iterator[Problem]:
 def has_error(problems: Sequence[Problem]) -> bool:
     """Whether a text gives no value."""
     return any(problem.severity is Severity.ERROR for problem in problems)
-
-
-_REF = re.compile("\0(\\d+)\0")
-REFERENCE = "\0ref"
-"""The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
-MERGE = "\0<<"
-"""The key under which a mapping holds the references that it merges."""
-VERSIONED = frozenset({"versions", "destination", MERGE})
-"""A YAML file with one of these keys is a versioned model: only such a file merges others."""
 
 
 class RefKind(StrEnum):

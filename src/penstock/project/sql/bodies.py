@@ -31,6 +31,8 @@ from penstock.project.files.values import digest
 from penstock.project.sql.link import Linked, QueryOwner, link
 from penstock.project.sql.names import NameResolver
 
+_OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -144,9 +146,6 @@ def _window(window: WindowSettings | None) -> dict[str, object] | None:
         "null_watermark": str(window.null_watermark),
         "string_watermark": window.string_watermark,
     }
-
-
-_OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 
 
 @dataclass(frozen=True, slots=True)

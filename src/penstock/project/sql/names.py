@@ -10,6 +10,9 @@ from penstock.core.history import SystemColumns
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.files.values import did_you_mean
 
+_CALL = re.compile(r"""\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*""", re.DOTALL)
+_TEXT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)")\s*""")
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -93,10 +96,6 @@ class NameResolver:
         known: Mapping[str, Named] = self.sources
         near = did_you_mean(name, {n.input.name for n in known.values()})
         return near or "declare it under sources: in a YAML file"
-
-
-_CALL = re.compile(r"""\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*""", re.DOTALL)
-_TEXT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)")\s*""")
 
 
 def called(written: str) -> tuple[str, list[str]]:

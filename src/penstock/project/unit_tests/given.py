@@ -50,6 +50,10 @@ OF_EXPECT = (
 )
 STATUSES = ("success", "failed", "skipped", "unchanged")
 CHECK_STATUSES = ("passed", "failed", "skipped")
+OF_GIVEN = ("inputs", "target", "state")
+OF_STATE = ("watermark", "history")
+OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
+"""The keys of an entry of dbt's shape."""
 
 
 def expectation_of(node: CellNode, notes: FileNotes) -> Expectation:
@@ -145,12 +149,6 @@ def _tolerance(node: CellNode | None, notes: FileNotes) -> float:
         notes.bad(node, "tolerance", "a number from 0 to below 1, for example 1e-9")
         return 0.0
     return found
-
-
-OF_GIVEN = ("inputs", "target", "state")
-OF_STATE = ("watermark", "history")
-OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
-"""The keys of an entry of dbt's shape."""
 
 
 @dataclass(slots=True)

@@ -57,6 +57,8 @@ _DAY = 86_400_000_000
 
 Variant = Callable[[Mapping[str, str]], Project]
 """The project with these variables beside its own; raises `ProjectError` with its findings."""
+_RANGE = ("partition", "from", "to")
+_EXPECTED = ("expect", "expect_error")
 
 
 def read_entry(node: CellNode, variant: Variant, notes: FileNotes) -> UnitTest | None:
@@ -231,10 +233,6 @@ class _EntryReader:
             self.notes.say(node.where, "bad-value", sentence, hint)
             return None
         return number
-
-
-_RANGE = ("partition", "from", "to")
-_EXPECTED = ("expect", "expect_error")
 
 
 def _with(

@@ -12,6 +12,7 @@ from penstock.project.sql.names import called
 
 KEY = "unit_tests"
 FOLDER = "tests"
+THIS = "this"
 
 
 def files_with_tests(project: Project) -> Iterator[str]:
@@ -31,9 +32,6 @@ def _mentions(path: Path) -> bool:
         return KEY.encode() in path.read_bytes()
     except OSError:
         return True  # its reader says why
-
-
-THIS = "this"
 
 
 def plain(text: str) -> str:

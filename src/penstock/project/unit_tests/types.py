@@ -14,6 +14,19 @@ from penstock.project.files.field_types import documented_types, shown_type
 from penstock.project.unit_tests.casting import CellError, typed
 from penstock.project.unit_tests.nodes import FileNotes
 
+_TYPES = {
+    CellKind.BOOLEAN: "boolean",
+    CellKind.INTEGER: "bigint",
+    CellKind.NUMBER: "double",
+    CellKind.DATE: "date",
+    CellKind.TIMESTAMP: "timestamp",
+    CellKind.TEXT: "string",
+}
+_JOINED = {
+    frozenset({CellKind.INTEGER, CellKind.NUMBER}): "double",
+    frozenset({CellKind.DATE, CellKind.TIMESTAMP}): "timestamp",
+}
+
 
 def known_types(project: Project, name: InputName) -> Mapping[str, ColumnType]:
     """Give the declared types of a source, a model or a seed by column; none of other tables."""
@@ -46,20 +59,6 @@ def model_types(model: Model) -> Mapping[str, ColumnType]:
 def system_names(model: Model) -> tuple[str, ...]:
     """Give the columns that penstock adds to a model's table."""
     return model.strategy.columns.names if isinstance(model.strategy, Snapshot) else ()
-
-
-_TYPES = {
-    CellKind.BOOLEAN: "boolean",
-    CellKind.INTEGER: "bigint",
-    CellKind.NUMBER: "double",
-    CellKind.DATE: "date",
-    CellKind.TIMESTAMP: "timestamp",
-    CellKind.TEXT: "string",
-}
-_JOINED = {
-    frozenset({CellKind.INTEGER, CellKind.NUMBER}): "double",
-    frozenset({CellKind.DATE, CellKind.TIMESTAMP}): "timestamp",
-}
 
 
 def inferred(cells: Iterable[Cell]) -> ColumnType | None:
