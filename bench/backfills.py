@@ -13,7 +13,7 @@ from place import Place, start_spark
 
 from penstock.app.commands.sync import sync
 from penstock.app.reports import RunReport
-from penstock.app.request import Range, SyncRequest
+from penstock.app.request import BackfillRequest
 from penstock.app.services.wire import Where, open_services
 
 FIRST = dt.date(2024, 1, 1)
@@ -62,8 +62,8 @@ class Backfills:
         """Run `penstock backfill NAME --from FIRST --to LAST [--batch-size N]`."""
         services = open_services(Where(self.place.root), self.place.spark)
         try:
-            range_ = Range(first.isoformat(), last.isoformat())
-            request = SyncRequest(backfill=name, range=range_, batch_size=batch_size)
+            days = {"from_": first.isoformat(), "to": last.isoformat()}
+            request = BackfillRequest(".", name, **days, batch_size=batch_size)
             report = sync(services, request)
         finally:
             services.close()

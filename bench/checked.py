@@ -15,7 +15,7 @@ from pathlib import Path
 from place import Place, start_spark
 
 from penstock.app.commands.sync import sync
-from penstock.app.request import Range, SyncRequest
+from penstock.app.request import BackfillRequest
 from penstock.app.services.wire import Where, open_services
 from penstock.core.check_results import CheckStatus
 
@@ -129,8 +129,9 @@ class Checked:
         """Make its days anew; every check must hold."""
         services = open_services(Where(self.place.root), self.place.spark)
         try:
-            days = Range(DAY, f"2024-03-{self.days:02}")
-            report = sync(services, SyncRequest(backfill=name, range=days, batch_size=batch_size))
+            last = f"2024-03-{self.days:02}"
+            asked = BackfillRequest(".", name, from_=DAY, to=last, batch_size=batch_size)
+            report = sync(services, asked)
         finally:
             services.close()
         for result in report.results:

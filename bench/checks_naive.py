@@ -9,9 +9,8 @@ import sys
 
 from checked import DAY, OBSERVABLE, SCANNED, Checked, compared, told
 
-from penstock.app.checking.reports import CheckRequest
 from penstock.app.commands.check import check
-from penstock.app.request import Range
+from penstock.app.request import CheckRequest
 from penstock.app.services.wire import Where, open_services
 
 QUERIES = (
@@ -41,7 +40,7 @@ def main(rows: int) -> None:
     def ours() -> None:
         services = open_services(Where(made.place.root), made.place.spark)
         try:
-            assert check(services, CheckRequest(select=("checked",), range=Range(DAY, DAY))).ok
+            assert check(services, CheckRequest(select=("checked",), date=DAY)).ok
         finally:
             services.close()
 

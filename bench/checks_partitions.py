@@ -9,9 +9,8 @@ import sys
 
 from checked import DAY, OBSERVABLE, Checked, compared, told
 
-from penstock.app.checking.reports import CheckRequest
 from penstock.app.commands.check import check
-from penstock.app.request import Range
+from penstock.app.request import CheckRequest
 from penstock.app.services.wire import Where, open_services
 
 DAYS = 31
@@ -27,8 +26,8 @@ def main(rows: int) -> None:
     def checked(made: Checked) -> None:
         services = open_services(Where(made.place.root), made.place.spark)
         try:
-            days = Range(DAY, f"2024-03-{made.days:02}")
-            assert check(services, CheckRequest(select=("checked",), range=days)).ok
+            days = CheckRequest(select=("checked",), from_=DAY, to=f"2024-03-{made.days:02}")
+            assert check(services, days).ok
         finally:
             services.close()
 

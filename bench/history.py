@@ -34,8 +34,6 @@ from pathlib import Path
 
 from place import Place, start_spark
 
-from penstock.app.request import SnapshotRequest
-
 CLOSED = {"penstock": 4, "short": 0, "long": 20, "event": 4}  # versions of each key
 FIRST = dt.datetime(2022, 1, 1, tzinfo=dt.UTC)
 MONTH = 30  # days that a closed version lasted
@@ -140,11 +138,11 @@ class Histories:
 
     def run_all(self) -> None:
         """Let penstock make all tables."""
-        self.place.run(snapshot=SnapshotRequest(), as_of=self.now)
+        self.place.run(snapshot=True, as_of=self.now)
 
     def penstock(self, name: str = "penstock") -> None:
         """Let penstock bring one table up to date."""
-        self.place.run(select=(name,), snapshot=SnapshotRequest(), as_of=self.now)
+        self.place.run(select=(name,), snapshot=True, as_of=self.now)
 
     def by_hand(self, statement: str, name: str) -> None:
         """Bring a copy up to date by a statement."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.commands.run import run
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import RunRequest, SnapshotRequest
 from penstock.app.services.wire import Where, open_services
 from penstock.core.project import SparkSettings
 from penstock.engine.launch import LaunchSettings, launch
@@ -58,11 +58,12 @@ class Place:
         assert self.spark is not None
         self.spark.newSession().sql(text)
 
-    def run(self, **asked: object) -> RunReport:
+    def run(self, *, snapshot: bool = False, **asked: object) -> RunReport:
         """Run penstock as a command would, on the session both sides use."""
         services = open_services(Where(self.root), self.spark)
         try:
-            report = run(services, RunRequest(**asked))  # type: ignore[arg-type]
+            kind = SnapshotRequest if snapshot else RunRequest
+            report = run(services, kind(**asked))  # type: ignore[arg-type]
         finally:
             services.close()
         assert report.succeeded, [result.error for result in report.results]

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from place import Place, start_spark
 
 from penstock.app.commands.test import run_tests
+from penstock.app.request import UnitTestRequest
 from penstock.app.services.wire import Where, open_services
-from penstock.app.unit_testing.reports import UnitTestRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,11 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.app.check_entry import check
     from penstock.app.checking.reports import CheckReport
     from penstock.app.commands.verify import VerifyReport, Violation
-    from penstock.app.drift_entry import audit, backfill, diff, history, rollback, sync
-    from penstock.app.entry import load, run, snapshot_run, snapshot_verify, status
+    from penstock.app.entry import (
+        audit,
+        backfill,
+        check,
+        diff,
+        history,
+        load,
+        rollback,
+        run,
+        snapshot_run,
+        snapshot_verify,
+        status,
+        sync,
+    )
     from penstock.app.reports import (
         AuditReport,
         DiffReport,
@@ -25,14 +36,14 @@ if TYPE_CHECKING:
     from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
 
 _HOMES = {
-    "check": "penstock.app.check_entry",
+    "check": "penstock.app.entry",
     "CheckReport": "penstock.app.checking.reports",
-    "audit": "penstock.app.drift_entry",
-    "backfill": "penstock.app.drift_entry",
-    "diff": "penstock.app.drift_entry",
-    "history": "penstock.app.drift_entry",
-    "rollback": "penstock.app.drift_entry",
-    "sync": "penstock.app.drift_entry",
+    "audit": "penstock.app.entry",
+    "backfill": "penstock.app.entry",
+    "diff": "penstock.app.entry",
+    "history": "penstock.app.entry",
+    "rollback": "penstock.app.entry",
+    "sync": "penstock.app.entry",
     "AuditReport": "penstock.app.reports",
     "DiffReport": "penstock.app.reports",
     "HistoryReport": "penstock.app.reports",

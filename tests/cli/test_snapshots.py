@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.app.planning.planning import make_plan
-from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.request import SnapshotRequest
 from penstock.app.services.wire import Where, open_services
 
 FILES = {
@@ -82,7 +82,7 @@ def test_H124_what_a_selector_matches_beside_snapshots_is_left_out_and_named(
 ):
     wired = open_services(Where(project))
 
-    planned = make_plan(wired, RunRequest(select=(selector,), snapshot=SnapshotRequest()))
+    planned = make_plan(wired, SnapshotRequest(select=(selector,)))
 
     wired.close()
     assert planned.names == ("users_clean_snapshot",)

@@ -16,10 +16,11 @@ from deltalake import write_deltalake
 
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
-from penstock.app.checking.reports import CheckReport, CheckRequest
+from fakes.requests import ranged
+from penstock.app.checking.reports import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.reports import RunReport
-from penstock.app.request import Range, SnapshotRequest
+from penstock.app.request import CheckRequest, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckRecord, CheckResult, Flag, Quarantine
 from penstock.core.partition import Grain, Grid
@@ -165,9 +166,7 @@ class CheckPlace(DriftPlace):
 
     def check(self, *select: str, **asked: Any) -> CheckReport:
         """Run `penstock check`."""
-        keys = ("first", "last", "days")
-        given = {key: asked.pop(key) for key in keys if key in asked}
-        request = CheckRequest(select=select, range=Range(**given), **asked)
+        request = CheckRequest(select=select, **ranged(asked))
         return self.with_shop(lambda services: check(services, request))
 
     def snap(self, *select: str) -> RunReport:

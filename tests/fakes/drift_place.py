@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fakes.clock import FixedClock
 from fakes.commits import commits
 from fakes.fixture_f import EVENTS, EVENTS_PATH, FIXTURE_F
+from fakes.requests import a_run, ranged
 from penstock.app.commands.audit import audit
 from penstock.app.commands.diff import diff
 from penstock.app.commands.history import history
@@ -18,7 +19,7 @@ from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import Ask, preview_sync, sync
 from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
-from penstock.app.request import Range, RollbackRequest, RunRequest, StatusRequest, SyncRequest
+from penstock.app.request import BackfillRequest, RollbackRequest, StatusRequest, SyncRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import wired
 from penstock.project.load import load_project
@@ -114,7 +115,7 @@ class DriftPlace:
             services.close()
 
     def status(self, *select: str, **asked: Any) -> StatusReport:
-        request = StatusRequest(select=select, **_ranged(asked))
+        request = StatusRequest(select=select, **ranged(asked))
         return self.with_shop(lambda services: status(services, request))
 
     def states(self, *select: str, **asked: Any) -> dict[str, list[str]]:
@@ -123,20 +124,19 @@ class DriftPlace:
         return {each.model: [_line(state) for state in each.states] for each in report.models}
 
     def sync(self, *select: str, ask: Ask = yes, **asked: Any) -> RunReport:
-        request = SyncRequest(select=select, **{"threads": 1, **_ranged(asked)})
+        request = SyncRequest(select=select, **{"threads": 1, **ranged(asked)})
         return self.with_shop(lambda services: sync(services, request, ask=ask))
 
     def preview(self, *select: str, **asked: Any) -> RunReport:
-        request = SyncRequest(select=select, dry_run=True, **_ranged(asked))
+        request = SyncRequest(select=select, dry_run=True, **ranged(asked))
         return self.with_shop(lambda services: preview_sync(services, request))
 
     def backfill(self, model: str, first: str, last: str, **asked: Any) -> RunReport:
-        range_ = Range(first, last)
-        request = SyncRequest(backfill=model, range=range_, **{"threads": 1, **asked})
+        request = BackfillRequest(".", model, from_=first, to=last, **{"threads": 1, **asked})
         return self.with_shop(lambda services: sync(services, request))
 
     def run(self, *select: str, **asked: Any) -> RunReport:
-        request = RunRequest(select=select, **{"threads": 1, **_ranged(asked)})
+        request = a_run(select, **{"threads": 1, **asked})
         return self.with_shop(lambda services: run(services, request))
 
     def diff(self, *asked: Any) -> DiffReport:
@@ -149,15 +149,8 @@ class DriftPlace:
         return self.with_shop(lambda services: audit(services, **asked))
 
     def rollback(self, model: str, step: str, **asked: Any) -> RollbackReport:
-        request = RollbackRequest(model, step, **asked)
+        request = RollbackRequest(".", model, to=step, **asked)
         return self.with_shop(lambda services: rollback(services, request))
-
-
-def _ranged(asked: dict[str, Any]) -> dict[str, Any]:
-    """Take `first`, `last` and `days` as the range that they are."""
-    keys = ("first", "last", "days")
-    given = {key: asked.pop(key) for key in keys if key in asked}
-    return {**asked, **({"range": Range(**given)} if given else {})}
 
 
 def _line(state: Any) -> str:

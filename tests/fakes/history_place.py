@@ -13,7 +13,7 @@ from fakes.oracle_types import Metrics
 from fakes.place import Place
 from penstock.app.commands.rehearse import rehearse
 from penstock.app.commands.run import run
-from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.request import SnapshotRequest
 from penstock.app.services.wire import Where, open_project, wired
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ TS = {"strategy": "timestamp", "unique_key": "id", "updated_at": "updated_at"}
 CK = {"strategy": "check", "unique_key": "id", "check_cols": ["value"]}
 EV = TS | {"valid_from": "updated_at"}
 COLUMNS = "id INT, value STRING, updated_at TIMESTAMP"
-_OF_SNAPSHOT = {field.name for field in fields(SnapshotRequest)}
 _METRICS = tuple(field.name for field in fields(Metrics))
 _SYSTEM = ("_ps_valid_from", "_ps_valid_to", "_ps_is_current", "_ps_is_deleted")
 
@@ -99,16 +98,9 @@ class HistoryPlace(Place):
 
 def request(
     at: dt.datetime | None, select: tuple[str, ...], asked: dict[str, object]
-) -> RunRequest:
+) -> SnapshotRequest:
     """Give what `snapshot run` asks for."""
-    own = {name: value for name, value in asked.items() if name in _OF_SNAPSHOT}
-    rest = {name: value for name, value in asked.items() if name not in own}
-    return RunRequest(
-        select=select,
-        as_of=at,
-        snapshot=SnapshotRequest(**own),  # type: ignore[arg-type]
-        **rest,  # type: ignore[arg-type]
-    )
+    return SnapshotRequest(select=select, as_of=at, **asked)  # type: ignore[arg-type]
 
 
 def shown(row: dict[str, object]) -> str:

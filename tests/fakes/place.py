@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakes.commits import commits
+from fakes.requests import a_run
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import sync
 from penstock.app.reports import RunReport
-from penstock.app.request import RunRequest, StatusRequest, SyncRequest
+from penstock.app.request import StatusRequest, SyncRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_services
 from penstock.plan.values import State
@@ -89,7 +90,7 @@ class Place:
         """Run what is selected and let go of the state."""
         services = self.services()
         try:
-            return run(services, RunRequest(select=select, **asked))  # type: ignore[arg-type]
+            return run(services, a_run(select, **asked))
         finally:
             services.close()
 

@@ -16,7 +16,7 @@ from fakes.history_story import T1, T2, T3, T4
 from fakes.place import Place
 from penstock.app.commands.run import run
 from penstock.app.reports import ModelResult
-from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.request import SnapshotRequest
 from penstock.strategies.history.counts import Counts
 
 T5 = dt.datetime(2024, 9, 1, tzinfo=dt.UTC)
@@ -180,9 +180,7 @@ class Chronicle:
         place.sql(f"INSERT OVERWRITE {place.landing('feed')} VALUES {', '.join(rows)}")
         services = place.services()
         try:
-            asked = RunRequest(
-                exclude=tuple(over), as_of=TIMES[number - 1], snapshot=SnapshotRequest()
-            )
+            asked = SnapshotRequest(exclude=tuple(over), as_of=TIMES[number - 1])
             report = run(services, asked)
         finally:
             services.close()

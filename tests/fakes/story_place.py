@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fakes.clock import FixedClock
+from fakes.requests import a_run
 from fakes.story_project import STORY_FILES
 from fakes.story_rows import OF_SOURCE, READS, Row, complaint
 from penstock.app.commands.run import run
@@ -78,7 +79,7 @@ class Story:
 
     def run(self, *select: str, **asked: Any) -> RunReport:
         """Run, as of some days ago if that is asked for."""
-        request = RunRequest(select=select, **{"threads": 1, **self._past(asked)})
+        request = a_run(select, **{"threads": 1, **self._past(asked)})
         return self._heard(lambda services: run(services, request))
 
     def sync(self, *select: str, **asked: Any) -> RunReport:

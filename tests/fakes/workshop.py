@@ -15,13 +15,14 @@ from fakes.flaky import FlakyStore
 from fakes.folders import FakeFolders
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
+from fakes.requests import a_run
 from fakes.services import an_intent
-from penstock.app.checking.reports import CheckReport, CheckRequest
+from penstock.app.checking.reports import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
 from penstock.app.planning.planning import Planned, make_plan
 from penstock.app.reports import Listener, RunReport, silent
-from penstock.app.request import RunRequest
+from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import inert
 from penstock.core.inputs import InputPin
@@ -73,7 +74,7 @@ class Workshop:
 
     def run(self, *select: str, listener: Listener = silent, **asked: Any) -> RunReport:
         self.clock.advance(seconds=1)
-        return run(self.services(), RunRequest(select=select, **asked), listener)
+        return run(self.services(), a_run(select, **asked), listener)
 
     def check(self, *select: str, **asked: Any) -> CheckReport:
         """Run `penstock check`; `artifacts` are then the files that it has written."""
@@ -86,7 +87,7 @@ class Workshop:
         return report
 
     def plan(self, *select: str, **asked: Any) -> Planned:
-        return make_plan(self.services(), RunRequest(select=select, **asked))
+        return make_plan(self.services(), a_run(select, **asked))
 
     def begin(self, holder: Holder, model: str, step: str = "step-other", **changes: Any) -> Intent:
         """Begin a step of a model as another run would; it reads the sources as they are now."""

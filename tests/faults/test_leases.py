@@ -39,7 +39,7 @@ def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_d
 
     refused = crash.place.run("log")
     threading.Timer(1, os.kill, (first.pid, signal.SIGCONT)).start()
-    waited = crash.place.run("log", wait_seconds=60)
+    waited = crash.place.run("log", wait=60)
 
     told, _ = first.communicate(timeout=60)
     assert first.returncode == 0, told

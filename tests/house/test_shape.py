@@ -11,12 +11,6 @@ FILE_LINES = 400
 FUNCTION_LINES = 40
 PARAMETERS = 6
 PUBLIC_METHODS = 12
-# The Python entry point mirrors the flags of the commands: docs/decisions/0005.
-MIRRORS_FLAGS = (
-    "src/penstock/app/check_entry.py",
-    "src/penstock/app/drift_entry.py",
-    "src/penstock/app/entry.py",
-)
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -34,7 +28,7 @@ def test_no_function_is_longer_than_its_budget():
         f"{place(path, node)}: {node.name} has {lines(node)} lines"
         for path in files()
         for node in found(path, *FUNCTIONS)
-        if lines(node) > FUNCTION_LINES and not place(path).startswith(MIRRORS_FLAGS)
+        if lines(node) > FUNCTION_LINES
     ]
 
     limit = f"a function has at most {FUNCTION_LINES} lines, its docstring not counted"
@@ -46,7 +40,7 @@ def test_no_function_takes_more_parameters_than_its_budget():
         f"{place(path, node)}: {node.name} takes {parameters(node)} parameters"
         for path in files()
         for node in found(path, *FUNCTIONS)
-        if parameters(node) > PARAMETERS and not place(path).startswith(MIRRORS_FLAGS)
+        if parameters(node) > PARAMETERS
     ]
 
     assert not over, report(over, f"a function takes at most {PARAMETERS} parameters, not self")

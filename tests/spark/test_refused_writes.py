@@ -31,7 +31,7 @@ LOST = (
 def both(place: Place, *wanted: str) -> dict[str, object]:
     """Run tables and history tables; give the results of the wanted models, else of all."""
     found = {}
-    for asked in (RunRequest(), RunRequest(snapshot=SnapshotRequest())):
+    for asked in (RunRequest(), SnapshotRequest()):
         services = place.services()
         try:
             found |= run(services, asked)

@@ -45,7 +45,7 @@ def shared(tmp_path_factory, spark):
 def call(shared, monkeypatch, capfd):
     """Call penstock on the shared project and its Spark; give exit code and stdout."""
     real = wire.open_services
-    monkeypatch.setattr(wire, "open_shop", lambda where: real(where, shared.spark))
+    monkeypatch.setattr(wire, "open_shop", lambda where, _: real(where, shared.spark))
     monkeypatch.chdir(shared.root)
 
     def called(*words):

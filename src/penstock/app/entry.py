@@ -1,195 +1,187 @@
-"""The Python entry point: what the commands do, as functions that give reports.
+"""The Python entry point: one function per command; what it does, as a report.
 
-Nothing here prints, asks or exits. A failed step is in the report, not raised; what raises is a
-project that cannot be understood, or an environment that lacks something.
+Nothing here prints, asks or exits: what a command would confirm is done. A failed step is in the
+report, not raised; what raises is a project that cannot be understood, flags that do not go
+together, or an environment that lacks something. Keywords are the fields of the request that a
+function takes (`app.request`).
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.reports import RunReport, StatusReport
 from penstock.app.request import (
-    Range,
+    AuditRequest,
+    BackfillRequest,
+    CheckRequest,
+    DiffRequest,
+    HistoryRequest,
+    ProjectRequest,
+    RollbackRequest,
     RunRequest,
     SnapshotRequest,
     StatusRequest,
-    check_snapshot_flags,
-    failure_mode,
+    SyncRequest,
+    UnitTestRequest,
+    VerifyRequest,
 )
-from penstock.app.services.services import Services, parse_moment
-from penstock.app.services.wire import Where, open_project, open_services
-from penstock.core.checks import OnFailure
-from penstock.core.project import Project
+from penstock.app.request.flags import takes
+from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
+    from penstock.app.checking.reports import CheckReport
+    from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
-    from penstock.engine.spark_engine import SparkSession
+    from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
+    from penstock.app.request import AnySync
+    from penstock.app.unit_testing.reports import UnitTestReport
+    from penstock.core.project import Project
 
 
-def load(
-    project: str | Path = ".",
-    *,
-    target: str | None = None,
-    variables: Mapping[str, str] | None = None,
-) -> Project:
+@takes(ProjectRequest)
+def load(request: ProjectRequest) -> Project:
     """Load a project folder; raise `ProjectError` with every finding of every file."""
-    return open_project(Where(Path(project), target, variables or {}))
+    return open_project(place_of(request))
 
 
-def run(  # the flags of the command
-    project: str | Path = ".",
-    *,
-    select: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    target: str | None = None,
-    variables: Mapping[str, str] | None = None,
-    date: str | None = None,
-    from_: str | None = None,
-    to: str | None = None,
-    full_refresh: bool = False,
-    dry_run: bool = False,
-    as_of: dt.datetime | str | None = None,
-    threads: int | None = None,
-    fail_fast: bool = False,
-    skip_checks: bool = False,
-    on_failure: OnFailure | str | None = None,
-    spark: SparkSession | None = None,
-) -> RunReport:
+@takes(RunRequest)
+def run(request: RunRequest) -> RunReport:
     """Bring what is selected up to date, as `penstock run`; with `dry_run` as `penstock plan`.
 
     A list of selectors means what a repeated `--select` means: each narrows. `as_of` without an
-    offset is UTC. A Spark that is handed in, or runs in this
-    process, is used and never stopped.
+    offset is UTC. A Spark that is handed in, or runs in this process, is used and never stopped.
     """
-    request = RunRequest(
-        select=tuple(select),
-        exclude=tuple(exclude),
-        full_refresh=full_refresh,
-        threads=threads,
-        fail_fast=fail_fast,
-        as_of=_moment(as_of),
-        range=Range(date or from_, date or to),
-        skip_checks=skip_checks,
-        on_failure=failure_mode(on_failure),
-    )
-    services = open_services(Where(Path(project), target, variables or {}), spark)
-    try:
-        return _dry(services, request) if dry_run else _run(services, request)
-    finally:
-        services.close()
+    with opened(request) as services:
+        if request.dry_run:
+            from penstock.app.commands.plan import preview
+
+            return preview(services, request).report
+        from penstock.app.commands.run import run as execute
+
+        return execute(services, request)
 
 
-def status(  # the flags of the command
-    project: str | Path = ".",
-    *,
-    select: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    states: Sequence[str] = (),
-    from_: str | None = None,
-    to: str | None = None,
-    days: int | None = None,
-    as_of: dt.datetime | str | None = None,
-    target: str | None = None,
-    variables: Mapping[str, str] | None = None,
-) -> StatusReport:
-    """Say of every partition of the selected models whether it is current; start no JVM."""
-    from penstock.app.commands.status import status as look
-
-    request = StatusRequest(
-        tuple(select), tuple(exclude), tuple(states), Range(from_, to, days), _moment(as_of)
-    )
-    services = open_services(Where(Path(project), target, variables or {}))
-    try:
-        return look(services, request)
-    finally:
-        services.close()
-
-
-def snapshot_run(  # the flags of the command
-    project: str | Path = ".",
-    *,
-    select: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    target: str | None = None,
-    variables: Mapping[str, str] | None = None,
-    as_of: dt.datetime | str | None = None,
-    prune: bool = False,
-    keep_last: int | None = None,
-    no_prune: bool = False,
-    dry_run: bool = False,
-    full_refresh: bool = False,
-    allow_empty: bool = False,
-    threads: int | None = None,
-    fail_fast: bool = False,
-    skip_checks: bool = False,
-    on_failure: OnFailure | str | None = None,
-    spark: SparkSession | None = None,
-) -> RunReport:
+@takes(SnapshotRequest)
+def snapshot_run(request: SnapshotRequest) -> RunReport:
     """Bring history tables up to date, as `penstock snapshot run`; nobody is asked.
 
     `report["users_snapshot"].metrics["opened_new"]` is one of the counts of docs/history.md. With
     `dry_run` they are counted and nothing is written.
     """
-    asked = SnapshotRequest(prune, keep_last, no_prune, allow_empty)
-    check_snapshot_flags(asked)
-    request = RunRequest(
-        select=tuple(select),
-        exclude=tuple(exclude),
-        full_refresh=full_refresh,
-        threads=threads,
-        fail_fast=fail_fast,
-        as_of=_moment(as_of),
-        snapshot=asked,
-        skip_checks=skip_checks,
-        on_failure=failure_mode(on_failure),
-    )
-    services = open_services(Where(Path(project), target, variables or {}), spark)
-    try:
-        return _rehearse(services, request) if dry_run else _run(services, request)
-    finally:
-        services.close()
+    with opened(request) as services:
+        if request.dry_run:
+            from penstock.app.commands.rehearse import rehearse
+
+            return rehearse(services, request)
+        from penstock.app.commands.run import run as execute
+
+        return execute(services, request)
 
 
-def snapshot_verify(
-    project: str | Path,
-    model: str,
-    *,
-    target: str | None = None,
-    variables: Mapping[str, str] | None = None,
-    spark: SparkSession | None = None,
-) -> VerifyReport:
+@takes(VerifyRequest)
+def snapshot_verify(request: VerifyRequest) -> VerifyReport:
     """Check the laws of one history table, as `penstock snapshot verify`; nothing is written."""
     from penstock.app.commands.verify import verify
 
-    services = open_services(Where(Path(project), target, variables or {}), spark)
-    try:
-        return verify(services, (model,))[0]
-    finally:
-        services.close()
+    with opened(request) as services:
+        return verify(services, (request.model,))[0]
 
 
-def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
-    """Read a time; without an offset it is UTC."""
-    return None if given is None else parse_moment(str(given))
+@takes(SyncRequest)
+def sync(request: SyncRequest) -> RunReport:
+    """Run what drifted, as `penstock sync --yes`; `everything` is --all."""
+    return _synced(request)
 
 
-def _run(services: Services, request: RunRequest) -> RunReport:
-    from penstock.app.commands.run import run as execute
-
-    return execute(services, request)
-
-
-def _rehearse(services: Services, request: RunRequest) -> RunReport:
-    from penstock.app.commands.rehearse import rehearse
-
-    return rehearse(services, request)
+@takes(BackfillRequest)
+def backfill(request: BackfillRequest) -> RunReport:
+    """Run a range of a model's partitions whatever their state, as `penstock backfill --yes`."""
+    return _synced(request)
 
 
-def _dry(services: Services, request: RunRequest) -> RunReport:
-    from penstock.app.commands.plan import preview
+def _synced(request: AnySync) -> RunReport:
+    from penstock.app.commands.sync import preview_sync
+    from penstock.app.commands.sync import sync as execute
 
-    return preview(services, request).report
+    with opened(request) as services:
+        return preview_sync(services, request) if request.dry_run else execute(services, request)
+
+
+@takes(CheckRequest)
+def check(request: CheckRequest) -> CheckReport:
+    """Evaluate checks on the rows of today, as `penstock check`; `everything` is --all.
+
+    What failed is in the report, not raised: `report.ok`. `report.reports["users"]` is what the
+    checks of one model said. A Spark that is handed in, or runs in this process, is used and never
+    stopped.
+    """
+    from penstock.app.commands.check import check as evaluate
+
+    with opened(request) as services:
+        return evaluate(services, request)
+
+
+@takes(StatusRequest)
+def status(request: StatusRequest) -> StatusReport:
+    """Say of every partition of the selected models whether it is current; start no JVM."""
+    from penstock.app.commands.status import status as look
+
+    with opened(request) as services:
+        return look(services, request)
+
+
+@takes(DiffRequest)
+def diff(request: DiffRequest) -> DiffReport:
+    """Compare the SQL and schema that built partitions with those of the files."""
+    from penstock.app.commands.diff import diff as compare
+
+    with opened(request) as services:
+        return compare(services, request.model, request.partition, request.run_timestamp)
+
+
+@takes(HistoryRequest)
+def history(request: HistoryRequest) -> HistoryReport:
+    """Give the executions of a model's partitions, newest first."""
+    from penstock.app.commands.history import history as executions
+
+    with opened(request) as services:
+        return executions(
+            services, request.model, request.partition, request.limit, show_sql=request.show_sql
+        )
+
+
+@takes(AuditRequest)
+def audit(request: AuditRequest) -> AuditReport:
+    """Say of every version and revision what it built and whether its SQL still is the same."""
+    from penstock.app.commands.audit import audit as compare
+
+    with opened(request) as services:
+        return compare(
+            services,
+            request.select,
+            request.exclude,
+            modified_only=request.modified_only,
+            diffs=request.diffs,
+        )
+
+
+@takes(RollbackRequest)
+def rollback(request: RollbackRequest) -> RollbackReport:
+    """Bring a table and its records back to before a step, as `penstock rollback --yes`."""
+    from penstock.app.commands.rollback import rollback as go_back
+
+    with opened(request) as services:
+        return go_back(services, request)
+
+
+@takes(UnitTestRequest)
+def run_unit_tests(request: UnitTestRequest) -> UnitTestReport:
+    """Run the unit tests under tests/ as `penstock test` does; `tests` are names of them.
+
+    A test that fails is in the report; what raises is a project, or a test file, that cannot be
+    understood. A Spark that is handed in, or runs in this process, is used and never stopped.
+    """
+    from penstock.app.commands.test import run_tests
+
+    with opened(request) as services:
+        return run_tests(services, request)

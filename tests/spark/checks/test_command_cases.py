@@ -54,7 +54,7 @@ def shell(tmp_path, spark, two_days, monkeypatch, capfd):
     clock = FixedClock(MOMENT)
     clock.advance(seconds=60)
 
-    def open_services(where: wire.Where) -> object:
+    def open_services(where: wire.Where, _: object) -> object:
         clock.advance(seconds=1)
         return wire.wired(wire.open_project(where), clock, spark)
 

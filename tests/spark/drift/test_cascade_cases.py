@@ -10,7 +10,7 @@ from fakes.drift_place import DAILY_TABLE, DriftPlace
 from fakes.fixture_f import EDIT_E
 from penstock.app.commands.sync import sync
 from penstock.app.reports import Cascaded
-from penstock.app.request import Range, SyncRequest
+from penstock.app.request import BackfillRequest
 
 ALL_CURRENT = {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}
 
@@ -253,7 +253,7 @@ def test_DC10_a_clock_that_was_set_back_does_not_hide_what_came_later(synced):
 
 def test_DC10_a_commit_between_pin_and_commit_of_a_reader_is_news_to_it(synced):
     stranger.append_event(synced.root, "u5", "2024-12-03 08:00:00")
-    request = SyncRequest(backfill="weekly_summary", range=Range("2024-12-02", "2024-12-02"))
+    request = BackfillRequest(".", "weekly_summary", from_="2024-12-02", to="2024-12-02")
     other = DriftPlace(synced.root, synced.spark, files={}, clock=synced.clock)
     meanwhile = []
 

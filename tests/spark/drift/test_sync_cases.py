@@ -19,7 +19,7 @@ from fakes.fixture_f import DAILY, DAILY_V3, EDIT_E, SOURCES
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import overwrites, plan_sync, preview_sync, sync
 from penstock.app.reports import Overwrite
-from penstock.app.request import Range, RunRequest, SyncRequest
+from penstock.app.request import BackfillRequest, RunRequest, SyncRequest
 from penstock.core.errors import PenstockError
 from penstock.core.token import signed_by
 
@@ -326,7 +326,7 @@ def test_DS9_dry_runs_write_nothing(cascaded):
         cascaded.with_shop(
             lambda services: preview_sync(
                 services,
-                SyncRequest(backfill="daily_user_stats", range=Range("2024-12-02", "2024-12-03")),
+                BackfillRequest(".", "daily_user_stats", from_="2024-12-02", to="2024-12-03"),
             )
         ),
         cascaded.with_shop(lambda services: preview(services, RunRequest()).report),
@@ -345,7 +345,7 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
     refused, waited, started = [], [], threading.Event()
 
     def waits(services):
-        waited.append(sync(services, replace(request, wait_seconds=60), lambda _: started.set()))
+        waited.append(sync(services, replace(request, wait=60), lambda _: started.set()))
 
     late = threading.Thread(target=lambda: others[1].with_shop(waits))
 

@@ -67,7 +67,7 @@ def test_H127_H128_json_is_one_document_and_a_second_run_needs_no_java(
     shared, monkeypatch, capfd
 ) -> None:
     real = wire.open_services
-    monkeypatch.setattr(wire, "open_shop", lambda where: real(where, shared.spark))
+    monkeypatch.setattr(wire, "open_shop", lambda where, _: real(where, shared.spark))
     monkeypatch.chdir(shared.root)
     words = ["snapshot", "run", ".", "--env", "dev", "--select", TAG, "--json"]
 

@@ -54,7 +54,7 @@ def test_C61_with_the_condition_reversed_the_command_shows_what_changed_and_exit
     project.place.write("models/staging/users.sql", FRESH.replace(">=", "<"))
     project.tests(NEWER)
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(wire, "open_shop", lambda _: project.place.services())
+    monkeypatch.setattr(wire, "open_shop", lambda *_: project.place.services())
 
     code = main(("test",))
 
@@ -419,7 +419,7 @@ def test_vars_versions_files_and_earlier_successes(project) -> None:
         threads=2,
     ) == [(), ()]
     assert [r.test.name for r in project.run("tag:quick").results] == ["with_a_variable"]
-    assert [r.test.name for r in project.run(names=("without",)).results] == ["without"]
+    assert [r.test.name for r in project.run(tests=("without",)).results] == ["without"]
 
 
 def test_tests_of_a_model_that_reads_a_history_an_external_table_and_itself(project) -> None:

@@ -77,7 +77,7 @@ def test_T4_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(wor
         workshop.store.journal.finish(step.step, Outcome(version, table, version))
 
     monkeypatch.setattr("penstock.app.execution.leases.time.sleep", other_run_ends)
-    report = workshop.run(wait_seconds=60)
+    report = workshop.run(wait=60)
 
     assert statuses(report) == {"top": "unchanged"}
     assert report["top"].reason == "another run built it"

@@ -10,8 +10,7 @@ from penstock.app.commands.status import status
 from penstock.app.request import SnapshotRequest, StatusRequest
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.model import Append, Fingerprint, WindowSettings
-from penstock.ui.json_drift import status_document
-from penstock.ui.text_status import status_text
+from penstock.ui.render.status import status_document, status_text
 
 EVENTS = a_source("events")
 OTHERS = a_source("others")

@@ -281,7 +281,7 @@ def test_status_names_a_commit_of_this_store_that_no_step_is_known_to_have_made(
     workshop.run("log")
     workshop.store.archive.load(old)
 
-    reason = status(workshop.services(), StatusRequest(("log",))).models[0].states[0]
+    reason = status(workshop.services(), StatusRequest(select=("log",))).models[0].states[0]
 
     assert str(reason.state) == "unrecorded"
     assert reason.because[0].startswith("version 1 is of step ")

@@ -7,7 +7,7 @@ from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import Workshop
 from penstock.app.commands.rehearse import rehearse
-from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.request import SnapshotRequest
 from penstock.core.history import ColumnsDiffer, Snapshot
 from penstock.core.schema import Column
 
@@ -21,7 +21,7 @@ MORE = {"source_rows": 3, "unchanged": 2, "opened_new": 1}
 
 
 def asked(*select, **flags):
-    return RunRequest(select=select, snapshot=SnapshotRequest(**flags))
+    return SnapshotRequest(select=select, **flags)
 
 
 def rehearsed(workshop, *select, **flags):

@@ -38,9 +38,7 @@ REFUSED = (
 
 
 def taken(*select, snapshot=False, parts=SHOP, exclude=()):
-    asked = RunRequest(
-        select=select, exclude=exclude, snapshot=SnapshotRequest() if snapshot else None
-    )
+    asked = (SnapshotRequest if snapshot else RunRequest)(select=select, exclude=exclude)
     return divided(Workshop(*parts).services(), asked, NOON)
 
 

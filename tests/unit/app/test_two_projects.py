@@ -17,7 +17,7 @@ from penstock.core.model import Append, Fingerprint, Merge, WindowSettings
 from penstock.core.names import TableName
 from penstock.core.token import write_token
 from penstock.plan.history import PROPERTY, property_of
-from penstock.ui.text_status import status_text
+from penstock.ui.render.status import status_text
 
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")

@@ -35,9 +35,8 @@ from penstock.core.records import Status
 from penstock.core.step import Outcome, StepKind
 from penstock.state.open import open_store
 from penstock.state.restore import restore
-from penstock.ui.json_drift import status_document
-from penstock.ui.text_plan import plan_text
-from penstock.ui.text_status import status_text
+from penstock.ui.render.plan import plan_text
+from penstock.ui.render.status import status_document, status_text
 
 AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
 SOME = pytest.mark.parametrize(

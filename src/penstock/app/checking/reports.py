@@ -1,15 +1,13 @@
-"""What `penstock check` is asked and what it gives back (spec/checks.md §8.2)."""
+"""What `penstock check` gives back (spec/checks.md §8.2)."""
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.app.request import Range
 from penstock.core.check_results import (
     CheckResult,
     CheckStatus,
@@ -19,7 +17,6 @@ from penstock.core.check_results import (
     Quarantine,
     Sample,
 )
-from penstock.core.checks import Phase
 from penstock.core.findings import Severity
 from penstock.core.masking import mask
 
@@ -69,32 +66,6 @@ def _value(value: GroupValue) -> Json:
 def _sample(sample: Sample) -> Json:
     rows = [[None if cell is None else mask(cell) for cell in row] for row in sample.rows]
     return {"columns": sample.columns, "rows": rows}
-
-
-BOTH = frozenset({Phase.BEFORE, Phase.AFTER})
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """The models, groups and checks to evaluate; nothing is written but results.
-
-    `everything` is every model with checks and every partition that was built. `partition` is a
-    key. `names` are checks, none means all. Without `record` nothing goes to the store.
-    """
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    everything: bool = False
-    range: Range = Range()
-    partition: str = ""
-    phases: frozenset[Phase] = BOTH
-    names: tuple[str, ...] = ()
-    sources: bool = False
-    strict: bool = False
-    record: bool = True
-    sample: bool = True
-    as_of: dt.datetime | None = None
-    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)

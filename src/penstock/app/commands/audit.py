@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.diff import model_diff
@@ -38,8 +38,8 @@ class _Built:
 @in_one_state
 def audit(
     services: Services,
-    select: tuple[str, ...] = (),
-    exclude: tuple[str, ...] = (),
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     *,
     modified_only: bool = False,
     diffs: bool = False,

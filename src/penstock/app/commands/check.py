@@ -10,10 +10,9 @@ from penstock.app.artifacts.write import write_check_artifacts
 from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.closing import close_passed
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.flags import refuse_unreadable
 from penstock.app.checking.inputs import ONE_GROUP, CheckInputs, Rows
 from penstock.app.checking.output import replaced_rows
-from penstock.app.checking.reports import CheckReport, CheckRequest, ModelChecked, SourceChecked
+from penstock.app.checking.reports import CheckReport, ModelChecked, SourceChecked
 from penstock.app.checking.target import CheckTarget
 from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
@@ -22,8 +21,9 @@ from penstock.app.observation.inputs import Inputs, pin_names, source_read
 from penstock.app.observation.observe import View, pin_source
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.planning import run_timestamp_of
-from penstock.app.planning.selection import check_range, narrowed, selected_models
+from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.preparing.run_context import Context
+from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.checks import Check, Checks, Freshness, Phase
@@ -130,19 +130,18 @@ def check(services: Services, request: CheckRequest) -> CheckReport:
     No data is written and no lease is taken. Raises `unknown-check` for a name that no selected
     model has.
     """
-    check_range(request.range)
     notes: tuple[str, ...] = ()
     if request.record and services.has_state():
         notes = recover(services).sentences
         notes += settle(services, writes=False).notes
-    run_timestamp = run_timestamp_of(services, request.as_of)
+    run_timestamp = run_timestamp_of(services, request.run_timestamp)
     if request.sources:
         found = check_sources(services, request, run_timestamp)
         return _written(services, request, CheckReport((), found, request.strict, notes))
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     project_state = look(services, names, run_timestamp)
     _known_names(project_state, request)
-    refuse_unreadable((project_state.project.models[name] for name in names), request)
+    _refuse_unreadable((project_state.project.models[name] for name in names), request)
     services.engine.require()
     context = Context(
         run=services.run_id or services.clock.new_id(),
@@ -165,11 +164,23 @@ def _written(services: Services, request: CheckRequest, report: CheckReport) -> 
     return report
 
 
+def _refuse_unreadable(models: Iterable[Model], request: CheckRequest) -> None:
+    """Refuse a --partition that is none of a selected model; raises `invalid-partition`.
+
+    A model without partitions is looked at whole; what is a key nowhere is refused all the same.
+    """
+    for model in models if request.partition else ():
+        if model.partition is not None:
+            model.grid.parse(request.partition)
+        else:
+            model.grid.bound(request.partition, last=False)
+
+
 def _known_names(project_state: ProjectState, request: CheckRequest) -> None:
     """Refuse a name that no selected model has."""
     models = [project_state.project.models[name] for name in project_state.names]
     known = {name for model in models for name in check_names(model)}
-    for name in request.names:
+    for name in request.checks:
         if name not in known:
             raise UsageError(
                 "unknown-check",
@@ -225,7 +236,7 @@ class _Checking:
         return StepChecks(tuple(self._asked(checks.before)), tuple(self._asked(checks.after)))
 
     def _asked(self, checks: Iterable[Check]) -> Iterator[Check]:
-        names = self.request.names
+        names = self.request.checks
         for each in checks:
             if each.phase in self.request.phases and (not names or each.name in names):
                 yield each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.app.planning.selection import selected_models
@@ -34,7 +35,7 @@ class Graph:
     edges: tuple[tuple[str, str], ...] = ()
 
 
-def graph(services: Services, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Graph:
+def graph(services: Services, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> Graph:
     """Draw the selected models with the sources and seeds that they read."""
     run_timestamp = services.clock.now()
     names = set(selected_models(services, select, exclude, run_timestamp))

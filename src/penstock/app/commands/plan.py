@@ -12,7 +12,7 @@ from penstock.app.commands.status import told_status
 from penstock.app.observation.project_state import ProjectState, detect_drift
 from penstock.app.planning.planning import Planned, make_plan
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.graph import ordered
 from penstock.core.ranges import Ranges, merged, union
@@ -133,7 +133,7 @@ class Preview:
 
 
 @in_one_state
-def preview(services: Services, request: RunRequest) -> Preview:
+def preview(services: Services, request: AnyRun) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
     planned = make_plan(services, request)
     report = RunReport(

@@ -12,7 +12,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of, decide, work_of
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelResult, RunReport
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError
 from penstock.plan.values import Step
@@ -21,7 +21,7 @@ WOULD_COMMIT = "would commit"
 NO_CHANGE = "no change"
 
 
-def rehearse(services: Services, request: RunRequest) -> RunReport:
+def rehearse(services: Services, request: AnyRun) -> RunReport:
     """Classify for real, so start Spark, and commit nothing: no table, no record, no lease.
 
     A snapshot over another is counted against that one's table as it is now.
@@ -43,7 +43,7 @@ def rehearse(services: Services, request: RunRequest) -> RunReport:
         project=services.project,
         view=planned.view,
         records=dict(planned.records),
-        as_of=request.as_of,
+        as_of=request.run_timestamp,
         options=request.options,
     )
     if planned.plan.steps:

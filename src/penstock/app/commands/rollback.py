@@ -103,10 +103,10 @@ def rollback(
 def _way_back(services: Services, project_state: ProjectState, request: RollbackRequest) -> _Back:
     model = project_state.project.models[named_model(services, request.model).name]
     steps = services.reading.records.steps_of(model.name)
-    step = _step_of(model, steps, request.step)
+    step = _step_of(model, steps, request.to)
     outcome = step.outcome
     if outcome is None or outcome.version is None:
-        raise _unknown(model, request.step, "it made no commit")
+        raise _unknown(model, request.to, "it made no commit")
     version = outcome.version - 1
     if step.intent.kind is StepKind.CREATE or version < 0 or not _before(steps, step):
         raise TableError(
@@ -208,7 +208,7 @@ def _restore(
         project=project_state.project,
         view=project_state.view,
         records=project_state.records,
-        wait_seconds=request.wait_seconds,
+        wait_seconds=request.wait,
         triggered_by="rollback",
     )
     target = services.project.target.name

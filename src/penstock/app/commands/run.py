@@ -46,7 +46,7 @@ from penstock.app.reports import (
     StepStarted,
     silent,
 )
-from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
@@ -66,7 +66,7 @@ _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 SPARK_DIED = "Spark's JVM is gone"
 
 
-def run(services: Services, request: RunRequest, listener: Listener = silent) -> RunReport:
+def run(services: Services, request: AnyRun, listener: Listener = silent) -> RunReport:
     """Recover what a crash left open, plan, and execute the plan.
 
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
@@ -98,11 +98,11 @@ def run(services: Services, request: RunRequest, listener: Listener = silent) ->
     return Runner(services, request, listener, planned, report).run()
 
 
-def _made_anew(services: Services, request: RunRequest) -> tuple[str, ...]:
+def _made_anew(services: Services, request: AnyRun) -> tuple[str, ...]:
     """Name the models of which a full refresh makes all rows anew, whatever a step left."""
     if not request.options.full_refresh:
         return ()
-    return divided(services, request, run_timestamp_of(services, request.as_of))[0]
+    return divided(services, request, run_timestamp_of(services, request.run_timestamp))[0]
 
 
 def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
@@ -135,7 +135,7 @@ class Runner:
     def __init__(
         self,
         services: Services,
-        request: RunRequest | SyncRequest,
+        request: AnyRun | AnySync,
         listener: Listener,
         planned: Planned,
         report: RunReport,
@@ -154,8 +154,8 @@ class Runner:
             project=services.project,
             view=planned.view,
             records=dict(planned.records),
-            as_of=request.as_of,
-            wait_seconds=request.wait_seconds,
+            as_of=request.run_timestamp,
+            wait_seconds=request.wait,
             options=request.options,
         )
         self._settled = planned.settled
@@ -189,7 +189,7 @@ class Runner:
             log_path=self._services.written_log,
         )
         request = self._request
-        if isinstance(request, SyncRequest):
+        if isinstance(request, AnySync):
             again = resume_sync(report, request)
         else:
             again = resume_command(report, request)

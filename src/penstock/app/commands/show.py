@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.app.observation.project_state import ProjectState, look
@@ -39,7 +39,7 @@ class ModelInfo:
 
 
 def list_models(
-    services: Services, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()
+    services: Services, select: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> tuple[ModelInfo, ...]:
     """Give the selected models in topological order."""
     names = selected_models(services, select, exclude, services.clock.now())

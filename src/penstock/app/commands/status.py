@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.app.checking.status import Lines, check_lines, with_lines
@@ -33,7 +34,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     With `states` only partitions in one of them are reported.
     """
     wanted = states_named(request.states)
-    run_timestamp = request.as_of or services.clock.now()
+    run_timestamp = request.run_timestamp or services.clock.now()
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     project_state = look(services, _involved(services, names), run_timestamp)
     drift_report = detect_drift(project_state)
@@ -63,7 +64,7 @@ def _lines(services: Services, project_state: ProjectState, names: tuple[str, ..
     return found
 
 
-def states_named(texts: tuple[str, ...]) -> frozenset[State]:
+def states_named(texts: Sequence[str]) -> frozenset[State]:
     """Read the states that `--state` names; raises `bad-value` with the nearest one."""
     known = {str(state) for state in State}
     found = set()

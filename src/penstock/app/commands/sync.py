@@ -19,9 +19,9 @@ from penstock.app.planning.planning import (
     run_timestamp_of,
     seed_notes,
 )
-from penstock.app.planning.selection import check_named, check_range, narrowed, selected_models
+from penstock.app.planning.selection import check_named, narrowed, selected_models
 from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, Said, SyncPreview, silent
-from penstock.app.request import SyncRequest
+from penstock.app.request import AnySync
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.model import window_settings
@@ -121,7 +121,7 @@ Ask = Callable[[tuple[Overwrite, ...]], bool]
 
 
 def sync(
-    services: Services, request: SyncRequest, listener: Listener = silent, ask: Ask = lambda _: True
+    services: Services, request: AnySync, listener: Listener = silent, ask: Ask = lambda _: True
 ) -> RunReport:
     """Recover, plan, ask about what would be overwritten, and execute the plan.
 
@@ -150,7 +150,7 @@ def sync(
 
 
 @in_one_state
-def preview_sync(services: Services, request: SyncRequest) -> RunReport:
+def preview_sync(services: Services, request: AnySync) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
     planned = plan_sync(services, request)
     report = _report(services, request, planned)
@@ -160,10 +160,9 @@ def preview_sync(services: Services, request: SyncRequest) -> RunReport:
 
 
 @in_one_state
-def plan_sync(services: Services, request: SyncRequest) -> Planned:
+def plan_sync(services: Services, request: AnySync) -> Planned:
     """Select, judge the whole project, decide."""
-    _check(request)
-    run_timestamp = run_timestamp_of(services, request.as_of)
+    run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names = _names(services, request, run_timestamp)
     project_state = look(services, services.project.models, run_timestamp)
@@ -178,27 +177,10 @@ def plan_sync(services: Services, request: SyncRequest) -> Planned:
     )
 
 
-def _check(request: SyncRequest) -> None:
-    check_range(request.range)
-    narrowing = request.select or request.exclude or request.states or not request.range.is_open
-    if request.everything and (narrowing or request.max_partitions is not None):
-        raise UsageError(
-            "option-conflict",
-            "--all means every model and its whole range; nothing may narrow it",
-            hint="leave --all out",
-        )
-    for flag, value in (
-        ("--max-partitions", request.max_partitions),
-        ("--batch-size", request.batch_size),
-    ):
-        if value is not None and value < 1:
-            raise UsageError("bad-value", f"{flag} {value} is not at least 1")
-
-
-def _names(services: Services, request: SyncRequest, run_timestamp: dt.datetime) -> tuple[str, ...]:
-    if not request.backfill:
+def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> tuple[str, ...]:
+    if not request.model:
         return selected_models(services, request.select, request.exclude, run_timestamp)
-    model = named_model(services, request.backfill)
+    model = named_model(services, request.model)
     if window_settings(model.strategy) is not None or model.is_snapshot:
         raise UsageError(
             "not-supported-yet",
@@ -211,7 +193,7 @@ def _names(services: Services, request: SyncRequest, run_timestamp: dt.datetime)
     return (model.name,)
 
 
-def _scope(project_state: ProjectState, names: tuple[str, ...], request: SyncRequest) -> Scope:
+def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync) -> Scope:
     project = project_state.project
     verdicts = {
         name: project_state.detection.verdict(name)
@@ -224,18 +206,18 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: SyncReq
             continue
         model, verdict = project.models[name], verdicts[name]
         there = due(model, project_state.run_timestamp)
-        if request.backfill:
+        if request.model:
             check_named(model, request.range, verdict, there)
-        known = there if request.backfill else union(verdict.known, there)
+        known = there if request.model else union(verdict.known, there)
         within[name] = narrowed(model, request.range, project_state.run_timestamp, known)
     most = None if request.everything else request.max_partitions or project.max_partitions
-    forced = bool(request.backfill) or request.full_refresh
+    forced = bool(request.model) or request.full_refresh
     return Scope(
         trigger=request.command,
         verdicts=verdicts,
         within=within,
         syncs=True,
-        force=bool(request.backfill),
+        force=bool(request.model),
         states=states_named(request.states),
         cascade=request.cascade,
         followed=_followed(project, names, within, verdicts) if request.cascade else {},
@@ -267,7 +249,7 @@ def _cascade(
     )
 
 
-def _report(services: Services, request: SyncRequest, planned: Planned) -> RunReport:
+def _report(services: Services, request: AnySync, planned: Planned) -> RunReport:
     preview = SyncPreview(
         drifted=drifted_of(planned),
         cascaded=_cascaded(services, planned.plan),
@@ -321,7 +303,7 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
     return tuple(found)
 
 
-def _lines(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
+def _lines(planned: Planned, request: AnySync) -> tuple[str, ...]:
     """Warn of drift above what is synced, which nobody selected."""
     project_state = planned.project_state
     if project_state is None:
@@ -371,8 +353,8 @@ def _drifted(project_state: ProjectState, verdicts: Mapping[str, Verdict], name:
     return reason.state is not State.CURRENT and reason.drift
 
 
-def _passed_over(planned: Planned, request: SyncRequest) -> tuple[str, ...]:
-    if not request.backfill or planned.project_state is None:
+def _passed_over(planned: Planned, request: AnySync) -> tuple[str, ...]:
+    if not request.model or planned.project_state is None:
         return ()
     lines = []
     for name, within in planned.scope.within.items():

@@ -15,18 +15,13 @@ from pathlib import Path
 from penstock.app.artifacts.results import UnitTested
 from penstock.app.artifacts.write import write_unit_test_artifacts
 from penstock.app.commands.run import run as run_models
-from penstock.app.request import Range, RunRequest, SnapshotRequest
+from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
 from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.app.unit_testing.outcome import Outcome
 from penstock.app.unit_testing.preparing import Preparing
-from penstock.app.unit_testing.reports import (
-    Difference,
-    UnitResult,
-    UnitTestReport,
-    UnitTestRequest,
-)
+from penstock.app.unit_testing.reports import Difference, UnitResult, UnitTestReport
 from penstock.app.unit_testing.verdict import ExpectationCheck, judge_error
 from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
 from penstock.core.errors import (
@@ -53,8 +48,8 @@ def chosen(
 
     Raises `SelectorError` for a selector, or a name, that matches nothing.
     """
-    found = [test for test in tests if not request.names or _is_named(test, request.names)]
-    for name in request.names:
+    found = [test for test in tests if not request.tests or _is_named(test, request.tests)]
+    for name in request.tests:
         if not any(_is_named(test, (name,)) for test in tests):
             known = [test.name for test in tests]
             hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
@@ -170,14 +165,15 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> Outcome:
     model = services.project.models[test.model]
     head = None if model.is_view else services.log.head(services.project.uri_of(model.table))
     before = head.version if head else None
-    request = RunRequest(
+    kind = SnapshotRequest if model.is_snapshot else RunRequest
+    request: AnyRun = kind(
         select=(f"name:{model.name}",),
         full_refresh=each.full_refresh,
         on_failure=each.on_failure,
-        range=Range(each.first, each.last) if each.first else Range(),
-        snapshot=SnapshotRequest() if model.is_snapshot else None,
         threads=1,
     )
+    if each.first and isinstance(request, RunRequest):
+        request = replace(request, from_=each.first, to=each.last)
     try:
         report = run_models(services, request)
     except PenstockError as error:

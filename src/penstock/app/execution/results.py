@@ -9,7 +9,8 @@ from penstock.app.checking.results import refusal
 from penstock.app.execution.commit import Ended
 from penstock.app.preparing.run_context import ViewReport
 from penstock.app.reports import ModelResult, RunReport
-from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.request import AnyRun, AnySync, SnapshotRequest
+from penstock.app.request.flags import command_words
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError, ConcurrentWriterError, PenstockError
@@ -92,9 +93,18 @@ def _undone(ended: Ended, checked: Checked) -> tuple[str, ...]:
 
 
 _NAMED = 20
+_MODELS = ("select", "exclude")
+_CHECKS = ("skip_checks", "on_failure")
+# What decides which rows are made; how fast, and how many at a time, is asked for anew.
+_ROWS = (
+    *("states", "date", "from_", "to", "days", "everything", "cascade"),
+    *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation"),
+    *("prune", "keep_last", "no_prune", "allow_empty"),
+    *("as_of", *_CHECKS),
+)
 
 
-def resume_sync(report: RunReport, request: SyncRequest) -> str:
+def resume_sync(report: RunReport, request: AnySync) -> str:
     """Give the command that does what is left of a sync or backfill, "" if nothing is.
 
     What is done is current, so the same sync does only the rest; a backfill does all again.
@@ -103,23 +113,11 @@ def resume_sync(report: RunReport, request: SyncRequest) -> str:
     left = any((step.model, step.keys) not in done for step in report.plan.steps)
     if not left and not report.plan.blocked:
         return ""
-    words = ["penstock", *request.command.split()]
-    words += [request.backfill] if request.backfill else []
-    words += [word for each in request.select for word in ("--select", each)]
-    words += [word for each in request.exclude for word in ("--exclude", each)]
-    words += [word for each in request.states for word in ("--state", each)]
-    asked = request.range
-    for flag, value in (("--from", asked.first), ("--to", asked.last), ("--days", asked.days)):
-        words += [flag, str(value)] if value is not None else []
-    words += ["--all"] * request.everything + ["--cascade"] * request.cascade
-    words += ["--full-refresh"] * request.full_refresh
-    words += ["--allow-breaking"] * request.allow_breaking
-    words += ["--allow-source-mutation"] * request.allow_source_mutation
-    words += ["--as-of", request.as_of.isoformat()] if request.as_of is not None else []
-    return shlex.join([*words, *_of_checks(request), "--yes"])
+    words = ["penstock", request.command, *[request.model] * bool(request.model)]
+    return shlex.join([*words, *command_words(request, (*_MODELS, *_ROWS)), "--yes"])
 
 
-def resume_command(report: RunReport, request: RunRequest) -> str:
+def resume_command(report: RunReport, request: AnyRun) -> str:
     """Give the command that does only what is left, "" if nothing is.
 
     >>> words = ["penstock", "run", "--select", "a b"]
@@ -134,22 +132,16 @@ def resume_command(report: RunReport, request: RunRequest) -> str:
         return ""
     flagged = _flagged(report)
     if flagged is not None:
-        return shlex.join(["penstock", "sync", *flagged, *_of_checks(request)])
+        return shlex.join(["penstock", "sync", *flagged, *command_words(request, _CHECKS)])
     words = ["penstock", *report.command.split()]
     if len(left) <= _NAMED:
         words += ["--select", " ".join(left)]
     else:  # what is done is current, so the same selection does only what is left
-        words += [word for each in request.select for word in ("--select", each)]
-        words += [word for each in request.exclude for word in ("--exclude", each)]
-    words += ["--full-refresh"] * request.full_refresh + ["--adopt"] * request.adopt
-    asked = request.range
-    for flag, value in (("--from", asked.first), ("--to", asked.last)):
-        words += [flag, value] if value is not None else []
-    if request.snapshot is not None:
-        words += request.snapshot.words() + ["--yes"] * request.full_refresh
-    if request.as_of is not None:
-        words += ["--as-of", request.as_of.isoformat()]
-    return shlex.join([*words, *_of_checks(request)])
+        words += command_words(request, _MODELS)
+    words += command_words(request, _ROWS)
+    # only `snapshot run` asks before it builds anew
+    words += ["--yes"] * (request.full_refresh and isinstance(request, SnapshotRequest))
+    return shlex.join(words)
 
 
 def _flagged(report: RunReport) -> list[str] | None:
@@ -162,11 +154,6 @@ def _flagged(report: RunReport) -> list[str] | None:
         return None
     first, last = left[0].partitions[0][0], left[-1].partitions[-1][1]
     return ["--query", left[0].name, "--from", first, "--to", last]
-
-
-def _of_checks(request: RunRequest | SyncRequest) -> list[str]:
-    mode = ["--on-failure", str(request.on_failure)] if request.on_failure else []
-    return ["--skip-checks"] * request.skip_checks + mode
 
 
 def notes_of(ended: Ended) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from penstock.app.observation.project_state import ProjectState, dated_project, 
 from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
-from penstock.app.request import RunRequest
+from penstock.app.request import AnyRun
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
@@ -86,9 +86,9 @@ def _left_of(step: Step, settled: Settled) -> Ranges | None:
 
 
 @in_one_state
-def make_plan(services: Services, request: RunRequest) -> Planned:
+def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
-    run_timestamp = run_timestamp_of(services, request.as_of)
+    run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
     _check_adopt(names, request.options)
@@ -115,7 +115,7 @@ def _check_adopt(selected: Sequence[str], options: Options) -> None:
         )
 
 
-def _scope(project_state: ProjectState, request: RunRequest) -> Scope:
+def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
     """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
     verdicts = {
         name: project_state.detection.verdict(name)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.app.observation.project_state import detect_drift, look
-from penstock.app.request import Range, RunRequest
+from penstock.app.request import AnyRun, Range, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.errors import SelectorError, UsageError
 from penstock.core.model import Model
@@ -19,10 +19,7 @@ from penstock.project.selectors import Known, exact_names, select
 
 
 def selected_models(
-    services: Services,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
-    run_timestamp: dt.datetime,
+    services: Services, include: Sequence[str], exclude: Sequence[str], run_timestamp: dt.datetime
 ) -> tuple[str, ...]:
     """Give the selected models in topological order; raise `SelectorError` for none.
 
@@ -43,20 +40,24 @@ def _states(services: Services, run_timestamp: dt.datetime) -> dict[str, frozens
 Divided = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
-def divided(services: Services, request: RunRequest, run_timestamp: dt.datetime) -> Divided:
+def divided(services: Services, request: AnyRun, run_timestamp: dt.datetime) -> Divided:
     """Give what a run builds, what it leaves to another command, and the line that says so.
 
     `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
     others is an error, and so is a selection of nothing but others.
     """
     project = services.project
-    if request.snapshot and not request.select and not _snapshots(project, project.models):
+    if (
+        isinstance(request, SnapshotRequest)
+        and not request.select
+        and not _snapshots(project, project.models)
+    ):
         return (), (), ""
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
     named = _named(project, request.select)
-    if request.snapshot:
+    if isinstance(request, SnapshotRequest):
         refused = [name for name in named if not project.models[name].is_snapshot]
         if not refused and not snapshots and not request.select:
             raise SelectorError("empty-selection", "every snapshot model is excluded")
@@ -82,7 +83,7 @@ def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if project.models[name].is_snapshot)
 
 
-def _named(project: Project, include: tuple[str, ...]) -> list[str]:
+def _named(project: Project, include: Sequence[str]) -> list[str]:
     known = {str(model.table).lower(): name for name, model in project.models.items()}
     known |= {name.lower(): name for name in project.models}
     return [known[name.lower()] for name in exact_names(include) if name.lower() in known]
@@ -99,20 +100,11 @@ def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
     )
 
 
-def check_range(given: Range) -> None:
-    """Refuse bounds that exclude each other; raises `UsageError`."""
-    if given.days is not None and (given.first is not None or given.last is not None):
-        raise UsageError("option-conflict", "--days and --from/--to exclude each other")
-    if given.days is not None and given.days < 1:
-        raise UsageError("bad-value", f"--days {given.days} names no day", hint="--days 1 is today")
-
-
 def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Ranges) -> Ranges:
     """Give the known partitions of a model in the range; `*` is never narrowed.
 
     Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
     """
-    check_range(given)
     grid = model.grid
     if given.is_open or grid.grain is Grain.WHOLE or not known:
         return known

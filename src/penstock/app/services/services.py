@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import getpass
 import os
 import socket
@@ -92,12 +91,6 @@ def user_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
-
-
-def parse_moment(text: str) -> dt.datetime:
-    """Read an ISO-8601 time; without an offset it is UTC. Raises `ValueError`."""
-    moment = dt.datetime.fromisoformat(text)
-    return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
 
 
 Asked = ParamSpec("Asked")

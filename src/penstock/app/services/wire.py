@@ -9,12 +9,14 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.services import Services
 from penstock.core.ports import Clock, Fault, Store
 from penstock.core.project import Project
@@ -112,6 +114,22 @@ def open_project(where: Where) -> Project:
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:
     """Load the project and wire it; nothing is opened or started yet."""
     return wired(open_project(where), SystemClock(), spark)
+
+
+def place_of(request: CommandRequest) -> Where:
+    """Give the project that a request is about."""
+    return Where(Path(request.project), request.target, request.variables or {})
+
+
+@contextmanager
+def opened(request: CommandRequest) -> Iterator[Services]:
+    """Open what a request is about, and let go of databases and Spark in the end."""
+    spark = request.spark if isinstance(request, WorkRequest) else None
+    services = open_services(place_of(request), spark)
+    try:
+        yield services
+    finally:
+        services.close()
 
 
 def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Services:

@@ -95,17 +95,3 @@ def summary(rows: RowsDiffer) -> str:
     told = ", ".join(f"{rows.count(mark)} {word}" for mark, word in words if rows.count(mark))
     key = f" (key: {', '.join(rows.key)})" if rows.key else ""
     return f"{rows.what}: {rows.expected} expected, {rows.found} found: {told}{key}"
-
-
-@dataclass(frozen=True, slots=True)
-class UnitTestRequest:
-    """Which tests to run: those of models, or with tags, that `select` finds, and called `names`.
-
-    `threads` None leaves it to the project.
-    """
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    fail_fast: bool = False
-    threads: int | None = None

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
-from penstock.ui.cli.options import example, output_options
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.options import example, takes_output
+from penstock.ui.cli.output import CommandOutput
+
+_SHELLS: dict[str, type[ShellComplete]] = {
+    "bash": BashComplete,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
 
 
 @click.command(epilog=example('eval "$(penstock completion bash)"'))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@output_options
-def command(output: Output, shell: str) -> None:
+@takes_output
+def command(output: CommandOutput, shell: str) -> None:
     """Print a shell's completion script.
 
     Load it from the shell's own startup file.
     """
-    from penstock.ui.cli.completion_script import script
-    from penstock.ui.json_state import script_document
+    output.print(_script(shell), str, lambda text: {"script": text})
 
-    output.give(script(shell), str, script_document)
+
+def _script(shell: str) -> str:
+    """Give the script of bash, zsh or fish; the shell itself is not asked for its version."""
+    # `main` finds this file by its name, so it cannot stand among the imports above
+    from penstock.ui.cli.main import commands
+
+    found = _SHELLS[shell](commands, {}, "penstock", "_PENSTOCK_COMPLETE")
+    return (found.source_template % found.source_vars()).strip()

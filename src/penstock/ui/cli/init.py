@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from penstock.ui.cli.options import example, output_options
-from penstock.ui.cli.output import Output
+from penstock.ui.cli.options import example, takes_output
+from penstock.ui.cli.output import CommandOutput
 
 
 @click.command(epilog=example("penstock init shop --template demo"))
@@ -15,15 +15,14 @@ from penstock.ui.cli.output import Output
 @click.option(
     "--template", metavar="NAME", default="minimal", show_default=True, help="What to start with."
 )
-@output_options
-def command(output: Output, folder: Path, template: str) -> None:
+@takes_output
+def command(output: CommandOutput, folder: Path, template: str) -> None:
     """Make a project that runs at once.
 
     Refuses a folder that holds a project.
     """
     from penstock.app.commands.init import init
-    from penstock.ui.json_state import files_document
-    from penstock.ui.text_state import made_text
+    from penstock.ui.render.state import files_document, made_text
 
     made = init(folder, template)
-    output.tell((str(folder), made), made_text, files_document)
+    output.print((str(folder), made), made_text, files_document, unless_quiet=True)

@@ -161,9 +161,9 @@ def _run(given: list[str]) -> int:
         _close_stdout()
         return _BUG
     except Exception as error:
-        from penstock.ui.cli import failing
+        from penstock.ui.cli.output import print_error
 
-        code = failing.worded(error, given)
+        code = print_error(error, given)
         if code is None:
             raise
     return int(code or 0)

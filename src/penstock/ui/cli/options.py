@@ -1,67 +1,28 @@
-"""Options that commands share, given to them as values."""
+"""The options of a command, made of the flags that its request declares."""
 
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.ui.cli.output import Output
+from penstock.app.request import CommandRequest, WorkRequest
+from penstock.app.request.flags import FlagField, FlagSpec, flag_fields
+from penstock.core.masking import mask
+from penstock.ui.cli.output import CommandOutput
 
 if TYPE_CHECKING:
     from penstock.app.services.services import Services
-    from penstock.app.services.wire import Where
 
 Command = Callable[..., int | None]
+Option = Callable[[Command], Command]
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which project, which target, which variables, and how to answer."""
-
-    root: Path = Path()
-    target: str | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
-    output: Output = Output()
-
-    @property
-    def where(self) -> Where:
-        """The place as use cases take it."""
-        from penstock.app.services.wire import Where
-
-        return Where(self.root, self.target, self.variables)
-
-    @contextmanager
-    def opened(self) -> Iterator[Services]:
-        """Load the project, wire it, and let go of databases and Spark in the end."""
-        from penstock.app.services.wire import open_services
-
-        services = open_services(self.where)
-        try:
-            yield services
-        finally:
-            services.close()
-
-    def words(self) -> list[str]:
-        """Give the options that lead another command to the same place."""
-        words = [] if self.root == Path() else ["--project-dir", str(self.root)]
-        words += ["--target", "--env", "target", self.target] if self.target else []
-        for name, value in self.variables.items():
-            words += ["--vars", f"{name}={value}"]
-        return words
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which models."""
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 def example(*lines: str) -> str:
@@ -75,53 +36,134 @@ def help_alone(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def output_options(call: Command) -> Command:
-    """Give the command an `Output` as its first argument."""
+def opened(request: CommandRequest) -> AbstractContextManager[Services]:
+    """Open the project that a request is about, with all that a use case needs."""
+    from penstock.app.services import wire
+
+    return wire.opened(request)
+
+
+def takes(request: type[CommandRequest], *own: Option, without: Sequence[str] = ()) -> Option:
+    """Give the command an `CommandOutput` and the request that its options make.
+
+    `own` are options of the command line alone; they are given by name. Fields in `without` are
+    left as they are.
+    """
+    declared = [each for each in flag_fields(request) if each.name not in without]
+
+    def with_options(call: Command) -> Command:
+        @functools.wraps(call)
+        def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
+            output = _output(values)
+            return call(output, _request(request, declared, values), **values)
+
+        return _decorated(with_request, [*_of_request(declared, own), *_OUTPUT])
+
+    return with_options
+
+
+def takes_output(call: Command) -> Command:
+    """Give the command an `CommandOutput`; it needs no project."""
 
     @functools.wraps(call)
     def with_output(**values: Any) -> int | None:  # noqa: ANN401  click gives them
         return call(_output(values), **values)
 
-    return _with_options(with_output, _OUTPUT)
+    return _decorated(with_output, _OUTPUT)
 
 
-def project_options(call: Command) -> Command:
-    """Give the command a `Scope` as its first argument."""
-
-    @functools.wraps(call)
-    def with_scope(**values: Any) -> int | None:  # noqa: ANN401  click gives them
-        scope = Scope(
-            root=Path(values.pop("project_dir")),
-            target=values.pop("target"),
-            variables=_pairs(values.pop("variables")),
-            output=_output(values),
-        )
-        return call(scope, **values)
-
-    return _with_options(with_scope, [*_PROJECT, *_OUTPUT])
-
-
-def selection_options(call: Command) -> Command:
-    """Give the command a `Selection` as its argument `selection`."""
-
-    @functools.wraps(call)
-    def with_selection(*given: Any, **values: Any) -> int | None:  # noqa: ANN401  click gives them
-        names = values.pop("queries")
-        select = (*values.pop("select"), *names)
-        values["selection"] = Selection(select, values.pop("exclude"))
-        return call(*given, **values)
-
-    return _with_options(with_selection, _SELECTION)
-
-
-def _with_options(call: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def _decorated(call: Command, options: Sequence[Option]) -> Command:
     for option in reversed(options):
         call = option(call)
     return call
 
 
-def _output(values: dict[str, Any]) -> Output:
-    return Output(
+def _of_request(declared: Sequence[FlagField], own: Sequence[Option]) -> Iterator[Option]:
+    """Give the options in the order of the fields; the command's own before those of the place."""
+    for each in declared:
+        if each.name == "project":
+            yield from own
+        for number, flag in enumerate(each.flags):
+            yield _option(each, flag, _key(each, number))
+
+
+def _key(each: FlagField, number: int) -> str:
+    return f"{each.name}_{number}" if number else each.name
+
+
+def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
+    names = each.names_of(flag)
+    is_place = each.name == "project"  # where one is needed, it is this folder
+    if not names[0].startswith("-"):
+        is_required = each.is_required and not is_place
+        shown = names[0] if is_required else f"[{names[0]}]"
+        return click.argument(key, metavar=shown, type=_type(each, flag), required=is_required)
+    if flag.value is not None or each.type is bool:
+        return click.option(*names, key, is_flag=True, help=flag.help)
+    # an option that is given a default, None even, is never missing
+    default: dict[str, Any] = {"default": each.default} if each.type is int else {}
+    return click.option(
+        *names,
+        key,
+        type=_type(each, flag),
+        metavar=flag.metavar,
+        multiple=bool(each.kinds & {Sequence, Mapping}),
+        required=each.is_required and not is_place,
+        show_default=bool(default),
+        help=flag.help,
+        **default,
+    )
+
+
+def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
+    if flag.choices:
+        return click.Choice(flag.choices)
+    if int in each.kinds:
+        return click.IntRange(min=flag.least)
+    if float in each.kinds:
+        return click.FloatRange(min=flag.least)
+    return click.Path(file_okay=False, path_type=Path) if Path in each.kinds else None
+
+
+def _request(
+    kind: type[CommandRequest], declared: Sequence[FlagField], values: dict[str, Any]
+) -> CommandRequest:
+    """Take the request's part out of what was given; what was not has the request's default."""
+    fields: dict[str, Any] = {"project": "."}
+    for each in declared:
+        found = [values.pop(_key(each, number)) for number in range(len(each.flags))]
+        given = [value for value in found if value not in (None, False, ())]
+        if given:
+            fields[each.name] = _value(each, found, given)
+    if issubclass(kind, WorkRequest):
+        fields["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
+    return kind(**fields)
+
+
+def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> object:
+    if each.type is bool:
+        return not each.default
+    if each.flags[0].value is not None:
+        return [flag.value for flag, is_on in zip(each.flags, found, strict=True) if is_on]
+    if Sequence in each.kinds:
+        return [value for values in given for value in values]
+    if Mapping in each.kinds:
+        return dict(map(_pair, given[0]))
+    if each.name == "project" and given[0] not in (Path(), given[-1]):
+        folder, argument = map(str, given)
+        raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
+    return given[-1]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name.strip() and sign):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
+    return name.strip(), value
+
+
+def _output(values: dict[str, Any]) -> CommandOutput:
+    return CommandOutput(
         as_json=values.pop("as_json"),
         quiet=values.pop("quiet"),
         verbose=values.pop("verbose"),
@@ -129,17 +171,7 @@ def _output(values: dict[str, Any]) -> Output:
     )
 
 
-def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (name.strip() and sign):
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
-        pairs[name.strip()] = value
-    return pairs
-
-
-_OUTPUT = [
+_OUTPUT: list[Option] = [
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
     click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
     click.option("--verbose", "-v", is_flag=True, help="Print more."),
@@ -149,30 +181,4 @@ _OUTPUT = [
         default="text",
         help="How progress is logged.",
     ),
-]
-_PROJECT = [
-    click.option(
-        "--project-dir",
-        metavar="DIR",
-        default=".",
-        type=click.Path(file_okay=False),
-        help="The project's folder; default: this one.",
-    ),
-    click.option("--target", "--env", "target", metavar="NAME", help="The target to work on."),
-    click.option(
-        "--vars", "variables", metavar="NAME=VALUE", multiple=True, help="Set a variable."
-    ),
-]
-_SELECTION = [
-    click.option(
-        "--select",
-        "-s",
-        metavar="SELECTOR",
-        multiple=True,
-        help="Models to work on: name, +name, name+, tag:daily, path:models/staging.",
-    ),
-    click.option(
-        "--query", "--model", "queries", metavar="NAME", multiple=True, help="Like --select NAME."
-    ),
-    click.option("--exclude", metavar="SELECTOR", multiple=True, help="Models to leave out."),
 ]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from penstock.core.errors import PenstockError, UsageError
+
 if TYPE_CHECKING:
-    from penstock.ui.json_document import Json
+    import datetime as dt
+
+    from penstock.app.reports import Overwrite
+    from penstock.ui.render.document import Json
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class CommandOutput:
     """How a command answers."""
 
     as_json: bool = False
@@ -24,23 +29,25 @@ class Output:
     verbose: bool = False
     json_log: bool = False
 
-    def give(
-        self, value: Value, text: Callable[[Value], str], document: Callable[[Value], Json]
+    def print(
+        self,
+        value: Value,
+        text: Callable[[Value], str],
+        document: Callable[[Value], Json],
+        *,
+        unless_quiet: bool = False,
     ) -> None:
-        """Print what the command was asked for."""
+        """Print the answer; `unless_quiet` is for what was done and not asked for."""
         if self.as_json:
-            from penstock.ui.json_document import printed
+            from penstock.ui.render.document import printed
 
             click.echo(printed(document(value)))
-        else:
+        elif not (unless_quiet and self.quiet):
             click.echo(text(value))
 
-    def tell(
-        self, value: Value, text: Callable[[Value], str], document: Callable[[Value], Json]
-    ) -> None:
-        """Print what was done; a quiet command leaves the text out."""
-        if self.as_json or not self.quiet:
-            self.give(value, text, document)
+    def print_done(self, message: str) -> None:
+        """Print what was done in one sentence."""
+        self.print(message, str, lambda text: {"done": text}, unless_quiet=True)
 
     def warn(self, text: str) -> None:
         """Print beside the answer."""
@@ -54,6 +61,34 @@ class Output:
         return not plain and sys.stdout.isatty()
 
 
+def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
+    """Print a user's mistake or an outside failure and give its exit code; None for a bug.
+
+    With `--json` a document on stdout says it, else text on stderr.
+    """
+    known = _as_ours(error)
+    if known is None:
+        return None
+    from penstock.ui.render.document import printed
+    from penstock.ui.render.errors import error_text, failure_document
+
+    if "--json" in arguments:
+        click.echo(printed(failure_document(known)))
+    else:
+        click.echo(error_text(known), err=True)
+    return known.exit_code
+
+
+def _as_ours(error: Exception) -> PenstockError | None:
+    if isinstance(error, PenstockError):
+        return error
+    if not isinstance(error, click.ClickException):
+        return None
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path if context else "penstock"
+    return UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
+
+
 def confirm(question: str, *, yes: bool) -> bool:
     """Ask for the word `yes`; raise `needs-confirmation` where nobody can be asked.
 
@@ -62,16 +97,36 @@ def confirm(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        from penstock.core.errors import UsageError
-
         raise UsageError(
             "needs-confirmation",
             f"{question} This needs a confirmation, and there is no terminal to ask at.",
             hint="add --yes",
         )
-    click.echo(question, err=True)
-    click.echo("Type 'yes' to confirm: ", nl=False, err=True)
-    if sys.stdin.readline().strip() == "yes":
+    if _is_confirmed(question):
         return True
     click.echo("Nothing was done.", err=True)
     return False
+
+
+def overwrite_asker(
+    now: Callable[[], dt.datetime], *, yes: bool
+) -> Callable[[tuple[Overwrite, ...]], bool]:
+    """Give the function that asks before partitions are overwritten; with `yes` it need not.
+
+    It shows what would be overwritten and reads one line: only `yes` goes on. It raises
+    `needs-confirmation` where there is no terminal to ask at.
+    """
+
+    def ask(overwrites: tuple[Overwrite, ...]) -> bool:
+        from penstock.ui.render.sync import nobody_to_ask, prompt_text
+
+        if not sys.stdin.isatty():
+            raise nobody_to_ask(overwrites)
+        return _is_confirmed(f"{prompt_text(overwrites, now())}\n")
+
+    return (lambda _: True) if yes else ask
+
+
+def _is_confirmed(question: str) -> bool:
+    click.echo(f"{question}\nType 'yes' to confirm: ", nl=False, err=True)
+    return sys.stdin.readline().strip() == "yes"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import click
 
-from penstock.ui.cli.options import Scope, example, project_options
+from penstock.app.request import ProjectRequest
+from penstock.ui.cli.options import example, opened, takes
+from penstock.ui.cli.output import CommandOutput
 
-
-@click.command(
-    epilog=example("penstock query \"select * from staging.users_clean where country = 'DE'\"")
-)
-@click.argument("sql")
-@click.option(
+_LIMIT = click.option(
     "--limit",
     metavar="N",
     type=click.IntRange(min=1),
@@ -19,20 +16,25 @@ from penstock.ui.cli.options import Scope, example, project_options
     show_default=True,
     help="At most so many rows.",
 )
-@project_options
-def command(scope: Scope, sql: str, limit: int) -> None:
+
+
+@click.command(
+    epilog=example("penstock query \"select * from staging.users_clean where country = 'DE'\"")
+)
+@click.argument("sql")
+@takes(ProjectRequest, _LIMIT)
+def command(output: CommandOutput, request: ProjectRequest, sql: str, limit: int) -> None:
     """Run a query over the project's tables.
 
     Models, seeds and sources are called schema.table; a model also by its name alone.
     """
     from penstock.app.commands.query import query
-    from penstock.ui.json_document import printed
-    from penstock.ui.json_state import query_document
-    from penstock.ui.text_query import query_text
+    from penstock.ui.render.document import printed
+    from penstock.ui.render.state import query_document, query_text
 
-    with scope.opened() as services:
+    with opened(request) as services:
         result = query(services, sql, limit)
-    if scope.output.as_json:
+    if output.as_json:
         click.echo(printed(query_document(result), hide=False))
     else:
         click.echo(query_text(result))

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
 
 import click
 
-from penstock.ui.cli.options import (
-    Scope,
-    Selection,
-    example,
-    help_alone,
-    project_options,
-    selection_options,
-)
-from penstock.ui.cli.output import confirm
-from penstock.ui.cli.run_options import RunFlags, snapshot_options
-
-if TYPE_CHECKING:
-    from penstock.app.reports import RunReport
-    from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.request import ProjectRequest, SnapshotRequest
+from penstock.ui.cli.options import YES, example, help_alone, opened, takes
+from penstock.ui.cli.output import CommandOutput, confirm
+from penstock.ui.cli.steps import finish, progress
 
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
+_ADOPT = click.option("--adopt", is_flag=True, help="Take over a table that penstock did not make.")
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
 
 
 @click.group(invoke_without_command=True, epilog=example("penstock snapshot run --prune"))
@@ -40,88 +32,46 @@ def command(ctx: click.Context) -> None:
         "penstock snapshot run --prune --keep-last 3 --dry-run",
     )
 )
-@click.option("--prune", is_flag=True, help="Remove old versions, also where nothing changed.")
-@click.option(
-    "--keep-last",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="With --prune: versions per key that stay, instead of the model's retention.",
-)
-@click.option("--no-prune", is_flag=True, help="Leave the models' retention out.")
-@click.option("--allow-empty", is_flag=True, help="Let an empty source close every key.")
-@click.option("--dry-run", is_flag=True, help="Count what would be done and write nothing.")
-@selection_options
-@project_options
-@snapshot_options
-def run(  # the flags of the command
-    scope: Scope,
-    selection: Selection,
-    flags: RunFlags,
-    dry_run: bool,  # noqa: FBT001  click passes by name
-    **more: object,
-) -> int:
+@takes(SnapshotRequest, YES)
+def run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) -> int:
     """Bring history tables up to date.
 
     New and changed rows open versions, changed ones close theirs; one commit for each table, none
     where nothing changed. Old versions go as the retention says.
     """
-    from penstock.ui.cli.run import exit_code, resumable
-    from penstock.ui.json_run import run_document
-    from penstock.ui.text_snapshot import snapshots_text
-
-    request = flags.request(selection, _asked(**more))
-    if flags.full_refresh and not dry_run and not confirm(_RESTARTS, yes=flags.yes):
-        return 1
-    report = resumable(_report(scope, request, dry_run=dry_run), scope)
-    output = scope.output
-    for note in report.notes:
-        output.warn(note)
-    answer = output.tell if report.succeeded and not dry_run else output.give
-    answer(report, snapshots_text, run_document)
-    return exit_code(report)
-
-
-def _asked(**more: object) -> SnapshotRequest:
-    from penstock.app.request import SnapshotRequest, check_snapshot_flags
-
-    asked = SnapshotRequest(**more)  # type: ignore[arg-type]
-    check_snapshot_flags(asked)
-    return asked
-
-
-def _report(scope: Scope, request: RunRequest, *, dry_run: bool) -> RunReport:
     from penstock.app.commands.rehearse import rehearse
     from penstock.app.commands.run import run as execute
     from penstock.app.reports import silent
-    from penstock.ui.cli.run import progress
+    from penstock.ui.render.snapshot import snapshots_text
 
-    with scope.opened() as services:
-        if dry_run:
-            return rehearse(services, request)
-        if not (scope.output.verbose or scope.output.json_log or scope.output.is_live):
-            return execute(services, request, silent)
-        with progress(scope, services) as listener:
-            return execute(services, request, listener)
+    if request.full_refresh and not request.dry_run and not confirm(_RESTARTS, yes=yes):
+        return 1
+    with opened(request) as services:
+        if request.dry_run:
+            return finish(output, request, rehearse(services, request), snapshots_text)
+        # its table tells all; lines above it only where somebody asked for more, or looks on
+        shows = output.verbose or output.json_log or output.is_live
+        with progress(output, services) if shows else nullcontext(silent) as listener:
+            report = execute(services, request, listener)
+        return finish(output, request, report, snapshots_text)
 
 
 @command.command(epilog=example("penstock snapshot verify users_history"))
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@project_options
-def verify(scope: Scope, models: tuple[str, ...]) -> int:
+@takes(ProjectRequest)
+def verify(output: CommandOutput, request: ProjectRequest, models: tuple[str, ...]) -> int:
     """Check the laws of history tables.
 
     Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
     """
     from penstock.app.commands.verify import verify as hold
-    from penstock.ui.json_verify import verify_document
-    from penstock.ui.text_verify import verify_text
+    from penstock.ui.render.snapshot import verify_document, verify_text
 
-    with scope.opened() as services:
+    with opened(request) as services:
         reports = hold(services, models)
-    ok = all(report.ok for report in reports)
-    answer = scope.output.tell if ok else scope.output.give
-    answer(reports, verify_text, verify_document)
-    return 0 if ok else 1
+    is_ok = all(report.ok for report in reports)
+    output.print(reports, verify_text, verify_document, unless_quiet=is_ok)
+    return 0 if is_ok else 1
 
 
 @command.command(
@@ -131,14 +81,9 @@ def verify(scope: Scope, models: tuple[str, ...]) -> int:
     )
 )
 @click.argument("model")
-@click.option("--adopt", is_flag=True, help="Take over a table that penstock did not make.")
-@click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
-@project_options
+@takes(ProjectRequest, _ADOPT, _DRY_RUN)
 def migrate(
-    scope: Scope,
-    model: str,
-    adopt: bool,  # noqa: FBT001  click passes by name
-    dry_run: bool,  # noqa: FBT001  click passes by name
+    output: CommandOutput, request: ProjectRequest, model: str, *, adopt: bool, dry_run: bool
 ) -> None:
     """Let a history table take over its model's new settings.
 
@@ -146,10 +91,8 @@ def migrate(
     table's properties. Versions stay as they are.
     """
     from penstock.app.commands.migrate import migrate as take_over
-    from penstock.ui.json_verify import migrate_document
-    from penstock.ui.text_verify import migrate_text
+    from penstock.ui.render.snapshot import migrate_document, migrate_text
 
-    with scope.opened() as services:
+    with opened(request) as services:
         report = take_over(services, model, adopt=adopt, dry_run=dry_run)
-    answer = scope.output.give if dry_run else scope.output.tell
-    answer(report, migrate_text, migrate_document)
+    output.print(report, migrate_text, migrate_document, unless_quiet=not dry_run)

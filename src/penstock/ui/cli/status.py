@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import click
 
-from penstock.ui.cli.options import Scope, Selection, example, project_options, selection_options
-from penstock.ui.cli.shared import (
-    AS_OF,
-    DAYS,
-    FROM,
-    STATE,
-    TO,
-    asked_range,
-    run_timestamp_of,
-    state_names,
-)
+from penstock.app.request import StatusRequest
+from penstock.ui.cli.options import example, opened, takes
+from penstock.ui.cli.output import CommandOutput
+
+_FAIL = click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partition drifted.")
 
 
 @click.command(
@@ -25,32 +18,18 @@ from penstock.ui.cli.shared import (
         "penstock status --days 30", "penstock status --state sql_changed,tampered --fail-on-drift"
     )
 )
-@FROM
-@TO
-@DAYS
-@STATE
-@click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partition drifted.")
-@AS_OF
-@selection_options
-@project_options
-def command(scope: Scope, selection: Selection, **asked: Any) -> int:  # noqa: ANN401  click gives them
+@takes(StatusRequest, _FAIL)
+def command(output: CommandOutput, request: StatusRequest, *, fail_on_drift: bool) -> int:
     """Show which partitions are no longer current.
 
     Compares records, code, inputs and tables; starts no Spark and writes nothing. A table without
     partitions counts as one.
     """
     from penstock.app.commands.status import status
-    from penstock.app.request import StatusRequest
-    from penstock.ui.json_drift import status_document
-    from penstock.ui.text_status import status_text
+    from penstock.ui.render.status import status_document, status_text
 
-    fail_on_drift = asked.pop("fail_on_drift")
-    states, as_of = state_names(asked.pop("states")), run_timestamp_of(asked.pop("as_of"))
-    request = StatusRequest(
-        selection.select, selection.exclude, states, asked_range(**asked), as_of
-    )
-    text = functools.partial(status_text, verbose=scope.output.verbose, states=states)
-    with scope.opened() as services:
+    with opened(request) as services:
         report = status(services, request)
-    scope.output.give(report, text, status_document)
+    text = functools.partial(status_text, verbose=output.verbose, states=request.states)
+    output.print(report, text, status_document)
     return 1 if fail_on_drift and report.drifted else 0

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import click
 
-from penstock.ui.cli.options import Scope, example, project_options
+from penstock.app.request import ProjectRequest
+from penstock.ui.cli.options import example, takes
+from penstock.ui.cli.output import CommandOutput
+
+_STRICT = click.option("--strict", is_flag=True, help="Warnings fail, too.")
 
 
 @click.command(epilog=example("penstock validate --strict"))
-@click.option("--strict", is_flag=True, help="Warnings fail, too.")
-@project_options
-def command(scope: Scope, strict: bool) -> int:  # noqa: FBT001  click passes by name
+@takes(ProjectRequest, _STRICT)
+def command(output: CommandOutput, request: ProjectRequest, *, strict: bool) -> int:
     """Report every finding of every file.
 
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
     """
     from penstock.app.commands.validate import validate
-    from penstock.ui.json_errors import validation_document
-    from penstock.ui.text_validate import validation_text
+    from penstock.app.services.wire import place_of
+    from penstock.ui.render.errors import validation_document, validation_text
 
-    report = validate(scope.where, strict=strict)
-    scope.output.give(report, validation_text, validation_document)
+    report = validate(place_of(request), strict=strict)
+    output.print(report, validation_text, validation_document)
     return 0 if report.passed else 1

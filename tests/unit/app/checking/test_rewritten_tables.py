@@ -9,7 +9,6 @@ from fakes.check_inputs import a_check, answered
 from fakes.lake import columns
 from fakes.versioned_models import EVENTS, a_body, a_daily, a_version
 from fakes.workshop import Workshop
-from penstock.app.request import Range
 from penstock.core.checks import Checks, CheckScope, OnFailure, RowCount
 from penstock.core.records import Status
 from penstock.core.statement import OBSERVED_ROWS
@@ -17,7 +16,7 @@ from penstock.core.statement import OBSERVED_ROWS
 DAYS = columns("date date, n int")
 HAS_ROWS = a_check(RowCount(1))
 IN_TABLE = replace(a_check(RowCount(1)), name="all", scope=CheckScope.TABLE)
-ONE_DAY = Range("2024-02-28", "2024-02-28")
+ONE_DAY = "2024-02-28"
 
 
 def a_model(sql, *, mode=OnFailure.FLAG):
@@ -31,7 +30,7 @@ def workshop():
     """One day was built, and now its column `n` is a text."""
     made = Workshop(a_source("events"), a_model("old"))
     made.lake.gives("v1", "date date, n int")
-    made.run("days", range=ONE_DAY)
+    made.run("days", date=ONE_DAY)
     made.lake.gives("v1", "date date, n string")
     made.lake.answers("check_after_target", answered(IN_TABLE, DAYS, 9))
     made.has(a_model("new", mode=OnFailure.BLOCK))
@@ -42,7 +41,7 @@ def workshop():
 def sync(workshop, rows):
     """Build the day anew, of so many rows."""
     workshop.lake.answers("penstock_query_0", {OBSERVED_ROWS: rows})
-    return workshop.run("days", range=ONE_DAY, allow_breaking=True)["days"]
+    return workshop.run("days", date=ONE_DAY, allow_breaking=True)["days"]
 
 
 def on_record(workshop):

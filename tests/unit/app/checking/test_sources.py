@@ -11,7 +11,7 @@ from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
 from penstock.app.commands.history import check_history
 from penstock.core.model import Freshness
-from penstock.ui.text_check import check_text
+from penstock.ui.render.check import check_text
 
 LIMITS = Freshness("at", dt.timedelta(days=1), dt.timedelta(days=2))
 EVENTS, USERS = a_source("events", freshness=LIMITS), a_source("users", freshness=LIMITS)

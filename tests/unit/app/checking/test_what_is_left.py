@@ -7,7 +7,6 @@ from fakes.check_inputs import a_check, answered
 from fakes.lake import columns
 from fakes.versioned_models import a_body, a_daily, a_version, reading
 from fakes.workshop import Workshop
-from penstock.app.request import Range
 from penstock.core.checks import Checks, Phase, RowCount
 from penstock.core.mapping import Computed, Lower, Upper
 from penstock.strategies.checks.phase import GROUP
@@ -35,7 +34,7 @@ def test_partitions_that_are_left_read_what_the_gate_saw():
 
     workshop.lake.answers("AS __penstock_group", told)
 
-    report = workshop.run("days", range=Range("2024-02-28", "2024-02-29"))
+    report = workshop.run("days", from_="2024-02-28", to="2024-02-29")
 
     assert [(each.status, each.partitions) for each in report.results] == [
         ("skipped", (("2024-02-28", "2024-02-28"),)),

@@ -8,12 +8,11 @@ from fakes.builders import a_source
 from fakes.check_inputs import a_check, said
 from fakes.versioned_models import EVENTS, a_body, a_daily, a_version
 from fakes.workshop import Workshop
-from penstock.app.request import Range
 from penstock.core.checks import Checks, NotNull
 from penstock.core.errors import QueryError
 
 NO_DAY_IS_NULL = a_check(NotNull(("date",)))
-ONE_DAY = Range("2024-02-28", "2024-02-28")
+ONE_DAY = "2024-02-28"
 REFUSED = QueryError("spark-collation-mismatch", "two collations")
 
 
@@ -31,7 +30,7 @@ def run(workshop, **asked):
     seen = []
     note = lambda: seen.append(workshop.lake.sessions[-1].watched)  # noqa: E731  one look
     workshop.lake.trouble("days", "committed", lambda: None, note)  # the table comes first
-    return workshop.run("days", range=ONE_DAY, **asked)["days"], seen[0]
+    return workshop.run("days", date=ONE_DAY, **asked)["days"], seen[0]
 
 
 def words(workshop):

@@ -22,12 +22,12 @@ def refusal(command, *given, **asked):
 
 
 def test_DS8_all_and_what_narrows_it_exclude_each_other(place):
-    sentence = "--all means every model and its whole range; nothing may narrow it"
-    told = ("option-conflict", sentence, 2)
+    def beside(flag):
+        return ("option-conflict", f"--all and {flag} exclude each other", 2)
 
-    assert refusal(place.sync, everything=True, days=3) == told
-    assert refusal(place.sync, "weekly_summary", everything=True) == told
-    assert refusal(place.sync, everything=True, max_partitions=10) == told
+    assert refusal(place.sync, everything=True, days=3) == beside("--days")
+    assert refusal(place.sync, "weekly_summary", everything=True) == beside("--select")
+    assert refusal(place.sync, everything=True, max_partitions=10) == beside("--max-partitions")
 
 
 def test_DS18_a_run_before_the_first_version_is_refused(place):
@@ -58,9 +58,9 @@ def test_DS18_inside_a_range_partitions_without_a_version_are_passed_over(place)
         "queries/analytics/daily_user_stats.yaml", "\nversions:", "start: 2024-11-20\n\nversions:"
     )
     from penstock.app.commands.sync import preview_sync
-    from penstock.app.request import Range, SyncRequest
+    from penstock.app.request import BackfillRequest
 
-    request = SyncRequest(backfill="daily_user_stats", range=Range("2024-11-20", "2024-11-26"))
+    request = BackfillRequest(".", "daily_user_stats", from_="2024-11-20", to="2024-11-26")
     report = place.with_shop(lambda services: preview_sync(services, request))
 
     assert report.preview.lines == (

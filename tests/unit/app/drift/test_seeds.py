@@ -6,7 +6,7 @@ from fakes.seed_place import seed_place
 from penstock.app.commands.graph import graph
 from penstock.app.commands.sync import preview_sync
 from penstock.app.planning.planning import make_plan
-from penstock.app.request import Range, RunRequest, SyncRequest
+from penstock.app.request import BackfillRequest, RunRequest
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_cascade_and_a_selection_with_all_above_pass_over_a_seed(place):
 
 
 def test_a_backfill_over_a_seed_is_planned_as_a_sync_is(place):
-    request = SyncRequest(backfill="daily", range=Range("2024-01-02", "2024-01-02"), dry_run=True)
+    request = BackfillRequest(".", "daily", from_="2024-01-02", to="2024-01-02", dry_run=True)
 
     report = place.with_shop(lambda services: preview_sync(services, request))
 

@@ -19,7 +19,7 @@ from penstock.core.errors import TableError
 from penstock.core.inputs import DeltaPin
 from penstock.core.step import Outcome
 from penstock.core.token import write_token
-from penstock.ui.text_status import status_text
+from penstock.ui.render.status import status_text
 
 FILES = {
     "penstock.yml": "name: stats\nmodels: [queries]\n",

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import a_model, a_project
 from penstock.app.commands.test import chosen
-from penstock.app.unit_testing.reports import UnitTestRequest
+from penstock.app.request import UnitTestRequest
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
 from penstock.core.unit_tests import UnitTest
@@ -21,7 +21,12 @@ TESTS = tuple(
 
 
 def names(*select: str, exclude: tuple[str, ...] = (), tests: tuple[str, ...] = ()) -> str:
-    return "".join(t.name for t in chosen(PROJECT, TESTS, UnitTestRequest(select, exclude, tests)))
+    return "".join(
+        t.name
+        for t in chosen(
+            PROJECT, TESTS, UnitTestRequest(select=select, exclude=exclude, tests=tests)
+        )
+    )
 
 
 def test_selectors_choose_models_and_tags_choose_tests_too() -> None:
@@ -39,7 +44,7 @@ def test_selectors_choose_models_and_tags_choose_tests_too() -> None:
 def test_a_name_matches_itself_whatever_its_signs_mean_in_a_pattern() -> None:
     tests = (replace(TESTS[0], name="sum[1]"), replace(TESTS[1], name="sum1"))
 
-    found = chosen(PROJECT, tests, UnitTestRequest(names=("sum[1]",)))
+    found = chosen(PROJECT, tests, UnitTestRequest(tests=("sum[1]",)))
 
     assert [test.name for test in found] == ["sum[1]", "sum1"]
 
@@ -50,7 +55,7 @@ def test_a_name_matches_itself_whatever_its_signs_mean_in_a_pattern() -> None:
         ({"select": ("usrs",)}, "'usrs' matches no model"),
         ({"select": ("tag:none",)}, "no model has tag 'none'; there are: daily"),
         ({"select": ("bare",)}, "'bare' selects no unit test"),
-        ({"names": ("d",)}, "no unit test is called 'd'"),
+        ({"tests": ("d",)}, "no unit test is called 'd'"),
     ],
 )
 def test_what_matches_nothing_is_an_error(asked, said) -> None:

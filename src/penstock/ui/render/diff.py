@@ -1,0 +1,118 @@
+"""Two texts of one query, line by line (spec/drift.md §10), and what `diff` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
+from penstock.core.masking import mask
+from penstock.ui.render.document import Json, instant
+from penstock.ui.render.values import LISTED, RANGES, first_of, partitions_text, ranges_text
+
+RULE = "─" * 39
+COSMETIC = "SQL text changed, meaning unchanged."
+
+
+def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
+    r"""Give the lines that differ, old ones with `-` and new ones with `+`, as written.
+
+    `context` is how many equal lines stand around them, with two blanks in front.
+
+    >>> changed_lines("select a,\n    b", "select a,\n    c")
+    ('-     b', '+     c')
+    >>> changed_lines("select a,\n    b", "select a,\n    c", context=3)
+    ('  select a,', '-     b', '+     c')
+    """
+    before, after = old.splitlines(), new.splitlines()
+    result: list[str] = []
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(context):
+        for kind, i, j, k, n in group:
+            if kind == "equal":
+                result += [f"  {line}" for line in before[i:j]]
+            else:
+                result += [f"- {line}" for line in before[i:j]]
+                result += [f"+ {line}" for line in after[k:n]]
+    return tuple(result)
+
+
+def diff_text(old: str, new: str, context: int = 0) -> str:
+    """Give the changed lines between two rules."""
+    return "\n".join([RULE, *(mask(line) for line in changed_lines(old, new, context)), RULE])
+
+
+def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
+    """Give what differs between two texts, then between their schemas.
+
+    `of` says which partitions it is for, where a model has several pairs.
+    """
+    return "\n".join(_blocks(diff, context, of))
+
+
+def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
+    """Give several pairs of texts below a head; of several each is named."""
+    of = named if len(diffs) > 1 else lambda _: ""
+    return "\n\n".join([head, *(sql_diff_text(diff, of=of(diff)) for diff in diffs)])
+
+
+def _blocks(diff: SqlDiff, context: int, of: str) -> Iterator[str]:
+    which = f" ({of})" if of else ""
+    if diff.before != diff.after:
+        yield f"{COSMETIC}{which}" if diff.cosmetic else f"SQL changes detected{which}:"
+        if changed_lines(diff.before, diff.after):
+            yield diff_text(diff.before, diff.after, context)
+        yield ""
+    elif which:
+        yield f"SQL unchanged{which}."
+        yield ""
+    if diff.schema:
+        yield "Schema changes detected:"
+        yield from diff.schema
+    else:
+        yield "Schema unchanged."
+
+
+def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
+    """Give what built the partitions of each model beside its files, one diff per pair of texts."""
+    models = [
+        "\n\n".join(_pair(model.model, diff, context, verbose=verbose) for diff in model.diffs)
+        for model in report.models
+        if model.diffs
+    ]
+    shown = first_of(models, None if verbose else LISTED, "model")
+    return "\n\n".join(shown) or "No differences."
+
+
+def _pair(model: str, diff: SqlDiff, context: int, *, verbose: bool) -> str:
+    where = ranges_text(diff.partitions, None if verbose else RANGES)
+    head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
+    return f"{head}\n\n{sql_diff_text(diff, context)}"
+
+
+def differences_document(report: DiffReport, *, context: int = 0) -> Json:
+    """Give both texts of every pair, and the lines that differ."""
+    return {
+        "command": "diff",
+        "run_timestamp": instant(report.run_timestamp),
+        "models": [model_diff_document(model, context) for model in report.models],
+    }
+
+
+def diff_document(diff: SqlDiff, context: int = 0) -> Json:
+    """Give one pair of texts with the partitions it is for."""
+    return {
+        "version": diff.version,
+        "ranges": diff.partitions,
+        "count": diff.count,
+        "before": diff.before,
+        "after": diff.after,
+        "diff": changed_lines(diff.before, diff.after, context),
+        "cosmetic": diff.cosmetic,
+        "schema": diff.schema,
+    }
+
+
+def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
+    """Give the diffs of one model."""
+    return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}

@@ -1,0 +1,157 @@
+"""The live table of a run on a terminal, with a bar over its steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from penstock.app.reports import (
+    Event,
+    Keys,
+    ModelResult,
+    Plan,
+    RunStarted,
+    Said,
+    StepEnded,
+    StepStarted,
+)
+from penstock.core.masking import mask
+from penstock.ui.render.errors import first_line
+from penstock.ui.render.results import step_lines
+from penstock.ui.render.values import WHOLE, ranges_text, row_counts, seconds
+
+_AROUND = 6  # lines of the terminal that the table leaves free
+_STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
+_WAITING = "waiting"
+_Key = tuple[str, str]  # a model, and the first partition of its step
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One step as the table shows it; `began` is a reading of the clock given to the table."""
+
+    step: str
+    state: str = _WAITING
+    rows: str = ""
+    began: float = 0.0
+    took: float | None = None
+
+    def ended(self, result: ModelResult) -> Row:
+        """Give the row of the step's result."""
+        rows = row_counts(result.rows) if result.status == "success" else result.reason
+        if result.error is not None:
+            rows = first_line(result.error)
+        if result.strategy == "view" and result.status == "success":
+            rows = ""
+        return replace(self, state=result.status, rows=rows, took=result.duration)
+
+
+class LiveTable:
+    """A listener that draws while its `with` block lasts; called from the threads of the steps."""
+
+    def __init__(self, console: Console, clock: Callable[[], float]) -> None:
+        self._console = console
+        self._clock = clock
+        self._rows: dict[_Key, Row] = {}
+        self._lock = threading.Lock()
+        self._live = Live(console=console, get_renderable=self.draw, refresh_per_second=4)
+
+    def __enter__(self) -> Self:
+        """Draw nothing before the run starts."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the last picture on the terminal."""
+        if self._live.is_started:
+            self._live.refresh()
+            self._live.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Take the event into the picture."""
+        with self._lock:
+            match event:
+                case RunStarted(_, plan):
+                    self._rows = _rows_of(plan)
+                    self._live.start()
+                case StepStarted(model, _):
+                    key = self._next_of(model)
+                    row = self._rows.get(key, Row(model))
+                    self._rows[key] = replace(row, state="running", began=self._clock())
+                case StepEnded(result):
+                    key = _key(result.name, result.partitions)
+                    row = self._rows.get(key, Row(_named(result.name, result.partitions)))
+                    self._rows[key] = row.ended(result)
+                    self._tell_failures(result)
+                case Said(text):
+                    self._console.print(Text(mask(text)))
+
+    def _tell_failures(self, result: ModelResult) -> None:
+        """Print the checks of a step that failed above the table, where they stay."""
+        lines = step_lines(result.invariant_report, failures=True)
+        if lines:
+            head = _named(result.name, result.partitions)
+            self._console.print(Text("\n".join([head, *lines])))
+
+    def _next_of(self, model: str) -> _Key:
+        """Give the model's first step that waits: the steps of one model start in their order."""
+        waiting = (k for k, row in self._rows.items() if k[0] == model and row.state == _WAITING)
+        return next(waiting, _key(model, WHOLE))
+
+    def draw(self) -> Group:
+        """Give the picture of this moment."""
+        rows = list(self._rows.values())
+        ended = sum(1 for row in rows if row.took is not None)
+        room = max(self._console.height - _AROUND, 1)
+        bar = Table.grid(padding=(0, 2))
+        total = Text(f"{ended} of {len(rows)} steps")
+        bar.add_row(ProgressBar(total=len(rows) or 1, completed=ended, width=40), total)
+        return Group(drawn(_that_fit(rows, room), self._clock()), bar)
+
+
+def _rows_of(plan: Plan) -> dict[_Key, Row]:
+    steps = [*((b.model, WHOLE) for b in plan.blocked), *((s.model, s.keys) for s in plan.steps)]
+    return {_key(model, keys): Row(_named(model, keys)) for model, keys in steps}
+
+
+def _key(model: str, keys: Keys) -> _Key:
+    return model, keys[0][0]
+
+
+def _named(model: str, keys: Keys) -> str:
+    return model if keys == WHOLE else f"{model} {ranges_text(keys)}"
+
+
+def drawn(rows: list[Row], now: float) -> Table:
+    """Draw the rows at a moment of the clock."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("step", "state", "rows", "elapsed"):
+        table.add_column(name.upper(), no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        took = row.took if row.took is not None else now - row.began
+        elapsed = "" if row.state in (_WAITING, "skipped") else seconds(took)
+        state = Text(row.state, style=_STYLES.get(row.state, "dim"))
+        table.add_row(Text(row.step), state, Text(row.rows), elapsed)
+    return table
+
+
+def _that_fit(rows: list[Row], room: int) -> list[Row]:
+    """Leave out what waits, then what ended first, when the terminal is too low."""
+    if len(rows) <= room:
+        return rows
+    active = [row for row in rows if row.state == "running"][:room]
+    ended = [row for row in rows if row.took is not None]
+    return [*ended[max(len(ended) + len(active) - room, 0) :], *active]

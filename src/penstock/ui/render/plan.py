@@ -1,0 +1,169 @@
+"""What `plan` prints: the steps of a run before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import indent
+
+from penstock.app.checking.chosen import PlannedChecks
+from penstock.app.commands.plan import Preview, SqlChange
+from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
+from penstock.core.masking import mask
+from penstock.ui.render.diff import changed_lines, diff_text
+from penstock.ui.render.document import Json
+from penstock.ui.render.errors import error_text
+from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_document
+from penstock.ui.render.values import (
+    LISTED,
+    RANGES,
+    count,
+    first_of,
+    partitions_text,
+    ranges_text,
+    seconds,
+    size,
+)
+
+
+def plan_text(preview: Preview, *, verbose: bool = False) -> str:
+    """Give the numbered steps, what cannot be planned, changes of SQL, and a total.
+
+    At most 50 of each, unless `verbose`.
+    """
+    plan = preview.report.plan
+    if plan.is_empty:
+        return "\n".join(nothing_to_do(plan))
+    limit = None if verbose else LISTED
+    changes = [_change(change) for change in preview.changes if not change.cosmetic]
+    blocks = [
+        _steps(preview, limit),
+        *first_of(changes, limit, "changed model"),
+        blocked_text(plan, limit),
+        "\n".join(cosmetic_lines([*plan.cosmetic, *_without_meaning(preview.changes)])),
+        _total(plan),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _steps(preview: Preview, limit: int | None) -> str:
+    report = preview.report
+    steps = report.plan.steps
+    if not steps:
+        return ""
+    results = [result_of(report, step) for step in steps]
+    names = max(len(step.model) for step in steps)
+    strategies = max(len(result.strategy) for result in results)
+    ranges = None if limit is None else RANGES
+    keys = [ranges_text(step.keys, ranges) if step.partitions else "" for step in steps]
+    width = max(map(len, keys))
+    shown = []
+    for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
+        cells = [f"{number:>3}. {step.model:<{names}}", f"{result.strategy:<{strategies}}"]
+        cells += [f"{text:<{width}}"] * bool(width)
+        notes = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
+        below = [f"     {line}" for line in notes if line]
+        shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *below]))
+    lines = ["Execution plan (topological order):", *first_of(shown, limit, "step")]
+    return "\n".join(lines)
+
+
+def result_of(report: RunReport, step: Step) -> ModelResult:
+    """Find the result of a step; of a model with one result it is that."""
+    found = [result for result in report.results if result.name == step.model]
+    return next((result for result in found if result.partitions == step.keys), found[0])
+
+
+def _why(result: ModelResult, step: Step) -> Iterator[str]:
+    if result.status == "skipped":
+        yield f"will be skipped: {result.reason}"
+        return
+    yield mask(str(step.reason))
+    if step.reason.pending:
+        yield "pending"
+    if step.reason.also:
+        yield f"also {', '.join(step.reason.also)}"
+    if step.partitions:
+        yield partitions_text(step.count)
+    if step.initial and result.strategy in ("append", "merge"):
+        yield "reads its inputs whole"
+    if step.estimate is not None:
+        yield _about(step.estimate)
+
+
+def _about(estimate: Estimate) -> str:
+    parts = [count(estimate.rows, "row"), size(estimate.size_bytes), seconds(estimate.seconds)]
+    return f"about {', '.join(parts)}"
+
+
+def _change(change: SqlChange) -> str:
+    head = f"{change.model} will be re-run\n\nSQL changes detected:\n"
+    return head + diff_text(change.executed, change.resolved)
+
+
+def blocked_text(plan: Plan, limit: int | None) -> str:
+    """Give what cannot be run with its errors; "" if all can."""
+    if not plan.blocked:
+        return ""
+    shown = [indent(error_text(blocked.error), "  ") for blocked in plan.blocked]
+    return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
+
+
+def _without_meaning(changes: Sequence[SqlChange]) -> list[str]:
+    return [change.model for change in changes if change.cosmetic]
+
+
+def _total(plan: Plan) -> str:
+    pending = sum(1 for step in plan.steps if step.reason.pending)
+    parts = [f"Total: {count(len(plan.steps), 'step')}"]
+    parts += [f"{pending} pending"] * bool(pending)
+    parts += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
+    parts += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
+    return f"{', '.join(parts)}. Nothing was run."
+
+
+def preview_document(preview: Preview) -> Json:
+    """Give the document of a run for one that was only planned, each step with its plan."""
+    changes = {change.model: change for change in preview.changes}
+    cosmetic = preview.report.plan.cosmetic
+
+    def planned(result: ModelResult, step: Step | None) -> Mapping[str, Json]:
+        found = None
+        if step is not None:
+            checks = _planned_checks(preview.checks.get(step.key))
+            found = {**_planned_step(step, changes.get(result.name)), "checks": checks}
+        return {"plan": found, "cosmetic": result.name in cosmetic}
+
+    return run_document(preview.report, planned)
+
+
+def _planned_checks(planned: PlannedChecks | None) -> Json:
+    if planned is None or not planned.total:
+        return None
+    return {
+        "before": planned.before,
+        "after": planned.after,
+        "observed": planned.observed,
+        "scans": planned.scans,
+        "on_failure": str(planned.on_failure) if planned.on_failure else None,
+        "skipped": planned.skipped,
+        "of_views": planned.of_views,
+    }
+
+
+def _planned_step(step: Step, change: SqlChange | None) -> dict[str, Json]:
+    return {
+        "state": str(step.reason.state),
+        "also": [str(state) for state in step.reason.also],
+        "pending": step.reason.pending,
+        "initial": step.initial,
+        "upstream": step.upstream,
+        "estimate": _estimate(step.estimate),
+        "diff": changed_lines(change.executed, change.resolved) if change else [],
+        "cosmetic": change.cosmetic if change else False,
+    }
+
+
+def _estimate(found: Estimate | None) -> Json:
+    if found is None:
+        return None
+    return {"rows": found.rows, "bytes": found.size_bytes, "seconds": found.seconds}

@@ -1,0 +1,185 @@
+"""What commands print that look at the state and the machine, or put them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.execution.recover import RebuildReport, Recovery
+from penstock.core.engine_ports import QueryResult
+from penstock.core.masking import mask
+from penstock.core.records import Lease, WatermarkChange
+from penstock.ui.render.document import Json, instant
+from penstock.ui.render.errors import error_document
+from penstock.ui.render.values import aligned, count, moment, table
+
+if TYPE_CHECKING:
+    from penstock.app.commands.doctor import DoctorReport
+
+_DELIVERS = "deliver.py"  # a template that starts with no input has it
+_SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
+
+
+def watermarks_text(report: WatermarkReport) -> str:
+    """Give one row per watermark, or per change of one, newest first."""
+    if report.history is not None:
+        return changes_text(report.history) if report.history else "no watermark was ever set"
+    return changes_text(report.current) if report.current else "no watermarks"
+
+
+def changes_text(changes: Sequence[WatermarkChange]) -> str:
+    """Give one row per change."""
+    header = ["model", "column", "value", "set_at", "by", "why"]
+    return table(header, [_row(change) for change in changes])
+
+
+def changed_text(changes: Sequence[WatermarkChange]) -> str:
+    """Say in a line each what a person changed."""
+    return "\n".join(
+        f"{one.model}: {one.input}.{one.column} "
+        + ("reset" if one.value is None else f"set to {one.value}")
+        for one in changes
+    )
+
+
+def _row(change: WatermarkChange) -> list[str]:
+    return [
+        change.model,
+        f"{change.input}.{change.column}",
+        change.value or "(reset)",
+        moment(change.set_at),
+        change.who or f"step {change.step}",
+        mask(change.why),
+    ]
+
+
+def query_text(result: QueryResult) -> str:
+    """Give the rows under the names that the query gives its columns, then how many there are."""
+    rows = [["NULL" if value is None else value for value in row] for row in result.rows]
+    body = aligned([result.columns, *rows], [False] * len(result.columns))
+    more = "; there are more, see --limit" if result.truncated else ""
+    return f"{body}\n\n{count(len(rows), 'row')}{more}"
+
+
+def recovered_text(found: Recovery) -> str:
+    """Give a line per step that a crash had left open, then what could not be settled."""
+    lines = [*found.sentences, *(error.render() for error in found.stuck.values())]
+    return "\n".join(lines) or "nothing to recover"
+
+
+def rebuild_text(report: RebuildReport) -> str:
+    """Say how many steps the tables' logs hold, and which tables' hold none."""
+    lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
+    lines += [f"{name}: its log tells of no step of this project" for name in report.untold]
+    return "\n".join(lines)
+
+
+def lease_text(lease: Lease) -> str:
+    """Say who holds a lease, as a question's start."""
+    return (
+        f"{lease.target} is held by run {lease.run} (host {lease.host}, pid {lease.pid}) "
+        f"since {moment(lease.acquired)} UTC. This takes it away."
+    )
+
+
+def made_text(made: tuple[str, Sequence[str]]) -> str:
+    """Say which files a new project has, and how to go on."""
+    folder, files = made
+    steps = f"cd {folder}, python {_DELIVERS} 1, penstock seed, penstock run"
+    following = steps if _DELIVERS in files else f"penstock run {folder}"
+    return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
+
+
+def written_text(made: tuple[str, Sequence[str]]) -> str:
+    """Say which files were written."""
+    folder, files = made
+    return "\n".join(f"wrote {folder}/{file}" for file in files)
+
+
+def doctor_text(report: DoctorReport) -> str:
+    """Give one line per check, and below what is wrong what to do about it."""
+    width = max((len(check.name) for check in report.checks), default=0)
+    lines = []
+    for check in report.checks:
+        sentence = mask(check.says)
+        lines.append(f"{_SIGNS[check.health]} {check.name:<{width}}  {sentence}".rstrip())
+        if check.health != "ok" and check.hint:
+            lines.append(f"  hint: {mask(check.hint)}")
+    return "\n".join(lines)
+
+
+def watermarks_document(report: WatermarkReport) -> Json:
+    """Give the watermarks that are set; with their history where it was asked for."""
+    document = {"watermarks": [_change(change) for change in report.current]}
+    if report.history is not None:
+        document["history"] = [_change(change) for change in report.history]
+    return document
+
+
+def changes_document(changes: Sequence[WatermarkChange]) -> Json:
+    """Give what was changed by hand."""
+    return {"changed": [_change(change) for change in changes]}
+
+
+def query_document(result: QueryResult) -> Json:
+    """Give every value as text, null for NULL."""
+    return {
+        "columns": result.columns,
+        "rows": result.rows,
+        "truncated": result.truncated,
+    }
+
+
+def recovered_document(found: Recovery) -> Json:
+    """Give what became of each step that a crash had left open, and what could not be settled."""
+    return {
+        "recovered": [
+            {"step": one.step, "model": one.model, "version": one.version} for one in found.steps
+        ],
+        "stuck": [
+            {"model": name, "error": error_document(error)} for name, error in found.stuck.items()
+        ],
+    }
+
+
+def rebuild_document(report: RebuildReport) -> Json:
+    """Give what was written anew from the tables' logs."""
+    return {"steps": report.steps, "models": report.models, "untold": report.untold}
+
+
+def doctor_document(report: DoctorReport) -> Json:
+    """Give every check."""
+    return {
+        "healthy": report.healthy,
+        "checks": [
+            {
+                "name": check.name,
+                "health": str(check.health),
+                "message": check.says,
+                "hint": check.hint or None,
+            }
+            for check in report.checks
+        ],
+    }
+
+
+def files_document(made: tuple[str, Sequence[str]]) -> Json:
+    """Give the files that were made in a folder."""
+    folder, files = made
+    return {"folder": folder, "files": files}
+
+
+def _change(change: WatermarkChange) -> Json:
+    type_, _, value = (change.value or "").partition(" ")
+    return {
+        "model": change.model,
+        "input": change.input,
+        "column": change.column,
+        "type": type_ or None,
+        "value": None if change.value is None else value,
+        "set_at": instant(change.set_at),
+        "step": change.step or None,
+        "who": change.who or None,
+        "why": change.why or None,
+    }

@@ -1,0 +1,142 @@
+"""What `sync --dry-run` and `backfill --dry-run` print, and what is read before rows go."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+
+from penstock.app.reports import (
+    Cascaded,
+    ModelDiff,
+    ModelStatus,
+    Overwrite,
+    RunReport,
+    Step,
+    SyncPreview,
+)
+from penstock.core.errors import UsageError
+from penstock.core.masking import mask
+from penstock.ui.render.diff import diffs_text
+from penstock.ui.render.plan import blocked_text
+from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
+from penstock.ui.render.values import (
+    LISTED,
+    ago,
+    by_state,
+    count,
+    first_of,
+    label,
+    partitions_text,
+    ranges_text,
+)
+
+_ASKED = 5  # models that a question names
+
+
+def sync_text(report: RunReport, *, verbose: bool = False) -> str:
+    """Give what drifted, what comes with it, the plan, changes of SQL, and a total.
+
+    At most 50 models of each, unless `verbose`; that lists every step, too.
+    """
+    plan, preview = report.plan, report.preview or SyncPreview()
+    if plan.is_empty:
+        return "\n".join([*nothing_to_do(plan), *tail(preview)])
+    limit = None if verbose else LISTED
+    blocks = [
+        _section("Drift detected:", map(_drifted, _with_states(preview.drifted)), limit),
+        _section("Cascade analysis:", map(_cascaded, preview.cascaded), limit),
+        _section(
+            "Execution plan (topological order):", _models(plan.steps, verbose=verbose), limit
+        ),
+        *first_of([_changed(each) for each in preview.diffs], limit, "changed model"),
+        blocked_text(plan, limit),
+        "\n".join(cosmetic_lines(plan.cosmetic)),
+        "\n".join(_total(report, preview)),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _section(title: str, items: Iterable[str], limit: int | None) -> str:
+    lines = first_of(list(items), limit, "model")
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def _with_states(models: Sequence[ModelStatus]) -> list[ModelStatus]:
+    return [model for model in models if model.states]  # a backfill takes what is current, too
+
+
+def _drifted(model: ModelStatus) -> str:
+    found = [f"{partitions_text(number)} ({state})" for state, number, _ in by_state(model.states)]
+    return f"  {model.model}: {', '.join(found)}"
+
+
+def _cascaded(each: Cascaded) -> str:
+    head = f"  {each.model}: {partitions_text(each.count)} (upstream_changed)"
+    return f"{head}\n    └── depends on: {', '.join(each.after)}"
+
+
+def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
+    by_model: dict[str, list[Step]] = {}
+    for step in steps:
+        by_model.setdefault(step.model, []).append(step)
+    names = max(map(len, by_model), default=0)
+    for number, (model, its) in enumerate(by_model.items(), start=1):
+        total = partitions_text(sum(step.count for step in its))
+        head = f"{number:>3}. {model:<{names}}  ({total}, {count(len(its), 'step')})"
+        notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
+        shown = [f"     {_step(step)}" for step in its] if verbose else []
+        yield "\n".join([head, *shown, *notes])
+
+
+def _step(step: Step) -> str:
+    parts = [ranges_text(step.keys, None), str(step.reason.state)]
+    parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
+    parts += [label(step.version, step.revision)]
+    parts += ["one query for the range"] * (step.is_range and step.count > 1)
+    return "  ".join(parts)
+
+
+def _changed(found: ModelDiff) -> str:
+    total = partitions_text(sum(diff.count for diff in found.diffs))
+    return diffs_text(
+        f"{found.model}: {total} will be re-run",
+        found.diffs,
+        lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
+    )
+
+
+def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
+    yield f"Total: {partitions_text(sum(step.count for step in report.plan.steps))}"
+    yield from tail(preview)
+
+
+def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
+    """Give one block per model, at most 5."""
+    blocks = ["\n".join(_block(each, now)) for each in overwrites]
+    return "\n\n".join(first_of(blocks, _ASKED, "model"))
+
+
+def _block(each: Overwrite, now: dt.datetime) -> Iterator[str]:
+    yield f"WARNING: This will overwrite {partitions_text(each.count)}"
+    yield f"  Query: {each.model}"
+    yield f"  Range: {ranges_text(each.partitions)}"
+    if each.last_success is not None:
+        yield f"  Last successful run: {ago(each.last_success, now)}"
+    if each.foreign_count:
+        changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
+        yield f"  Changed by others since: {changed}"
+    if each.breaking:
+        yield f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table"
+    if each.full_refresh:
+        yield "  Full refresh: makes the whole table anew"
+
+
+def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
+    """Give the error where there is no terminal to ask at."""
+    total = partitions_text(sum(each.count for each in overwrites))
+    models = ", ".join(first_of([each.model for each in overwrites], _ASKED, "model"))
+    return UsageError(
+        "needs-confirmation",
+        f"this overwrites {total} ({models}), and there is no terminal to ask at",
+        hint="--yes",
+    )

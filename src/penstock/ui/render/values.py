@@ -1,0 +1,182 @@
+"""How tables of text and single values read: sizes, durations, times, counts, partitions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from penstock.app.reports import Keys, StateCount
+from penstock.core.step import RowCounts
+
+WHOLE: Keys = (("*", "*"),)
+RANGES = 5  # of one model, in one line
+LISTED = 50  # models, steps or errors of one list, unless --verbose
+_UNIT = 1000
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_MINUTE = 60
+_AGO = ((86400, "day"), (3600, "hour"), (_MINUTE, "minute"))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()) -> str:
+    """Lay rows out under a header in capitals; columns named in `right` are aligned to the right.
+
+    Control characters of a cell are shown escaped, so that a row stays a line.
+
+    >>> print(table(["name", "rows"], [["users", "3"], ["orders", "12"]], right=["rows"]))
+    NAME    ROWS
+    users      3
+    orders    12
+    """
+    to_right = [name in right for name in header]
+    return aligned([[name.upper() for name in header], *rows], to_right)
+
+
+def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
+    """Lay rows out without a header; `to_right` has one entry per column."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(to_right))]
+    return "\n".join(_line(row, widths, to_right) for row in cells)
+
+
+def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
+    """Give the first items, and a line that counts the others; None has no limit.
+
+    >>> first_of(["a", "b", "c"], 1, "model")
+    ['a', 'and 2 more models']
+    """
+    if limit is None or len(items) <= limit:
+        return list(items)
+    rest = len(items) - limit
+    return [*items[:limit], f"and {rest:,} more {what}{'' if rest == 1 else 's'}"]
+
+
+def one_line(text: str) -> str:
+    r"""Give a text without line ends and control characters.
+
+    >>> one_line("a\nb")
+    'a\\nb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def count(number: int, what: str) -> str:
+    """Give a number with its word.
+
+    >>> count(1, "step"), count(1200, "row")
+    ('1 step', '1,200 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _line(row: Sequence[str], widths: Sequence[int], to_right: Sequence[bool]) -> str:
+    parts = zip(row, widths, to_right, strict=True)
+    shown = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts)
+    return "  ".join(shown).rstrip()
+
+
+def size(size_bytes: int) -> str:
+    """Give a size in decimal units.
+
+    >>> size(999), size(12_345), size(3_000_000_000)
+    ('999 B', '12.3 kB', '3.0 GB')
+    """
+    value, unit = float(size_bytes), 0
+    while value >= _UNIT and unit < len(_UNITS) - 1:
+        value, unit = value / _UNIT, unit + 1
+    return f"{value:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} B"
+
+
+def seconds(number: float) -> str:
+    """Give a duration.
+
+    >>> seconds(2.14), seconds(75.2)
+    ('2.1 s', '1 min 15 s')
+    """
+    if number < _MINUTE:
+        return f"{number:.1f} s"
+    minutes, rest = divmod(round(number), _MINUTE)
+    return f"{minutes} min {rest} s"
+
+
+def moment(at: dt.datetime | None) -> str:
+    """Give a time to the second, UTC, as tables show it; "-" for none."""
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}" if at else "-"
+
+
+def day(at: dt.datetime | None) -> str:
+    """Give the day of a time, UTC; "-" for none."""
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d}" if at else "-"
+
+
+def ago(then: dt.datetime, now: dt.datetime) -> str:
+    """Say how long a time is past, in its greatest whole unit.
+
+    >>> noon = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
+    >>> ago(noon - dt.timedelta(hours=2, minutes=59), noon), ago(noon, noon)
+    ('2 hours ago', 'just now')
+    """
+    past = (now - then).total_seconds()
+    for length, word in _AGO:
+        if past >= length:
+            return f"{count(int(past // length), word)} ago"
+    return "just now"
+
+
+def row_counts(rows: RowCounts) -> str:
+    """Say what a step wrote.
+
+    >>> row_counts(RowCounts(inserted=3)), row_counts(RowCounts(inserted=1, updated=2, late=4))
+    ('3 rows', '1 inserted, 2 updated, 4 late')
+    """
+    if not (rows.updated or rows.deleted):
+        parts = [count(rows.inserted, "row")]
+    else:
+        named = (("inserted", rows.inserted), ("updated", rows.updated), ("deleted", rows.deleted))
+        parts = [f"{number:,} {word}" for word, number in named if number]
+    parts += [f"{rows.late:,} late"] if rows.late else []
+    parts += [f"{rows.null_time:,} without a time"] if rows.null_time else []
+    return ", ".join(parts)
+
+
+def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
+    """Give ranges of partitions in one line; None has no limit.
+
+    >>> ranges_text((("2024-12-02", "2024-12-16"), ("2024-12-20", "2024-12-20")))
+    '2024-12-02 to 2024-12-16, 2024-12-20'
+    >>> ranges_text(tuple((str(year), str(year)) for year in range(2001, 2009)))
+    '2001, 2002, 2003, 2004, 2005 and 3 more ranges'
+    """
+    shown = keys if limit is None else keys[:limit]
+    text = ", ".join(low if low == high else f"{low} to {high}" for low, high in shown)
+    rest = len(keys) - len(shown)
+    return f"{text} and {count(rest, 'more range')}" if rest else text
+
+
+def partitions_text(number: int) -> str:
+    """Give a number of partitions with its word.
+
+    >>> partitions_text(1), partitions_text(1200)
+    ('1 partition', '1,200 partitions')
+    """
+    return count(number, "partition")
+
+
+def label(version: int, revision: int | None = None) -> str:
+    """Give a version as people write it.
+
+    >>> label(3), label(3, 1)
+    ('v3', 'v3.r1')
+    """
+    return f"v{version}.r{revision}" if revision else f"v{version}"
+
+
+def by_state(states: tuple[StateCount, ...]) -> Iterator[tuple[str, int, bool]]:
+    """Count partitions by state: the state, how many, and whether they only wait."""
+    found: dict[tuple[str, bool], int] = {}
+    for each in states:
+        key = (str(each.state), each.pending)
+        found[key] = found.get(key, 0) + each.count
+    for (state, pending), number in found.items():
+        yield state, number, pending

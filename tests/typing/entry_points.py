@@ -1,0 +1,36 @@
+"""What type checkers see of the Python entry points: mypy reads it, nothing runs it.
+
+An ignore that is not needed is an error, so each says that a mistake is seen.
+"""
+
+import datetime as dt
+from typing import assert_type
+
+import penstock
+from penstock.testing import UnitTestReport, run_unit_tests
+
+
+def calls() -> None:
+    """Call what is there, and what is not."""
+    assert_type(penstock.run("shop", select=["+daily"], threads=8), penstock.RunReport)
+    assert_type(penstock.run(as_of="2024-12-16", on_failure="block"), penstock.RunReport)
+    assert_type(
+        penstock.run(as_of=dt.datetime.now(dt.UTC), variables={"a": "b"}), penstock.RunReport
+    )
+    assert_type(penstock.sync(everything=True, cascade=True), penstock.RunReport)
+    assert_type(penstock.backfill(".", "daily", from_="2024", to="2025"), penstock.RunReport)
+    assert_type(penstock.snapshot_run(prune=True, keep_last=3), penstock.RunReport)
+    assert_type(penstock.snapshot_verify(".", "users_history"), penstock.VerifyReport)
+    assert_type(penstock.check(phases=("after",), record=False), penstock.CheckReport)
+    assert_type(penstock.status(states=["failed"], days=7), penstock.StatusReport)
+    assert_type(penstock.diff(".", "daily"), penstock.DiffReport)
+    assert_type(penstock.history(".", "daily", limit=3), penstock.HistoryReport)
+    assert_type(penstock.audit(modified_only=True), penstock.AuditReport)
+    assert_type(run_unit_tests(".", tests=["a"]), UnitTestReport)
+
+    penstock.run(selct=["daily"])  # type: ignore[call-arg]
+    penstock.run(threads="8")  # type: ignore[arg-type]
+    penstock.run("shop", ["daily"])  # type: ignore[call-arg, arg-type]
+    penstock.history(".")  # type: ignore[call-arg]
+    penstock.backfill(".", "daily", from_="2024")  # type: ignore[call-arg]
+    penstock.status(spark=None)  # type: ignore[call-arg]

@@ -1,0 +1,48 @@
+"""The Python entry points: what they take is what the commands take."""
+
+import inspect
+
+import pytest
+
+import penstock
+from penstock.app import entry
+from penstock.app.request.flags import flag_fields
+from penstock.core.errors import UsageError
+
+POINTS = [name for name, found in vars(entry).items() if hasattr(found, "__signature__")]
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_each_takes_every_flag_of_its_request_with_the_same_default(name):
+    point = getattr(entry, name)
+    (request,) = inspect.signature(point.__wrapped__, eval_str=False).parameters.values()
+    kind = getattr(entry, str(request.annotation))
+
+    taken = inspect.signature(point).parameters
+    declared = inspect.signature(kind).parameters
+
+    assert {each.name for each in flag_fields(kind)} <= taken.keys()
+    assert {n: p.default for n, p in taken.items()} == {n: p.default for n, p in declared.items()}
+
+
+def test_the_points_are_the_public_functions():
+    public = [name for name in penstock.__all__ if name.islower()]
+
+    assert sorted([*public, "run_unit_tests"]) == sorted(POINTS)
+
+
+@pytest.mark.parametrize(
+    ("point", "asked", "said"),
+    [
+        (penstock.run, {"as_of": "noon"}, "'noon' is no time"),
+        (penstock.run, {"threads": 0}, "--threads 0 is not at least 1"),
+        (penstock.run, {"date": "2024-12-01", "to": "2024-12-02"}, "--date and --to exclude"),
+        (penstock.sync, {"days": 3, "from_": "2024-12-01"}, "--days and --from exclude"),
+        (penstock.status, {"days": 0}, "--days 0 is not at least 1"),
+        (penstock.snapshot_run, {"keep_last": 3}, "--keep-last needs --prune"),
+        (penstock.snapshot_run, {"prune": True, "no_prune": True}, "--no-prune and --prune"),
+    ],
+)
+def test_what_a_command_refuses_is_refused_before_anything_is_opened(point, asked, said):
+    with pytest.raises(UsageError, match=said):
+        point("/nowhere", **asked)

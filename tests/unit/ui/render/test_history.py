@@ -1,0 +1,137 @@
+"""The text and the document of `history`."""
+
+import datetime as dt
+import json
+
+from penstock.app.reports import HistoryReport, HistoryRow
+from penstock.core.model import Fingerprint
+from penstock.core.records import Execution, Status
+from penstock.core.step import StepFailure
+from penstock.ui.render.document import printed
+from penstock.ui.render.history import history_document, history_text
+
+
+def ran(at, code, trigger="sync", *, failure=None, revision=0, partition="2024-12-01", **changes):
+    execution = Execution(
+        model="daily_user_stats",
+        partition=partition,
+        step=f"step-{code}",
+        step_seq=1,
+        fingerprint=Fingerprint(f"{code}ffff", "", version=3, revision=revision),
+        executed_at=dt.datetime.fromisoformat(f"{at}+00:00"),
+        duration_ms=1500,
+        rows_written=3,
+        bytes_written=100,
+        status=Status.FAILED if failure else Status.SUCCESS,
+        triggered_by=trigger,
+        executed_by="ann@host",
+        failure=failure,
+    )
+    return HistoryRow(execution, **changes)
+
+
+THREE = (
+    ran("2024-12-03 10:00:00", "abc123"),
+    ran("2024-12-02 14:00:00", "def456", reverted=True),
+    ran("2024-12-01 10:00:00", "abc123", "run"),
+)
+
+
+def test_DH1_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
+    assert history_text(HistoryReport("daily_user_stats", "2024-12-01", THREE)) == (
+        "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   TRIGGERED_BY\n"
+        "2024-12-03 10:00:00  3        abc123        SUCCESS  sync\n"
+        "2024-12-02 14:00:00  3        def456        SUCCESS  sync (reverted)\n"
+        "2024-12-01 10:00:00  3        abc123        SUCCESS  run"
+    )
+
+
+def test_C54_a_step_that_was_not_checked_says_so():
+    unchecked = ran("2024-12-03 10:00:00", "abc123", skipped_checks=True)
+    both = ran("2024-12-02 10:00:00", "abc123", skipped_checks=True, reverted=True)
+    report = HistoryReport("daily_user_stats", "2024-12-01", (unchecked, both))
+
+    assert history_text(report).splitlines()[1:] == [
+        "2024-12-03 10:00:00  3        abc123        SUCCESS  sync (--skip-checks)",
+        "2024-12-02 10:00:00  3        abc123        SUCCESS  sync (reverted, --skip-checks)",
+    ]
+    document = json.loads(printed(history_document(report)))
+    assert [each["skipped_checks"] for each in document["executions"]] == [True, True]
+
+
+def test_all_partitions_of_a_model_are_named_and_verbose_adds_the_steps():
+    rows = (THREE[1], ran("2024-12-01 10:00:00", "abc123", revision=1, partition="2024-12-02"))
+
+    assert history_text(HistoryReport("daily_user_stats", "", rows), verbose=True) == (
+        "EXECUTED_AT          PARTITION   VERSION  SQL_CHECKSUM  STATUS   TRIGGERED_BY     STEP\n"
+        "2024-12-02 14:00:00  2024-12-01  3        def456        SUCCESS  sync (reverted)"
+        "  step-def456\n"
+        "2024-12-01 10:00:00  2024-12-02  3.r1     abc123        SUCCESS  sync           "
+        "  step-abc123"
+    )
+
+
+def test_a_table_without_partitions_needs_no_column_for_them():
+    report = HistoryReport("users", "", (ran("2024-12-03 10:00:00", "abc123", partition="*"),))
+
+    assert history_text(report).splitlines()[0] == (
+        "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   TRIGGERED_BY"
+    )
+
+
+def test_show_sql_prints_each_full_text_below():
+    rows = (
+        ran("2024-12-03 10:00:00", "abc123", sql="select 1\nfrom t"),
+        ran("2024-12-02 14:00:00", "def456", sql="select 'password=hunter2'"),
+    )
+
+    text = history_text(HistoryReport("daily_user_stats", "2024-12-01", rows))
+
+    assert text.partition("\n\n")[2] == (
+        "2024-12-03 10:00:00  2024-12-01  3  abc123\n"
+        "───────────────────────────────────────\n"
+        "select 1\n"
+        "from t\n"
+        "───────────────────────────────────────\n"
+        "\n"
+        "2024-12-02 14:00:00  2024-12-01  3  def456\n"
+        "───────────────────────────────────────\n"
+        "select 'password=***'\n"
+        "───────────────────────────────────────"
+    )
+
+
+def test_no_executions_are_said():
+    assert history_text(HistoryReport("daily", "")) == "no executions of daily"
+    assert history_text(HistoryReport("daily", "2024")) == "no executions of daily 2024"
+
+
+def test_DH1_the_document_has_code_and_message_of_a_failure():
+    failure = StepFailure("query-failed", "no such column")
+    report = HistoryReport("daily", "", (ran("2024-12-03 10:00:00", "abc123", failure=failure),))
+
+    assert json.loads(printed(history_document(report))) == {
+        "command": "history",
+        "model": "daily",
+        "partition": None,
+        "executions": [
+            {
+                "executed_at": "2024-12-03T10:00:00Z",
+                "partition": "2024-12-01",
+                "version": 3,
+                "revision": None,
+                "sql_checksum": "abc123ffff",
+                "status": "FAILED",
+                "reverted": False,
+                "skipped_checks": False,
+                "triggered_by": "sync",
+                "executed_by": "ann@host",
+                "step": "step-abc123",
+                "rows_written": 3,
+                "bytes_written": 100,
+                "duration": 1.5,
+                "error": {"code": "query-failed", "message": "no such column"},
+                "sql": None,
+            }
+        ],
+    }

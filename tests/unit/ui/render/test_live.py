@@ -1,0 +1,94 @@
+"""The live table, drawn on a terminal that is a text."""
+
+import io
+
+from rich.console import Console
+
+from fakes.reports import a_plan, a_result, a_step
+from penstock.app.reports import RunStarted, Said, StepEnded, StepStarted
+from penstock.core.partition import Grain, Grid
+from penstock.core.step import RowCounts
+from penstock.ui.render.live import LiveTable, Row, drawn
+
+
+def terminal(height=30):
+    return Console(file=io.StringIO(), width=100, height=height, force_terminal=False)
+
+
+def lines(console, picture):
+    console.print(picture)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_a_row_per_step_shows_state_rows_and_time():
+    rows = [
+        Row("users", "success", "3 rows", took=2.14),
+        Row("log", "running", began=90.0),
+        Row("daily"),
+    ]
+
+    assert lines(terminal(), drawn(rows, now=100.0)) == [
+        "STEP   STATE    ROWS    ELAPSED",
+        "users  success  3 rows  2.1 s",
+        "log    running          10.0 s",
+        "daily  waiting",
+    ]
+
+
+def test_events_move_the_rows_and_the_bar():
+    console = terminal()
+    with LiveTable(console, lambda: 100.0) as table:
+        table(RunStarted("run", a_plan(a_step("users"), a_step("daily"))))
+        table(StepStarted("users", "never_run"))
+        table(StepEnded(a_result("users", rows=RowCounts(inserted=3), duration=1.0)))
+        picture = table.draw()
+
+    shown = lines(terminal(), picture)
+
+    assert [line.split()[:3] for line in shown[1:3]] == [
+        ["users", "success", "3"],
+        ["daily", "waiting"],
+    ]
+    assert shown[-1].endswith("1 of 2 steps")
+
+
+def test_a_low_terminal_shows_what_runs_and_what_ended_last():
+    console = terminal(height=9)
+    with LiveTable(console, lambda: 0.0) as table:
+        table(RunStarted("run", a_plan(*(a_step(f"m{n}") for n in range(9)))))
+        for n in range(4):
+            table(StepStarted(f"m{n}", ""))
+        for n in range(3):
+            table(StepEnded(a_result(f"m{n}")))
+        picture = table.draw()
+
+    shown = lines(terminal(), picture)
+
+    assert [line.split()[0] for line in shown[1:4]] == ["m1", "m2", "m3"]
+
+
+def test_nothing_is_drawn_for_a_run_that_does_nothing():
+    console = terminal()
+    with LiveTable(console, lambda: 0.0) as table:
+        table(Said("step 1 of log had committed version 7; recorded"))
+
+    assert console.file.getvalue() == "step 1 of log had committed version 7; recorded\n"
+
+
+def test_the_steps_of_one_model_have_a_row_each():
+    day = Grid(Grain.DAY)
+    steps = [a_step("daily", grid=day, partitions=((n, n + 1),)) for n in (19000, 19010)]
+    console = terminal()
+    with LiveTable(console, lambda: 100.0) as table:
+        table(RunStarted("run", a_plan(*steps)))
+        table(StepStarted("daily", "never_run"))
+        table(StepEnded(a_result("daily", "failed", partitions=steps[0].keys, reason="x")))
+        table(StepStarted("daily", "never_run"))
+        picture = table.draw()
+
+    shown = lines(terminal(), picture)
+
+    assert [line.split()[:5] for line in shown[1:3]] == [
+        ["daily", "2022-01-08", "to", "2022-01-09", "failed"],
+        ["daily", "2022-01-18", "to", "2022-01-19", "running"],
+    ]

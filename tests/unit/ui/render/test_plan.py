@@ -1,0 +1,152 @@
+"""The text of `plan`."""
+
+from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.commands.plan import Preview, SqlChange
+from penstock.app.reports import Blocked, Estimate, State
+from penstock.core.errors import TableError
+from penstock.core.findings import Location
+from penstock.core.partition import Grain, Grid
+from penstock.ui.render.plan import plan_text
+
+
+def test_steps_are_numbered_with_strategy_reason_and_estimate():
+    steps = (
+        a_step("users", State.SQL_CHANGED, estimate=Estimate(1200, 34_000, 2.14)),
+        a_step("log", State.SOURCE_CHANGED, detail="raw.events v3 -> v4"),
+        a_step("daily", State.UPSTREAM_CHANGED, detail="after users", pending=True),
+    )
+    results = (
+        a_result("users", "planned"),
+        a_result("log", "planned", strategy="append"),
+        a_result("daily", "planned", strategy="view"),
+    )
+
+    text = plan_text(Preview(a_report(a_plan(*steps, current=("a", "b")), *results)))
+
+    assert text == (
+        "Execution plan (topological order):\n"
+        "  1. users  table   sql_changed  about 1,200 rows, 34.0 kB, 2.1 s\n"
+        "  2. log    append  source_changed: raw.events v3 -> v4\n"
+        "  3. daily  view    upstream_changed: after users  pending\n"
+        "\n"
+        "Total: 3 steps, 1 pending, 2 models up to date. Nothing was run."
+    )
+
+
+def test_a_step_says_what_else_holds_what_it_reads_and_what_it_leaves():
+    step = a_step(
+        "log", State.FAILED, also=(State.SQL_CHANGED,), initial=True, notes=("old rows stay",)
+    )
+    report = a_report(a_plan(step), a_result("log", "planned", strategy="append"))
+
+    assert plan_text(Preview(report)) == (
+        "Execution plan (topological order):\n"
+        "  1. log  append  failed  also sql_changed  reads its inputs whole\n"
+        "     old rows stay\n"
+        "\n"
+        "Total: 1 step. Nothing was run."
+    )
+
+
+def test_changed_sql_is_shown_line_by_line_as_written():
+    change = SqlChange(
+        "daily_user_stats",
+        "SELECT\n        COUNT(DISTINCT user_id) AS unique_users,\nFROM t",
+        "SELECT\n        COUNT(DISTINCT COALESCE(user_id, 'anon')) AS unique_users,\nFROM t",
+    )
+    step = a_step("daily_user_stats", State.SQL_CHANGED)
+    report = a_report(a_plan(step), a_result("daily_user_stats", "planned"))
+
+    assert plan_text(Preview(report, (change,))) == (
+        "Execution plan (topological order):\n"
+        "  1. daily_user_stats  table  sql_changed\n"
+        "\n"
+        "daily_user_stats will be re-run\n"
+        "\n"
+        "SQL changes detected:\n"
+        "───────────────────────────────────────\n"
+        "-         COUNT(DISTINCT user_id) AS unique_users,\n"
+        "+         COUNT(DISTINCT COALESCE(user_id, 'anon')) AS unique_users,\n"
+        "───────────────────────────────────────\n"
+        "\n"
+        "Total: 1 step. Nothing was run."
+    )
+
+
+def test_a_model_that_cannot_be_run_is_shown_with_its_error_and_what_it_stops():
+    error = TableError(
+        "foreign-table", "s.users exists", where=Location("models/users.sql"), hint="--adopt"
+    )
+    plan = a_plan(a_step("daily", upstream=("users",)), blocked=(Blocked("users", error),))
+    results = (
+        a_result("users", "failed", error=error),
+        a_result("daily", "skipped", reason="upstream users failed"),
+    )
+
+    assert plan_text(Preview(a_report(plan, *results))) == (
+        "Execution plan (topological order):\n"
+        "  1. daily  table  will be skipped: upstream users failed\n"
+        "\n"
+        "Cannot be run:\n"
+        "  models/users.sql:1: foreign-table: s.users exists\n"
+        "    hint: --adopt\n"
+        "\n"
+        "Total: 1 step, 1 cannot be run. Nothing was run."
+    )
+
+
+def test_J7_nothing_to_do_says_which_changes_mean_nothing():
+    plan = a_plan(current=("daily", "users"), cosmetic=("users",))
+
+    assert plan_text(Preview(a_report(plan))) == (
+        "nothing to do (2 models up to date)\nSQL text changed, meaning unchanged. (users)"
+    )
+
+
+def test_a_cosmetic_change_of_a_planned_model_is_no_diff():
+    change = SqlChange("users", "select 1", "SELECT 1", cosmetic=True)
+    report = a_report(a_plan(a_step("users", State.MISSING)), a_result("users", "planned"))
+
+    text = plan_text(Preview(report, (change,)))
+
+    assert "SQL text changed, meaning unchanged. (users)" in text
+    assert "SQL changes detected" not in text
+
+
+def test_at_most_fifty_steps_are_shown_unless_asked_for_more():
+    steps = [a_step(f"m{n}") for n in range(51)]
+    report = a_report(a_plan(*steps), *(a_result(step.model, "planned") for step in steps))
+
+    short, long = plan_text(Preview(report)), plan_text(Preview(report), verbose=True)
+
+    assert short.splitlines()[50:] == [
+        " 50. m49  table  never_run",
+        "and 1 more step",
+        "",
+        "Total: 51 steps. Nothing was run.",
+    ]
+    assert " 51. m50  table  never_run" in long
+
+
+def test_steps_of_a_model_with_partitions_name_them():
+    day = Grid(Grain.DAY)
+    steps = (
+        a_step("daily", State.SQL_CHANGED, grid=day, partitions=((19000, 19002),)),
+        a_step("daily", State.NEVER_RUN, grid=day, partitions=((19003, 19003),)),
+        a_step("users", State.FAILED),
+    )
+    partitions = {"strategy": "partition"}
+    results = (
+        a_result("daily", "planned", partitions=steps[0].keys, **partitions),
+        a_result("daily", "skipped", partitions=steps[1].keys, reason="fail-fast", **partitions),
+        a_result("users", "planned"),
+    )
+
+    assert plan_text(Preview(a_report(a_plan(*steps), *results))) == (
+        "Execution plan (topological order):\n"
+        "  1. daily  partition  2022-01-08 to 2022-01-10  sql_changed  3 partitions\n"
+        "  2. daily  partition  2022-01-11                will be skipped: fail-fast\n"
+        "  3. users  table                                failed\n"
+        "\n"
+        "Total: 3 steps. Nothing was run."
+    )

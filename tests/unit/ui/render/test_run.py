@@ -1,0 +1,235 @@
+"""The text of `run` and `sync`: a line per event, then the summary."""
+
+from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.reports import (
+    Cascaded,
+    RunStarted,
+    Said,
+    State,
+    StepEnded,
+    StepStarted,
+    SyncPreview,
+)
+from penstock.core.errors import DataError
+from penstock.core.findings import Location
+from penstock.core.partition import Grain, Grid
+from penstock.core.step import RowCounts
+from penstock.ui.render.progress import TextLines
+from penstock.ui.render.run import Columns, result_line, run_text, seed_text
+
+NULL_KEY = DataError(
+    "null-key", "3 rows have no id", where=Location("models/users.sql", 4), hint="fill them"
+)
+
+
+def test_every_step_that_ends_gives_one_line():
+    plan = a_plan(a_step("users_clean"), a_step("log"), a_step("daily"), a_step("v"))
+    told: list[str] = []
+    listen = TextLines(told.append)
+
+    listen(Said("step 1 of log had committed version 7; recorded"))
+    listen(RunStarted("0190a3c4", plan))
+    listen(StepStarted("users_clean", "never_run"))
+    listen(StepEnded(a_result("users_clean", rows=RowCounts(inserted=3), duration=2.14)))
+    listen(StepEnded(a_result("log", "failed", error=NULL_KEY)))
+    listen(StepEnded(a_result("daily", "skipped", reason="upstream log failed")))
+    listen(StepEnded(a_result("v", strategy="view", duration=0.04)))
+
+    assert told == [
+        "step 1 of log had committed version 7; recorded",
+        "[1/4] users_clean  never_run  3 rows  2.1 s",
+        "[2/4] log          FAILED  null-key: 3 rows have no id",
+        "[3/4] daily        skipped: upstream log failed",
+        "[4/4] v            never_run  0.0 s",
+    ]
+
+
+def test_verbose_lines_tell_of_the_run_and_of_each_start():
+    told: list[str] = []
+    listen = TextLines(told.append, verbose=True)
+
+    listen(RunStarted("0190a3c4", a_plan(a_step("users"))))
+    listen(StepStarted("users", "never_run"))
+
+    assert told == ["run 0190a3c4  2024-03-01 12:00:00 UTC", "      users  never_run"]
+
+
+def test_a_merge_tells_what_became_of_its_rows():
+    result = a_result(
+        "users",
+        reason="source_changed: raw.users v1 -> v2",
+        strategy="merge",
+        rows=RowCounts(inserted=1, updated=2, late=4),
+        schema_changes=("+ age INT",),
+        duration=75.2,
+    )
+
+    assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
+        "[1/1] users  source_changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
+        "  + age INT  1 min 15 s"
+    )
+
+
+def test_a_step_without_a_commit_says_no_change():
+    result = a_result("log", "unchanged", reason="source_changed", duration=0.5)
+
+    assert result_line(1, result, Columns.of(a_plan(a_step("log")))) == (
+        "[1/1] log  source_changed  no change  0.5 s"
+    )
+
+
+def test_a_failed_run_ends_with_the_command_that_resumes_it():
+    plan = a_plan(a_step("users"), a_step("log"), a_step("daily"), current=("old",))
+    report = a_report(
+        plan,
+        a_result("old", "unchanged"),
+        a_result("users"),
+        a_result("log", "failed", error=NULL_KEY),
+        a_result("daily", "skipped", reason="upstream log failed"),
+        log_path=".penstock/logs/0190a3c4.log",
+        resume="penstock run --select 'log daily'",
+    )
+
+    assert run_text(report) == (
+        "models/users.sql:4: null-key: 3 rows have no id\n"
+        "  hint: fill them\n"
+        "Log: .penstock/logs/0190a3c4.log\n"
+        "Done: 1 step. 1 failed, 1 skipped.\n"
+        "Resume: penstock run --select 'log daily'"
+    )
+
+
+def test_a_run_that_went_well_counts_its_steps_and_says_what_it_left():
+    plan = a_plan(a_step("users"), a_step("log"))
+    report = a_report(
+        plan, a_result("users"), a_result("log", "unchanged", notes=("old rows stay",))
+    )
+
+    assert run_text(report) == "log: old rows stay\nDone: 1 step. 1 unchanged."
+
+
+def test_an_interrupted_run_says_so():
+    report = a_report(
+        a_plan(a_step("users")), interrupted=True, resume="penstock run --select users"
+    )
+
+    assert run_text(report) == ("Interrupted.\nDone: 0 steps.\nResume: penstock run --select users")
+
+
+def test_J6_a_run_of_nothing_says_so():
+    assert run_text(a_report(a_plan(current=("a",)))) == "nothing to do (1 model up to date)"
+
+
+DAY = Grid(Grain.DAY)
+OUTSIDE = DataError("row-outside-partition", "the query returned date = 2024-12-05")
+
+
+def of_days(model, *keys, state=State.UPSTREAM_CHANGED):
+    ords = DAY.parse(keys[0]), DAY.parse(keys[-1])
+    return a_step(model, state, grid=DAY, partitions=(ords,))
+
+
+def ended(step, status="success", **changes):
+    settings = {"reason": str(step.reason), "strategy": "partition"} | changes
+    return a_result(step.model, status, partitions=step.keys, count=step.count, **settings)
+
+
+DAILY = of_days("daily_user_stats", "2024-12-02", "2024-12-16", state=State.SQL_CHANGED)
+MONDAYS = [of_days("weekly_summary", day) for day in ("2024-12-02", "2024-12-09", "2024-12-16")]
+MONTHLY = a_step(
+    "monthly_report",
+    State.UPSTREAM_CHANGED,
+    grid=Grid(Grain.MONTH),
+    partitions=((Grid(Grain.MONTH).parse("2024-12"),) * 2,),
+)
+CASCADE = a_plan(DAILY, *MONDAYS, MONTHLY)
+RESULTS = (
+    ended(DAILY, rows=RowCounts(inserted=3), duration=2.14),
+    ended(MONDAYS[0], "failed", error=OUTSIDE),
+    ended(MONDAYS[1], rows=RowCounts(inserted=1), duration=1.0),
+    ended(MONDAYS[2], "unchanged", duration=1.0),
+    ended(MONTHLY, "skipped", reason="upstream failed"),
+)
+
+
+def test_DS3_a_sync_names_the_partitions_of_every_step():
+    told: list[str] = []
+    listen = TextLines(told.append)
+
+    listen(RunStarted("0190a3c4", CASCADE))
+    for result in RESULTS:
+        listen(StepEnded(result))
+
+    assert told == [
+        (
+            "[1/5] daily_user_stats  2024-12-02 to 2024-12-16  sql_changed  15 partitions"
+            "  3 rows  2.1 s"
+        ),
+        (
+            "[2/5] weekly_summary    2024-12-02                FAILED  row-outside-partition:"
+            " the query returned date = 2024-12-05"
+        ),
+        (
+            "[3/5] weekly_summary    2024-12-09                upstream_changed  1 partition"
+            "  1 row  1.0 s"
+        ),
+        (
+            "[4/5] weekly_summary    2024-12-16                upstream_changed  1 partition"
+            "  no change  1.0 s"
+        ),
+        "[5/5] monthly_report    2024-12                   skipped: upstream failed",
+    ]
+
+
+def test_DS3_a_sync_counts_steps_and_partitions_and_ends_with_its_resume_line():
+    report = a_report(CASCADE, *RESULTS, resume="penstock sync --cascade --yes")
+
+    assert run_text(report).splitlines()[-2:] == [
+        "Done: 3 steps, 17 partitions. 1 failed, 1 skipped (upstream failed).",
+        "Resume: penstock sync --cascade --yes",
+    ]
+
+
+def test_DS4_what_fail_fast_left_is_counted_by_itself():
+    results = (*RESULTS[:2], *(ended(step, "skipped", reason="fail-fast") for step in MONDAYS[1:]))
+
+    assert run_text(a_report(CASCADE, *results, RESULTS[4])).splitlines()[-1] == (
+        "Done: 1 step, 15 partitions. 1 failed, 2 skipped (fail-fast), 1 skipped (upstream failed)."
+    )
+
+
+def test_DC3_a_sync_without_cascade_says_what_would_follow():
+    preview = SyncPreview(
+        left=(Cascaded("weekly_summary", 3, ()), Cascaded("monthly_report", 1, ())), remaining=9
+    )
+
+    assert run_text(a_report(a_plan(DAILY), RESULTS[0], preview=preview)) == (
+        "Done: 1 step, 15 partitions.\n"
+        "9 partitions remain\n"
+        "4 downstream partitions would become upstream_changed (weekly_summary 3,"
+        " monthly_report 1). Run: penstock sync --cascade"
+    )
+
+
+def test_a_whole_table_among_partitions_stands_as_one():
+    whole = a_result("users", rows=RowCounts(inserted=3), duration=1.0)
+
+    assert result_line(1, whole, Columns.of(a_plan(a_step("users"), MONDAYS[0]))) == (
+        "[1/2] users           *           never_run  3 rows  1.0 s"
+    )
+
+
+def test_a_run_that_nobody_confirmed_did_nothing():
+    assert run_text(a_report(CASCADE, aborted=True)) == "Aborted, nothing was done."
+
+
+def test_seeds_are_a_line_each():
+    report = a_report(
+        a_plan(),
+        a_result("countries", rows=RowCounts(inserted=3), duration=1.0),
+        a_result("zones", "unchanged"),
+    )
+
+    assert seed_text(report) == (
+        "countries  s.countries  3 rows  1.0 s\nzones      up to date\nDone: 1 step. 1 unchanged."
+    )
