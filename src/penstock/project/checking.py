@@ -97,7 +97,7 @@ class Texts(Files, Protocol):
 
 
 @dataclass(slots=True)
-class Parts:
+class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
 
     `built` holds what became of each draft, by name.
@@ -116,7 +116,7 @@ class Parts:
 class Checking:
     """Gives the models of a project their checks."""
 
-    parts: Parts
+    parts: ProjectParts
     gathered: Gathered
     texts: Texts
 

@@ -11,7 +11,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Model, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.project.checking import Checking, Parts, Texts
+from penstock.project.checking import Checking, ProjectParts, Texts
 from penstock.project.checks.scene import files_in_header, written_of_source
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.discovery import (
@@ -63,7 +63,7 @@ class ProjectFiles:
 
 def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Project, list[Finding]]:
     """Link all files; the project is only meant to be used if no finding is an error."""
-    parts = Parts()
+    parts = ProjectParts()
     _read_drafts(parts, files.yaml, files.sql, settings)
     _read_sources(parts, files, root, settings)
     prefix = settings.target.schema_prefix
@@ -98,7 +98,7 @@ def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Proje
 
 
 def _linked_models(
-    parts: Parts, versioned: Gathered, resolver: NameResolver, settings: Settings
+    parts: ProjectParts, versioned: Gathered, resolver: NameResolver, settings: Settings
 ) -> dict[str, Model]:
     """Give the models by name, in the order of their names."""
     built = parts.built
@@ -122,7 +122,7 @@ def _linked_models(
 
 
 def _checked(
-    parts: Parts,
+    parts: ProjectParts,
     models: dict[str, Model],
     resolver: NameResolver,
     files: ProjectFiles,
@@ -137,7 +137,7 @@ def _checked(
 
 
 def _read_drafts(
-    parts: Parts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
+    parts: ProjectParts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
 ) -> None:
     documented = _documented(parts, yaml_files, "models")
     drafts = []
@@ -157,7 +157,7 @@ def _read_drafts(
     _check_documented(parts, documented)
 
 
-def _check_documented(parts: Parts, documented: Mapping[str, YamlEntry]) -> None:
+def _check_documented(parts: ProjectParts, documented: Mapping[str, YamlEntry]) -> None:
     known = {item.name: item for item in parts.drafts}
     for name, entry in documented.items():
         if name in known:
@@ -174,7 +174,7 @@ def _check_documented(parts: Parts, documented: Mapping[str, YamlEntry]) -> None
             parts.findings.append(Finding(entry.where, "unknown-model", sentence, hint))
 
 
-def _documented(parts: Parts, yaml_files: YamlFiles, key: str) -> dict[str, YamlEntry]:
+def _documented(parts: ProjectParts, yaml_files: YamlFiles, key: str) -> dict[str, YamlEntry]:
     result: dict[str, YamlEntry] = {}
     for file, tree in yaml_files:
         for entry in entries(file, tree, key):
@@ -185,7 +185,7 @@ def _documented(parts: Parts, yaml_files: YamlFiles, key: str) -> dict[str, Yaml
     return result
 
 
-def _read_sources(parts: Parts, files: ProjectFiles, root: Path, settings: Settings) -> None:
+def _read_sources(parts: ProjectParts, files: ProjectFiles, root: Path, settings: Settings) -> None:
     seen: dict[str, Source] = {}
     for file, tree in files.yaml:
         for entry in entries(file, tree, "sources"):
@@ -200,7 +200,7 @@ def _read_sources(parts: Parts, files: ProjectFiles, root: Path, settings: Setti
     parts.sources = list(seen.values())
 
 
-def _check_names(parts: Parts) -> None:
+def _check_names(parts: ProjectParts) -> None:
     _check_versioned(parts)
     names = {item.name.lower(): item.where for item in parts.drafts}
     names |= {item.name.lower(): item.draft.where for item in parts.versioned}
@@ -219,14 +219,14 @@ def _check_names(parts: Parts) -> None:
             parts.findings.append(Finding(where, "duplicate-destination", sentence, hint))
 
 
-def _owners(parts: Parts) -> Iterator[tuple[TableName, str, Location]]:
+def _owners(parts: ProjectParts) -> Iterator[tuple[TableName, str, Location]]:
     """Give every table that is built or loaded, with what people call its owner."""
     yield from ((s.table, f"seed {s.name}", s.where) for s in parts.seeds)
     yield from ((d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled)
     yield from ((v.table, f"model {v.name}", v.draft.where) for v in parts.versioned)
 
 
-def _check_reserved(parts: Parts, settings: Settings) -> None:
+def _check_reserved(parts: ProjectParts, settings: Settings) -> None:
     """Report tables in the schema of staging files, which is cleared by itself."""
     reserved = settings.checks.staging_schema
     for table, owner, where in _owners(parts):
@@ -236,7 +236,7 @@ def _check_reserved(parts: Parts, settings: Settings) -> None:
             parts.findings.append(Finding(where, "reserved-name", sentence, hint))
 
 
-def _check_versioned(parts: Parts) -> None:
+def _check_versioned(parts: ProjectParts) -> None:
     """Leave out versioned models whose name is taken; the finding names both places."""
     seen = {item.name.lower(): item.place for item in parts.drafts}
     kept = []
@@ -251,7 +251,7 @@ def _check_versioned(parts: Parts) -> None:
     parts.versioned = kept
 
 
-def _name_resolver(parts: Parts, settings: Settings) -> NameResolver:
+def _name_resolver(parts: ProjectParts, settings: Settings) -> NameResolver:
     resolver = NameResolver(catalog=settings.target.catalog)
     enabled = [item for item in parts.drafts if item.enabled]
     for item in enabled:
