@@ -31,7 +31,6 @@ from penstock.project.models import (
     SNAPSHOTS,
     cycle_findings,
     draft,
-    entry_draft,
     model_of,
     without_duplicates,
 )
@@ -150,7 +149,7 @@ def _read_drafts(
     for yaml_file, tree in yaml_files:
         for entry in entries(yaml_file, tree, SNAPSHOTS):
             file = sql_files.get(entry_key(yaml_file, int(entry.path[1])), SqlFile(yaml_file.path))
-            drafts.append(entry_draft(file, entry, settings))
+            drafts.append(draft(file, entry, settings))
     parts.findings += (finding for item in drafts for finding in item.findings)
     parts.drafts, findings = without_duplicates(drafts)
     parts.findings += findings

@@ -159,7 +159,7 @@ def _unknown(
             yield Problem("unknown-column", sentence, hint, line_offset=line)
 
 
-# Any: the JSON of our own cache, as in `cached_sql.py`.
+# Any: the JSON of our own cache, as above.
 def _write(found: Understood) -> list[Any]:
     condition = found.condition
     used = [[ref.names[0], ref.line] for ref in found.parameters]

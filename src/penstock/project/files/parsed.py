@@ -160,7 +160,7 @@ class YamlFile:
 
     `keys` tells where keys stand, `places` where values begin. `misfits` are findings that count
     unless the file is a versioned model or a part of one. `checks` are the texts of what stands
-    under `checks:` by the place of its entry (`checks/extracted.py`); `named` the SQL files that
+    under `checks:` by the place of its entry (`settings/check_keys.py`); `named` the SQL files that
     they name.
     """
 

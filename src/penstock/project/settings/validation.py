@@ -40,7 +40,7 @@ _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "str
 Tests = list[str | dict[str, Any]]
 _TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
 ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
-"""Tests of a column, which `checks/column_tests.py` reads."""
+"""Tests of a column, which `checks/phases.py` reads."""
 Checks = Annotated[Any, WithJsonSchema(checks_schema())]
 Places = Callable[[Path, bool], Location]
 _SHOWN = 80
