@@ -16,10 +16,8 @@ from penstock.core.model import (
     Fingerprint,
     InputMapping,
     Model,
-    Partition,
     Source,
     Version,
-    View,
 )
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partition import Grain, Grid
@@ -27,7 +25,9 @@ from penstock.core.query import Query, mention, mentioned
 from penstock.core.schema import Column, Schema
 from penstock.project.files.cache import ParseCache
 from penstock.project.input_ranges.mappings import Declared, map_inputs
+from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table
+from penstock.strategies.view import View
 
 DAYS = Grid(Grain.DAY)
 WHERE = Location("queries/weekly.yaml", 7)

@@ -18,15 +18,13 @@ from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
 from penstock.project.checks.scene import (
     UNKNOWN,
+    CheckedModel,
     KnownColumns,
+    Stand,
     Tables,
+    WrittenChecks,
     columns_of_version,
     selected,
-)
-from penstock.project.checks.subjects import (
-    CheckedModel,
-    Stand,
-    WrittenChecks,
     written_in_header,
     written_in_yaml,
     written_nodes,
@@ -98,7 +96,7 @@ class Texts(Files, Protocol):
 
 
 @dataclass(slots=True)
-class Parts:
+class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
 
     `built` holds what became of each draft, by name.
@@ -117,7 +115,7 @@ class Parts:
 class Checking:
     """Gives the models of a project their checks."""
 
-    parts: Parts
+    parts: ProjectParts
     gathered: Gathered
     texts: Texts
 

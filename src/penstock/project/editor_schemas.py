@@ -51,39 +51,6 @@ _VALUES: dict[str, Plain] = {
     "end": {"type": "integer"},
     "interval": _COUNT,
 }
-
-
-def versioned_schema() -> dict[str, Plain]:
-    """Give the schema as a tree; a reference may stand for every mapping and list."""
-    definitions: dict[str, Plain] = {
-        "field": _mapping(FIELD, fields=_list("field")),
-        "partition": _mapping(PARTITION),
-        "destination": _mapping(DESTINATION, partition=_one("partition")),
-        "revision": _mapping(REVISION),
-        "schema": {"anyOf": [_list("field"), {"type": "object"}]},
-        "version": _mapping(VERSION, schema=_one("schema"), sql_revisions=_list("revision")),
-    }
-    top = _mapping(MODEL, destination=_one("destination"), versions=_list("version"))
-    return {"title": "versioned model", "$defs": definitions, **top}
-
-
-def _mapping(keys: Keys, **values: Plain) -> dict[str, Plain]:
-    """Describe a mapping; what is needed may stand under its other name, so only few are."""
-    known = {key: values.get(key, _VALUES.get(key, _TEXT)) for key in keys.known}
-    known |= {alias: known[key] for alias, key in keys.aliases.items()}
-    needed = [key for key in keys.needed if key not in keys.aliases.values()]
-    found: dict[str, Plain] = {"type": "object", "additionalProperties": False}
-    return found | {"properties": known, "required": needed}
-
-
-def _one(name: str) -> Plain:
-    return {"anyOf": [{"$ref": f"#/$defs/{name}"}, _TEXT]}
-
-
-def _list(name: str) -> Plain:
-    return {"anyOf": [{"type": "array", "items": _one(name)}, _TEXT]}
-
-
 _SCALAR: Plain = {"type": ["string", "number", "integer", "boolean"]}
 _FROM_ZERO: Plain = {"type": "integer", "minimum": 0}
 _OBJECT: Plain = {"type": "object"}
@@ -130,6 +97,37 @@ _TEST: dict[str, Plain] = {
     "expect_error": {"anyOf": [_TEXT, {"$ref": "#/$defs/error"}]},
     "runs": {"type": "array", "items": {"$ref": "#/$defs/run"}},
 }
+
+
+def versioned_schema() -> dict[str, Plain]:
+    """Give the schema as a tree; a reference may stand for every mapping and list."""
+    definitions: dict[str, Plain] = {
+        "field": _mapping(FIELD, fields=_list("field")),
+        "partition": _mapping(PARTITION),
+        "destination": _mapping(DESTINATION, partition=_one("partition")),
+        "revision": _mapping(REVISION),
+        "schema": {"anyOf": [_list("field"), {"type": "object"}]},
+        "version": _mapping(VERSION, schema=_one("schema"), sql_revisions=_list("revision")),
+    }
+    top = _mapping(MODEL, destination=_one("destination"), versions=_list("version"))
+    return {"title": "versioned model", "$defs": definitions, **top}
+
+
+def _mapping(keys: Keys, **values: Plain) -> dict[str, Plain]:
+    """Describe a mapping; what is needed may stand under its other name, so only few are."""
+    known = {key: values.get(key, _VALUES.get(key, _TEXT)) for key in keys.known}
+    known |= {alias: known[key] for alias, key in keys.aliases.items()}
+    needed = [key for key in keys.needed if key not in keys.aliases.values()]
+    found: dict[str, Plain] = {"type": "object", "additionalProperties": False}
+    return found | {"properties": known, "required": needed}
+
+
+def _one(name: str) -> Plain:
+    return {"anyOf": [{"$ref": f"#/$defs/{name}"}, _TEXT]}
+
+
+def _list(name: str) -> Plain:
+    return {"anyOf": [{"type": "array", "items": _one(name)}, _TEXT]}
 
 
 def unit_tests_schema() -> dict[str, Plain]:

@@ -87,37 +87,25 @@ class Draft:
         return self.file.path if is_file else str(self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    name: str
-    where: Location
-    stem: str
-    file: SqlFile
-
-
 def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
-    """Merge what is known of a SQL file: its header, then YAML beside it, then defaults."""
-    stem = PurePosixPath(file.path).name.removesuffix(".sql")
-    origin = _Origin(model_name(file.path), Location(file.path), stem, file)
-    return _drafted(origin, entry, settings)
+    """Merge what is known of a SQL file: its header, then YAML beside it, then defaults.
 
-
-def entry_draft(file: SqlFile, entry: YamlEntry, settings: Settings) -> Draft:
-    """Do the same for an entry of `snapshots:`, whose query is `file`: it is a snapshot."""
-    where = Location(entry.file.path, entry.where.line)
-    return _drafted(_Origin(entry.name, where, entry.name, file), entry, settings)
-
-
-def _drafted(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Draft:
-    file, name = origin.file, origin.name
-    config = _config(origin, entry, settings)
+    An entry of `snapshots:` is a model of its own, and `file` its query.
+    """
+    if entry and entry.path[0] == SNAPSHOTS:
+        name = stem = entry.name
+        where = Location(entry.file.path, entry.where.line)
+    else:
+        name, where = model_name(file.path), Location(file.path)
+        stem = PurePosixPath(file.path).name.removesuffix(".sql")
+    config = _config(name, file, entry, settings)
     schema = config.text("schema") or _folder(file.path, settings)
     table = config.text("alias") or name
     columns = entry.tree.get("columns") if entry else None
     result = Draft(
         name,
-        origin.where,
-        origin.stem,
+        where,
+        stem,
         file,
         config,
         TableName(settings.target.schema_prefix + schema, table),
@@ -126,15 +114,14 @@ def _drafted(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Dr
         entry,
     )
     for what, word in (("model", name), ("schema", schema), ("table", table)):
-        bad = check_name(what, word, config.where if word != name else result.where)
+        bad = check_name(what, word, config.where if word != name else where)
         said_elsewhere = (what == "table" and word == name) or word == settings.name
         if bad and not said_elsewhere:
             result.findings.append(bad)
     return result
 
 
-def _config(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Config:
-    file = origin.file
+def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Config:
     header_at = Location(file.path, file.config_line)
 
     def header_place(path: Path) -> Location:
@@ -159,7 +146,7 @@ def _config(origin: _Origin, entry: YamlEntry | None, settings: Settings) -> Con
         columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
         values |= {_SYSTEM: columns} if columns else {}
     where = header_at if file.config or not entry else beside_place(())
-    return Config(values, own, where, origin.name, [*beside.findings, *header.findings])
+    return Config(values, own, where, name, [*beside.findings, *header.findings])
 
 
 def _beside(tree: Mapping[str, Plain]) -> dict[str, Plain]:

@@ -19,6 +19,8 @@ _TERM = re.compile(
     r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?:(?P<method>[A-Za-z_][\w.]*):)?(?P<value>[^+@]+?)"
     r"(?P<down>\+(?P<depth>\d*))?"
 )
+_ABSENT = ("entity", "group", "connection", "connectiongroup")
+_KIND = "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,6 @@ def _term(text: str) -> SelectorTerm:
         child_depth=int(found["depth"]) if found["depth"] else None,
         whole_build=bool(found["at"]),
     )
-
-
-_ABSENT = ("entity", "group", "connection", "connectiongroup")
-_KIND = "sql"
 
 
 @dataclass(frozen=True, slots=True)

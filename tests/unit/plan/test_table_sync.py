@@ -9,9 +9,9 @@ from penstock.core.facts import Head, LogCommit
 from penstock.core.history import ColumnsDiffer
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
+from penstock.core.ranges import WHOLE
 from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
-from penstock.plan.cascade import WHOLE
 from penstock.plan.decide import decide_sync
 from penstock.plan.question import Decided, Question, Scope
 from penstock.plan.values import Now, Observed, Options, Reason, State

@@ -13,13 +13,21 @@ from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of
-from penstock.project.checks.scene import KnownColumns, Scene, Tables, World, allowed_in
-from penstock.project.checks.subjects import CheckedModel, Stand, WrittenChecks
+from penstock.project.checks.scene import (
+    CheckedModel,
+    KnownColumns,
+    Scene,
+    Stand,
+    Tables,
+    World,
+    WrittenChecks,
+    allowed_in,
+)
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Member, YamlNode, shown
-from penstock.project.files.parsed import YamlFile, place_key
+from penstock.project.files.parsed import place_key
 from penstock.project.files.references import Files
-from penstock.project.files.values import Plain, digest
+from penstock.project.files.values import digest
 from penstock.project.sql.names import NameResolver
 
 _MODES = tuple(each.value for each in OnFailure)
@@ -129,14 +137,6 @@ class _CheckReading:
         need = f"columns\n{name.kind}\n{name.name}"
         self.result.needs[need] = self.of.now(need)
         return self.of.tables.columns_of(name)
-
-    def yaml_file(self, path: str) -> YamlFile:
-        """Give a YAML file."""
-        return self.of.files.yaml_file(path)
-
-    def filled(self, path: str) -> Plain:
-        """Give its tree with the environment's values filled in."""
-        return self.of.files.filled(path)
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""

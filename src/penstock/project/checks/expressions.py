@@ -18,6 +18,7 @@ from penstock.core.checks import Condition
 from penstock.core.names import quoted
 from penstock.core.query import parameter
 from penstock.project.checks.scene import ConditionKind, Understood
+from penstock.project.files.parsed import Problem, has_error
 from penstock.project.files.values import some_of
 from penstock.project.sql.canonical import PARSER_BUGS, tokens_of
 from penstock.project.sql.outputs import VOLATILE
@@ -29,7 +30,6 @@ from penstock.project.sql.parameters import (
     replaced,
     unknown_placeholders,
 )
-from penstock.project.sql.problems import Problem, has_error
 
 _NAMES = """
 any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
@@ -62,6 +62,15 @@ _WITHOUT_BRACKETS = {"current_timestamp", "current_date", "localtimestamp", "cur
 _OF_NOW = "unix_timestamp"  # without an argument
 _PATTERNS = (TokenType.LIKE, TokenType.ILIKE)  # like any (…) is no aggregate
 _SHIFT = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+_CODE = "bad-check-expression"
+_HINT = "use a sql check"
+_ONE = "write one condition, such as amount >= 0"
+_EMPTY = ("the condition is empty", "write what must hold: {column} >= 0")
+_PARAMETER = "penstock:param:"
+_SAID = 120
+_SESSION = "current_user session_user user current_catalog current_database current_schema"
+_NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
+"""Words that Spark may take for something else than a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +164,6 @@ def _name(token: Token) -> str:
 
 def _type(tokens: Sequence[Token], number: int) -> TokenType | None:
     return tokens[number].token_type if 0 <= number < len(tokens) else None
-
-
-_CODE = "bad-check-expression"
-_HINT = "use a sql check"
-_ONE = "write one condition, such as amount >= 0"
-_EMPTY = ("the condition is empty", "write what must hold: {column} >= 0")
-_PARAMETER = "penstock:param:"
-_SAID = 120
-_SESSION = "current_user session_user user current_catalog current_database current_schema"
-_NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
-"""Words that Spark may take for something else than a column."""
 
 
 def understood(text: str, kind: ConditionKind, column: str) -> Understood:

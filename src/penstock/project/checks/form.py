@@ -16,16 +16,17 @@ from penstock.project.checks.bounds import bound_text, is_text, number_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.checks.texts import condition_of, query_of
 from penstock.project.files.nodes import Section, YamlNode
-from penstock.project.files.references import Files, SqlText, file_text, is_path
+from penstock.project.files.parsed import Problem, ReadText
+from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
 from penstock.project.files.values import text_of
 from penstock.project.sql.link import QueryOwner
 from penstock.project.sql.names import input_named
-from penstock.project.sql.problems import Problem, ReadText
 
 _FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
+_HUNDRED = Decimal(100)
 
 
-def as_written(text: SqlText, files: Files) -> str:
+def as_written(text: SqlText, files: TextFiles) -> str:
     """Give a folded text with the line breaks that its file has, "" for any other text."""
     if text.file or not text.path.endswith((".yml", ".yaml")):
         return ""
@@ -41,7 +42,7 @@ def as_written(text: SqlText, files: Files) -> str:
 def placed(
     problems: Sequence[Problem],
     text: SqlText,
-    files: Files,
+    files: TextFiles,
     read: Callable[[str], Sequence[Problem]],
 ) -> Sequence[Problem]:
     """Give the problems of a text at the lines of its file.
@@ -60,9 +61,6 @@ def placed(
 
 def _said(problem: Problem) -> tuple[str, str]:
     return problem.code, problem.sentence
-
-
-_HUNDRED = Decimal(100)
 
 
 @dataclass(slots=True)

@@ -26,6 +26,20 @@ from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, canonical
 LONGEST = 128
 _PLAIN = Keys((*PHASES, "on_failure"))
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+TESTS: Mapping[str, Keys] = {
+    "not_null": Keys(()),
+    "unique": Keys(()),
+    "accepted_values": Keys(("values", "quote")),
+    "relationships": Keys(("to", "field")),
+}
+"""The tests that there are, with their arguments."""
+_COLUMN = Keys(("name", "tests"), ("name",), {"data_tests": "tests"})
+_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta")
+_IDLE = ("limit", "store_failures", "store_failures_as", "quote")
+_THRESHOLDS = ("error_if", "warn_if")
+_CONFIG = Keys((*_KEPT, *_IDLE, *_THRESHOLDS))
+_BESIDE = ("arguments", "config", *_CONFIG.known)
+_ANY = re.compile(r"\s*!=\s*0\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,22 +179,6 @@ def _checks(node: YamlNode, above: str, findings: list[Finding]) -> tuple[YamlNo
 def _text(node: YamlNode | None) -> str:
     value = None if node is None else node.value
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-
-
-TESTS: Mapping[str, Keys] = {
-    "not_null": Keys(()),
-    "unique": Keys(()),
-    "accepted_values": Keys(("values", "quote")),
-    "relationships": Keys(("to", "field")),
-}
-"""The tests that there are, with their arguments."""
-_COLUMN = Keys(("name", "tests"), ("name",), {"data_tests": "tests"})
-_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta")
-_IDLE = ("limit", "store_failures", "store_failures_as", "quote")
-_THRESHOLDS = ("error_if", "warn_if")
-_CONFIG = Keys((*_KEPT, *_IDLE, *_THRESHOLDS))
-_BESIDE = ("arguments", "config", *_CONFIG.known)
-_ANY = re.compile(r"\s*!=\s*0\s*")
 
 
 def column_tests(

@@ -1,25 +1,34 @@
-"""Where a check stands: its model, what that reads, and which columns there are."""
+"""Whose checks are read and where they stand: models, what those read, which columns there are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import Condition
+from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
 from penstock.core.schema import Schema
 from penstock.core.strategy import Strategy
+from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
-from penstock.project.files.parsed import SqlFile, TableRef
-from penstock.project.files.references import Files
-from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.files.field_types import documented_types
+from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section
+from penstock.project.files.parsed import Problem, SqlFile, TableRef, YamlFile, place_key
+from penstock.project.files.references import TextFiles
+from penstock.project.files.values import Path, Plain, did_you_mean, some_of
+from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
 from penstock.project.sql.names import Named, NameResolver
-from penstock.project.sql.problems import Problem
+from penstock.project.sql.template_lines import line_of
+
+_OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
+Filled = Callable[[Plain], Plain]
+_ALIAS = {"invariants": "checks"}
+_LAYER = Keys(("checks", "on_failure", "columns", "config"), (), _ALIAS)
+_OF_SOURCE = Keys(("before",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,6 @@ class KnownColumns:
 
 
 UNKNOWN = KnownColumns()
-_OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class World:
     """What all checks of a project may ask for."""
 
     resolver: NameResolver
-    files: Files
+    files: TextFiles
     cache: ParseCache
     columns_of: Callable[[InputName], KnownColumns]
     sample: bool = True
@@ -158,12 +166,7 @@ def _declared(docs: Sequence[ColumnDoc]) -> KnownColumns:
 
 
 def _types(docs: Sequence[ColumnDoc]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in docs:
-        if each.type:
-            with suppress(UnknownTypeError, UnsupportedTypeError):
-                found[each.name.lower()] = str(read_type(each.type))
-    return found
+    return {name.lower(): str(kind) for name, kind in documented_types(docs).items()}
 
 
 class ConditionKind(StrEnum):
@@ -184,3 +187,110 @@ class Understood:
     parameters: tuple[TableRef, ...] = ()
     problems: tuple[Problem, ...] = ()
     columns: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenChecks:
+    """Checks that are read only when somebody asks; `fingerprint` differs where they do."""
+
+    fingerprint: str
+    read: Callable[[list[Finding]], Phases]
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """One version of a subject. `inputs` is None where its SQL cannot be read."""
+
+    number: int
+    written: tuple[WrittenChecks, ...]
+    columns: KnownColumns = UNKNOWN
+    inputs: tuple[InputName, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """A model with checks: each of its versions has its own."""
+
+    model: Named
+    strategy: Strategy
+    stands: Sequence[Stand]
+
+
+def written_in_header(file: SqlFile) -> WrittenChecks | None:
+    """Give the checks of a config header."""
+    said = {key: file.config[key] for key in CHECK_KEYS if file.config.get(key) is not None}
+    if not said:
+        return None
+
+    def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
+        del key
+        start = f"{place_key(path)}\n"
+        inside = [at for name, at in file.key_lines.items() if name.startswith(start)]
+        around = line_of(file.key_lines, path, file.config_line)
+        is_key = place_key(path) in file.key_lines
+        return Location(file.path, around if is_key else min(inside, default=around))
+
+    fingerprint = repr((file.path, said, file.config_line, sorted(file.key_lines.items())))
+    return WrittenChecks(fingerprint, lambda findings: _layer(node_of(said, place), findings))
+
+
+def files_in_header(file: SqlFile) -> tuple[str, ...]:
+    """Give the SQL files that the checks of a header name."""
+    if file.config.keys().isdisjoint(WITH_CHECKS):
+        return ()
+    said = {key: file.config[key] for key in WITH_CHECKS if key in file.config}
+    return tuple(named_in(file.path, said))
+
+
+def written_in_yaml(file: YamlFile, at: Path, filled: Filled) -> WrittenChecks | None:
+    """Give the checks of an entry of `models:` or `snapshots:`, its tests of columns included."""
+    return _of_entry(file, at, filled, _layer)
+
+
+def written_of_source(file: YamlFile, at: Path, filled: Filled) -> WrittenChecks | None:
+    """Give the checks of a source table: all of them stand under before."""
+    return _of_entry(file, at, filled, _source_layer)
+
+
+def written_nodes(phases: Phases) -> WrittenChecks | None:
+    """Give checks that are nodes already."""
+    return WrittenChecks(repr(phases), lambda _: phases) if phases else None
+
+
+def _of_entry(
+    file: YamlFile, at: Path, filled: Filled, layer: Callable[[YamlNode, list[Finding]], Phases]
+) -> WrittenChecks | None:
+    text = file.checks.get(place_key(at))
+    if text is None:
+        return None
+
+    def read(findings: list[Finding]) -> Phases:
+        found = checks_at(file, at, filled)
+        return layer(node_of(*found), findings) if found else NONE
+
+    return WrittenChecks("\n".join((file.path, text, *(each.digest for each in file.reads))), read)
+
+
+def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
+    section = open_section(node, _LAYER, "", findings)
+    checks, columns = section.find("checks"), section.find("columns")
+    config = section.find("config")
+    parts = [_layer(config, findings)] if config is not None else []
+    parts += [read_phases(checks, word_in(node), findings)] if checks is not None else []
+    parts += [column_tests(columns, findings)] if columns is not None else []
+    return joined([*parts, Phases(on_failure=section.find("on_failure"))], findings)
+
+
+def _source_layer(node: YamlNode, findings: list[Finding]) -> Phases:
+    section = open_section(node, _LAYER, "", findings)
+    checks, columns = section.find("checks"), section.find("columns")
+    found: list[YamlNode] = []
+    above = word_in(node)
+    if checks is not None and isinstance(checks.value, Mapping):
+        inner = open_section(checks, _OF_SOURCE, above, findings)
+        listed = inner.find("before")
+        found += read_phases(listed, f"{above}.before", findings).after if listed else ()
+    elif checks is not None:
+        found += read_phases(checks, above, findings).after
+    tests = column_tests(columns, findings) if columns is not None else NONE
+    return Phases(before=(*found, *tests.after))

@@ -17,10 +17,15 @@ from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, 
 from penstock.project.files.cache import CacheEntry, ParseCache
 from penstock.project.files.parsed import (
     Branch,
+    Problem,
+    ReadText,
     RefKind,
     SqlFile,
     TableRef,
+    has_error,
+    located,
     place_key,
+    problems_of,
     read_findings,
     read_sql,
     write_findings,
@@ -29,9 +34,14 @@ from penstock.project.files.parsed import (
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.link import QueryOwner, link
 from penstock.project.sql.names import NameResolver
-from penstock.project.sql.problems import Problem, ReadText, has_error, located, problems_of
 
 T = TypeVar("T")
+_MODELS_ARE = "a model is one query"
+_OWN_TABLE = "PENSTOCK:THIS"
+_HINTS = {
+    "not-a-query": "a check reads the rows of a SELECT",
+    "unparsed-sql": "penstock then knows only {destination} and the parameters in it",
+}
 
 
 # Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
@@ -52,14 +62,6 @@ def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]
 
 def _name(key: Sequence[str]) -> str:
     return place_key(("", "check", *key))
-
-
-_MODELS_ARE = "a model is one query"
-_OWN_TABLE = "PENSTOCK:THIS"
-_HINTS = {
-    "not-a-query": "a check reads the rows of a SELECT",
-    "unparsed-sql": "penstock then knows only {destination} and the parameters in it",
-}
 
 
 def query_of(
@@ -157,7 +159,7 @@ def _unknown(
             yield Problem("unknown-column", sentence, hint, line_offset=line)
 
 
-# Any: the JSON of our own cache, as in `cached_sql.py`.
+# Any: the JSON of our own cache, as above.
 def _write(found: Understood) -> list[Any]:
     condition = found.condition
     used = [[ref.names[0], ref.line] for ref in found.parameters]

@@ -18,6 +18,8 @@ LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
+QUERY_KEYS = ("relation", "sql")
+_TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,6 @@ def _stray(path: str) -> Finding:
     sentence = "Python models come with a later release" if python else "this is no model"
     hint = "" if python else "models are .sql files, their descriptions .yml files"
     return Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
-
-
-QUERY_KEYS = ("relation", "sql")
-_TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
 
 
 def queries_of(file: YamlFile) -> list[Content]:

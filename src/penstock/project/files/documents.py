@@ -14,6 +14,9 @@ from penstock.project.files.values import Path, Plain, list_of
 _WHOLE = re.compile(r"\$\{\{[ \t]*(.+?)[ \t]*\}\}")
 _BARE = re.compile(r"(\$\{\{[^\n]*?\}\})[ \t]*(?=[ \t]#|\r?\n|\0|\Z)")
 _INNER = re.compile(r"file:[ \t]*\S.*|versions\.[^.\s]*\.\w+")
+NODES = 500_000
+"""How many nodes a document may unfold to."""
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class ReferenceLoader(yaml.SafeLoader):
@@ -52,10 +55,6 @@ def reference_in(node: yaml.ScalarNode) -> str | None:
     return None if node.style in ("|", ">") else inner_of(node.value)
 
 
-_NODES = 500_000
-_MERGE = "tag:yaml.org,2002:merge"
-
-
 @dataclass(slots=True)
 class Document:
     """A tree and, per path of a node, where its value and its key begin."""
@@ -83,9 +82,9 @@ def read_document(path: str, text: str) -> Document:
         if node is not None:
             document.tree = _TreeBuilder(document).build(node, (), ())
     except yaml.YAMLError as error:
-        document.findings.append(_syntax(path, error))
+        document.findings.append(syntax_finding(path, error))
     except _TooManyNodesError:
-        sentence = f"the document unfolds to more than {_NODES:,} nodes"
+        sentence = f"the document unfolds to more than {NODES:,} nodes"
         document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
     except RecursionError:
         sentence = "the document is nested too deep"
@@ -102,9 +101,9 @@ class _TreeBuilder:
 
     def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
         self._document.nodes += 1
-        if self._document.nodes > _NODES or id(node) in above:
+        if self._document.nodes > NODES or id(node) in above:
             raise _TooManyNodesError
-        self._document.places.setdefault(place_key(path), _place(node))
+        self._document.places.setdefault(place_key(path), begins_at(node))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path, (*above, id(node)))
         if isinstance(node, yaml.SequenceNode):
@@ -123,7 +122,7 @@ class _TreeBuilder:
             if key in result:
                 self._duplicate(key, key_node, at)
                 continue
-            self._document.keys.setdefault(place_key(at), _place(key_node))
+            self._document.keys.setdefault(place_key(at), begins_at(key_node))
             result[key] = self.build(value_node, at, above)
         included: list[Plain] = []
         for value in merges:
@@ -149,7 +148,7 @@ class _TreeBuilder:
     def _duplicate(self, key: str, node: yaml.Node, path: Path) -> None:
         first = self._document.keys[place_key(path)][0]
         sentence = f"key {key!r} is written twice; the first is on line {first}"
-        where = Location(self._document.path, *_place(node))
+        where = Location(self._document.path, *begins_at(node))
         self._document.findings.append(Finding(where, "duplicate-key", sentence))
 
     def _scalar(self, node: yaml.ScalarNode) -> Plain:
@@ -173,13 +172,15 @@ class _TreeBuilder:
         return str(value)
 
 
-def _place(node: yaml.Node) -> tuple[int, int]:
+def begins_at(node: yaml.Node) -> tuple[int, int]:
+    """Give the line and column of a node's text."""
     if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
         return node.start_mark.line + 2, 1  # its text begins on the next line
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _syntax(path: str, error: yaml.YAMLError) -> Finding:
+def syntax_finding(path: str, error: yaml.YAMLError) -> Finding:
+    """Say what the parser of YAML stumbles over."""
     mark = getattr(error, "problem_mark", None)
     where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path, 1, 1)
     said = getattr(error, "problem", None) or str(error).partition("\n")[0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 
+from penstock.core.model import ColumnDoc
 from penstock.core.types import ArrayType, ColumnType, Field, MapType, ScalarType, StructType
 
 _WORDS: Mapping[str, str] = {
@@ -88,6 +90,16 @@ def read_type(text: str) -> ColumnType:
     if lowered in ("struct", "record"):
         return StructType()
     return ScalarType(_scalar(lowered, trimmed))
+
+
+def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
+    """Give the types of described columns by name; a finding has said of the others, or nobody."""
+    found = {}
+    for doc in docs:
+        with suppress(UnknownTypeError, UnsupportedTypeError):
+            if doc.type:
+                found[doc.name] = read_type(doc.type)
+    return found
 
 
 def shown_type(kind: ColumnType) -> str:

@@ -6,10 +6,18 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask, mask_value
-from penstock.project.files.values import Path, Plain, did_you_mean, parse_duration
+from penstock.project.files.values import Path, Plain, did_you_mean, duration_of
+
+Scalar = str | int | float | bool | None
+Places = Callable[[Path, bool], Location]
+"""Where a value stands, or with True its key."""
+T = TypeVar("T")
+_SHOWN = 80
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,6 @@ class Broken:
     """A value that could not be had; a finding has said why."""
 
 
-Scalar = str | int | float | bool | None
 Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "Member"]
 
 
@@ -76,10 +83,6 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
         yield from walk(item)
 
 
-Places = Callable[[Path, bool], Location]
-"""Where a value stands, or with True its key."""
-
-
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
     """Give a tree, which stands at a path, as nodes.
 
@@ -104,10 +107,6 @@ def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlN
     """Make a mapping that nobody wrote as one: each key stands where its value does."""
     nodes = {key: YamlNode(v, where) if isinstance(v, str) else v for key, v in values.items()}
     return YamlNode({key: Member(node.where, node) for key, node in nodes.items()}, where)
-
-
-_SHOWN = 80
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,54 +152,41 @@ class Section:
 
     def number(self, key: str, least: int | None = None) -> int | None:
         """Give a whole number."""
-        node = self.find(key)
-        value = None if node is None else _whole(node.value)
-        if node is not None and (value is None or (least is not None and value < least)):
-            self.bad(key, "an integer" if least is None else f"an integer >= {least}")
-            return None
-        return value
+
+        def read(value: object) -> int | None:
+            found = _whole(value)
+            return None if found is not None and least is not None and found < least else found
+
+        return self._read(key, read, "an integer" if least is None else f"an integer >= {least}")
 
     def date(self, key: str) -> dt.date | None:
         """Give a date."""
-        node = self.find(key)
-        if node is None:
-            return None
-        found = as_date(str(node.value))
-        if found is None:
-            self.bad(key, "a date such as 2024-03-01")
-        return found
+        return self._read(key, lambda value: as_date(str(value)), "a date such as 2024-03-01")
 
     def flag(self, key: str) -> bool | None:
         """Give a switch."""
-        node = self.find(key)
-        if node is None:
-            return None
-        word = str(node.value).lower()
-        if word not in ("true", "false"):
-            self.bad(key, "true or false")
-            return None
-        return word == "true"
+        words = {"true": True, "false": False}
+        return self._read(key, lambda value: words.get(str(value).lower()), "true or false")
 
     def word(self, key: str, allowed: Sequence[str]) -> str:
         """Give one of several words in the letters in which they are listed."""
-        node = self.find(key)
-        if node is None:
-            return ""
-        found = {word.lower(): word for word in allowed}.get(str(node.value).lower(), "")
-        if not found:
-            self.bad(key, f"one of {', '.join(allowed)}")
-        return found
+        words = {word.lower(): word for word in allowed}
+        expected = f"one of {', '.join(allowed)}"
+        return self._read(key, lambda value: words.get(str(value).lower()), expected) or ""
 
     def duration(self, key: str) -> dt.timedelta | None:
         """Give a duration."""
+        expected = "a duration such as 90m, 2h or 1d"
+        return self._read(key, lambda value: duration_of(str(value)), expected)
+
+    def _read(self, key: str, read: Callable[[object], T | None], expected: str) -> T | None:
         node = self.find(key)
         if node is None:
             return None
-        try:
-            return parse_duration(str(node.value))
-        except ValueError:
-            self.bad(key, "a duration such as 90m, 2h or 1d")
-            return None
+        found = read(node.value)
+        if found is None:
+            self.bad(key, expected)
+        return found
 
     def texts(self, key: str) -> tuple[YamlNode, ...]:
         """Give the items of a list of texts; one text alone is such a list."""

@@ -1,20 +1,17 @@
-"""What one file says by itself: results of the first pass, in the form that the cache keeps.
-
-Text holds a number for every table it mentions; the second pass fills them in once all files
-are known (`link.py`).
-"""
+"""What is to be said of a text of SQL by itself, before it is known where it stands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.values import Path, Plain
 
+T = TypeVar("T")
 _REF = re.compile("\0(\\d+)\0")
 REFERENCE = "\0ref"
 """The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
@@ -22,6 +19,46 @@ MERGE = "\0<<"
 """The key under which a mapping holds the references that it merges."""
 VERSIONED = frozenset({"versions", "destination", MERGE})
 """A YAML file with one of these keys is a versioned model: only such a file merges others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a text; whoever read it from a file says where that is.
+
+    `line_offset` counts lines from the first line of the text, which is 0.
+    """
+
+    code: str
+    sentence: str
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+    line_offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText(Generic[T]):
+    """A value that was read from a text, None if it gives none, and every problem of the text."""
+
+    value: T | None
+    problems: tuple[Problem, ...] = ()
+
+
+def located(problems: Iterable[Problem], path: str, line: int = 1) -> list[Finding]:
+    """Give problems as findings of a file; `line` is the one on which the text begins."""
+    return [
+        Finding(Location(path, p.line_offset + line), p.code, p.sentence, p.hint, p.severity)
+        for p in problems
+    ]
+
+
+def problems_of(findings: Iterable[Finding]) -> Iterator[Problem]:
+    """Give findings of a text whose first line is 1, without the place of the text."""
+    return (Problem(f.code, f.sentence, f.hint, f.severity, f.where.line - 1) for f in findings)
+
+
+def has_error(problems: Sequence[Problem]) -> bool:
+    """Whether a text gives no value."""
+    return any(problem.severity is Severity.ERROR for problem in problems)
 
 
 class RefKind(StrEnum):
@@ -123,7 +160,7 @@ class YamlFile:
 
     `keys` tells where keys stand, `places` where values begin. `misfits` are findings that count
     unless the file is a versioned model or a part of one. `checks` are the texts of what stands
-    under `checks:` by the place of its entry (`checks/extracted.py`); `named` the SQL files that
+    under `checks:` by the place of its entry (`settings/check_keys.py`); `named` the SQL files that
     they name.
     """
 

@@ -16,14 +16,8 @@ _YAML = (".yml", ".yaml")
 _MOST = 200_000
 
 
-class Files(Protocol):
-    """The files of a project; what cannot be read is a finding of whoever reads."""
-
-    def yaml_file(self, path: str) -> YamlFile:
-        """Give a YAML file."""
-
-    def filled(self, path: str) -> Plain:
-        """Give its tree with the environment's values filled in."""
+class TextFiles(Protocol):
+    """The files of a project as bytes and texts; what cannot be read is a finding of the reader."""
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""
@@ -33,6 +27,16 @@ class Files(Protocol):
 
     def text(self, path: str) -> str | None:
         """Give a file as text with line ends of one kind, None where it cannot be read."""
+
+
+class Files(TextFiles, Protocol):
+    """The files of a project, YAML as trees too."""
+
+    def yaml_file(self, path: str) -> YamlFile:
+        """Give a YAML file."""
+
+    def filled(self, path: str) -> Plain:
+        """Give its tree with the environment's values filled in."""
 
 
 @dataclass(slots=True)
@@ -222,7 +226,7 @@ def is_path(text: str) -> bool:
 
 
 def file_text(
-    written: str, where: Location, files: Files, findings: list[Finding]
+    written: str, where: Location, files: TextFiles, findings: list[Finding]
 ) -> SqlText | None:
     """Read a file that is named at a place; None beside a finding."""
     path = path_from(where, written)

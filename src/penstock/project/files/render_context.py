@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 from penstock.project.files.parsed import Dependency
 from penstock.project.files.values import Path, Plain, digest
 
+_CALL = re.compile(
+    r"\{\{\s*env_var\(\s*(['\"])(?P<name>[^'\"]+)\1\s*"
+    r"(?:,\s*(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.-]+))\s*)?\)\s*\}\}"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TargetView:
@@ -46,12 +51,6 @@ class RenderContext:
     def agrees(self, reads: Sequence[Dependency]) -> bool:
         """Whether everything that was read is still the same."""
         return all(self.read(note.kind, note.name) == note for note in reads)
-
-
-_CALL = re.compile(
-    r"\{\{\s*env_var\(\s*(['\"])(?P<name>[^'\"]+)\1\s*"
-    r"(?:,\s*(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.-]+))\s*)?\)\s*\}\}"
-)
 
 
 @dataclass(slots=True)

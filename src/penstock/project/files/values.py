@@ -14,6 +14,25 @@ from penstock.core.findings import some
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LONG = {
+    "millisecond": "ms",
+    "sec": "s",
+    "second": "s",
+    "min": "m",
+    "minute": "m",
+    "hour": "h",
+    "hr": "h",
+    "day": "d",
+    "week": "w",
+}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+_PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
+_ISO = re.compile(
+    r"P(?:(?P<w>\d+(?:\.\d+)?)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
+    r"(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
+)
+_SHOWN = 8
 
 
 def text_of(value: Plain) -> str:
@@ -65,26 +84,6 @@ def is_true(value: Plain) -> bool:
     return text_of(value).strip().lower() in ("true", "yes", "on", "1")
 
 
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_LONG = {
-    "millisecond": "ms",
-    "sec": "s",
-    "second": "s",
-    "min": "m",
-    "minute": "m",
-    "hour": "h",
-    "hr": "h",
-    "day": "d",
-    "week": "w",
-}
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
-_PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
-_ISO = re.compile(
-    r"P(?:(?P<w>\d+(?:\.\d+)?)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
-    r"(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
-)
-
-
 def parse_duration(text: str) -> dt.timedelta:
     """Read a duration; raise `ValueError` for anything else, months and years included.
 
@@ -127,9 +126,6 @@ def _total(amounts: dict[str, str]) -> dt.timedelta:
         return dt.timedelta(seconds=sum(float(n) * _SECONDS[u] for u, n in amounts.items()))
     except OverflowError as error:
         raise ValueError("the duration is too long") from error
-
-
-_SHOWN = 8
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.core.bounds import (
     MONTHS,
@@ -80,20 +80,12 @@ def end_of_month(bound: Bound) -> Bound:
 
 def least(bounds: Sequence[Bound]) -> Bound:
     """Give the smallest; there is at least one."""
-    several = _distinct(bounds, Least)
-    fixed = [each.position for each in several if isinstance(each, At)]
-    rest = tuple(each for each in several if not isinstance(each, At))
-    parts = (*rest, At(min(fixed))) if fixed else rest
-    return parts[0] if len(parts) == 1 else Least(parts)
+    return _of_several(bounds, Least, min)
 
 
 def greatest(bounds: Sequence[Bound]) -> Bound:
     """Give the greatest; there is at least one."""
-    several = _distinct(bounds, Greatest)
-    fixed = [each.position for each in several if isinstance(each, At)]
-    rest = tuple(each for each in several if not isinstance(each, At))
-    parts = (*rest, At(max(fixed))) if fixed else rest
-    return parts[0] if len(parts) == 1 else Greatest(parts)
+    return _of_several(bounds, Greatest, max)
 
 
 def has_parameter(bound: Bound | None) -> bool:
@@ -122,11 +114,16 @@ def fixed_positions(bound: Bound | None) -> list[int]:
             return []
 
 
-def _distinct(bounds: Sequence[Bound], kind: type[Least | Greatest]) -> list[Bound]:
+def _of_several(
+    bounds: Sequence[Bound], kind: type[Least | Greatest], pick: Callable[[list[int]], int]
+) -> Bound:
     flat: dict[Bound, None] = {}
     for bound in bounds:
         flat |= dict.fromkeys(bound.of if isinstance(bound, kind) else (bound,))
-    return list(flat)
+    fixed = [each.position for each in flat if isinstance(each, At)]
+    rest = tuple(each for each in flat if not isinstance(each, At))
+    parts = (*rest, At(pick(fixed))) if fixed else rest
+    return parts[0] if len(parts) == 1 else kind(parts)
 
 
 def _begins(bound: Bound, unit: str, grid: Grid) -> bool:

@@ -23,24 +23,6 @@ from penstock.project.input_ranges.terms import (
     term,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """A range; None is open. One that is open is `unclear` where a condition was not recognised."""
-
-    low: Bound | None = None
-    high: Bound | None = None
-    unclear: bool = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it leaves everything."""
-        return self.low is None and self.high is None
-
-
-ANY = Limits()
-UNCLEAR = Limits(unclear=True)
-
 _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ,
     exp.NullSafeEQ: exp.NullSafeEQ,
@@ -58,6 +40,24 @@ _NEGATED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LTE,
     exp.GTE: exp.LT,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A range; None is open. One that is open is `unclear` where a condition was not recognised."""
+
+    low: Bound | None = None
+    high: Bound | None = None
+    unclear: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it leaves everything."""
+        return self.low is None and self.high is None
+
+
+ANY = Limits()
+UNCLEAR = Limits(unclear=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ PREFIX = "#"
 QUERY = "penstock:query"
 """The placeholder of a subquery inside of a condition."""
 FIRST_COLUMN = "penstock:first"
+TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
+_TIMESTAMP = "penstock__run_timestamp"
 
 
 @dataclass(slots=True, eq=False)
@@ -198,10 +200,6 @@ def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset
             by = () if named else window.args.get("partition_by") or ()
             keys.append(frozenset(_text(each) for each in by))
     return keys
-
-
-TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
-_TIMESTAMP = "penstock__run_timestamp"
 
 
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:

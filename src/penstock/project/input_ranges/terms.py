@@ -35,6 +35,7 @@ _TIMES = {
 _NUMBERS = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
 _TRUNCATIONS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 _PART = re.compile(r"\s*([+-]?\d+)\s+([a-z]+?)s?(?=\s|$)\s*", re.IGNORECASE)
+Limit = tuple[Bound | None, Bound | None]
 
 
 class Kind(StrEnum):
@@ -103,9 +104,6 @@ class ColumnTerm:
                 low = low and move(low, micros=step.shift)
                 high = high and move(high, micros=step.shift)
         return low, high
-
-
-Limit = tuple[Bound | None, Bound | None]
 
 
 def parameter_of(node: exp.Expr) -> str:

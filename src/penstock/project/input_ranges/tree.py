@@ -29,6 +29,7 @@ from penstock.project.input_ranges.scopes import (
 
 _MOST = 5_000
 _SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where", "having"}
+Known = Mapping[str, "_Cte | None"]
 
 
 class TooBigError(Exception):
@@ -50,9 +51,6 @@ class _Cte:
     known: Mapping[str, _Cte | None]
     names: Mapping[int, str] | None
     recursive: bool = False
-
-
-Known = Mapping[str, "_Cte | None"]
 
 
 @dataclass(slots=True)

@@ -22,6 +22,13 @@ _SHOWN = ("name", "type", "severity", "description", "tags", "meta", "enabled", 
 _ROWS = ("where", "input", "query", "scope", "empty")
 _COLUMNS = {"column": "columns"}
 _QUERY = {"source": "query"}
+CHECK_KEYS = (*WITH_CHECKS, "on_failure")
+"""The settings of a model that say something of its checks."""
+_TESTS = ("tests", "data_tests")
+_OF_COLUMN = ("name", *_TESTS)
+_QUERIES = ("sql", "query", "source")
+Spots = Mapping[str, tuple[int, int]]
+_KEPT = (*WITH_CHECKS, "columns", "config")
 
 
 def _typed(
@@ -75,14 +82,6 @@ def checks_schema() -> dict[str, Plain]:
     phases: dict[str, Plain] = dict.fromkeys(PHASES, listed)
     phases["on_failure"] = {"enum": ["flag", "block", "rollback"]}
     return {"anyOf": [listed, {"type": "object", "properties": phases}]}
-
-
-CHECK_KEYS = (*WITH_CHECKS, "on_failure")
-"""The settings of a model that say something of its checks."""
-_TESTS = ("tests", "data_tests")
-_OF_COLUMN = ("name", *_TESTS)
-_QUERIES = ("sql", "query", "source")
-Spots = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +201,3 @@ def _below(above: str, spots: Spots) -> dict[str, tuple[int, int]]:
     start = f"{above}\n"
     inside = ((key.removeprefix(start), at) for key, at in spots.items() if key.startswith(start))
     return {key: at for key, at in inside if key.partition("\n")[0] in _KEPT}
-
-
-_KEPT = (*WITH_CHECKS, "columns", "config")

@@ -80,6 +80,7 @@ _ALIASES = {
 }
 _NAMES = ("unique_key", "updated_at", "check_cols")
 Normal = str | frozenset[str] | tuple[tuple[str, str], ...]
+_MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
 
 
 @dataclass(slots=True)
@@ -136,9 +137,6 @@ def _shown(value: Plain) -> str:
     if isinstance(value, str):
         return repr(value)
     return str(value) if isinstance(value, list | Mapping) else text_of(value)
-
-
-_MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
 
 
 @dataclass(slots=True)

@@ -39,17 +39,22 @@ class StrictShape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ColumnShape(StrictShape):
-    """What a document says of a column."""
+class EntryShape(StrictShape):
+    """What every entry of a list may say of itself."""
 
     name: str
     description: str | None = None
+    tags: Texts = []
+    meta: dict[str, Any] = {}
+
+
+class ColumnShape(EntryShape):
+    """What a document says of a column."""
+
     data_type: str | None = None
     type: str | None = None
     tests: ColumnTests = []
     data_tests: ColumnTests = []
-    tags: Texts = []
-    meta: dict[str, Any] = {}
 
 
 class SystemColumnsShape(StrictShape):
@@ -151,19 +156,20 @@ class HeaderShape(ModelConfigShape):
     on_failure: Annotated[Any, WithJsonSchema({"enum": ["flag", "block", "rollback"]})] = None
 
 
-class DocumentedModelShape(StrictShape):
-    """One entry of `models:`; dbt's shape."""
+class CheckedEntryShape(EntryShape):
+    """An entry with columns and checks."""
 
-    name: str
-    description: str | None = None
     columns: list[ColumnShape] = []
-    config: HeaderShape = HeaderShape()
-    tags: Texts = []
-    meta: dict[str, Any] = {}
     tests: Tests = []
     data_tests: Tests = []
     checks: Checks = None
     invariants: Checks = None
+
+
+class DocumentedModelShape(CheckedEntryShape):
+    """One entry of `models:`; dbt's shape."""
+
+    config: HeaderShape = HeaderShape()
 
 
 class SnapshotConfigShape(HeaderShape):
@@ -196,37 +202,24 @@ class FreshnessShape(StrictShape):
     error_after: Annotated[PeriodShape | str | None, BeforeValidator(duration)] = None
 
 
-class SourceTableShape(StrictShape):
+class SourceTableShape(CheckedEntryShape):
     """One table of a source."""
 
-    name: str
-    description: str | None = None
     path: str | None = None
     format: str | None = None
     options: dict[str, Scalar] = {}
-    columns: list[ColumnShape] = []
     freshness: FreshnessShape | None = None
     loaded_at_field: str | None = None
     partition_column: str | None = None
-    tags: Texts = []
-    meta: dict[str, Any] = {}
-    tests: Tests = []
-    data_tests: Tests = []
-    checks: Checks = None
-    invariants: Checks = None
 
 
-class SourceShape(StrictShape):
+class SourceShape(EntryShape):
     """A schema of tables that penstock reads and does not build."""
 
-    name: str
-    description: str | None = None
     tables: list[SourceTableShape] = []
     format: str | None = None
     freshness: FreshnessShape | None = None
     loaded_at_field: str | None = None
-    tags: Texts = []
-    meta: dict[str, Any] = {}
 
 
 class SeedConfigShape(StrictShape):

@@ -38,6 +38,27 @@ _LATER = {
 INCREMENTAL = "incremental"
 """dbt's word: it is `merge` with a key and `append` without."""
 UNKNOWN_WORD = "unknown_word"
+_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+Tests = list[str | dict[str, Any]]
+_TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
+ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
+"""Tests of a column, which `checks/phases.py` reads."""
+Checks = Annotated[Any, WithJsonSchema(checks_schema())]
+Places = Callable[[Path, bool], Location]
+_SHOWN = 80
+_EXPECTED = {
+    "string_type": "a text",
+    "int_type": "an integer",
+    "int_parsing": "an integer",
+    "int_from_float": "an integer",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -132,7 +153,6 @@ def _schema_name(value: str) -> str:
     return value
 
 
-_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
 Text = Annotated[str, BeforeValidator(_text)]
 Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "string"})]
@@ -166,28 +186,6 @@ Days = Annotated[Whole, Field(ge=0)]
 OnFailureWord = Annotated[Literal["flag", "block", "rollback"], BeforeValidator(_small)]
 SchemaName = Annotated[str, AfterValidator(_schema_name)]
 Prefix = Annotated[str, AfterValidator(_prefix)]
-Tests = list[str | dict[str, Any]]
-_TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
-ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
-"""Tests of a column, which `checks/column_tests.py` reads."""
-Checks = Annotated[Any, WithJsonSchema(checks_schema())]
-
-
-Places = Callable[[Path, bool], Location]
-_SHOWN = 80
-_EXPECTED = {
-    "string_type": "a text",
-    "int_type": "an integer",
-    "int_parsing": "an integer",
-    "int_from_float": "an integer",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_attributes_type": "a mapping",
-}
 
 
 def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[Finding]:

@@ -19,6 +19,8 @@ from penstock.project.files.values import digest
 from penstock.project.sql.link import Linked, QueryOwner, link
 from penstock.project.sql.names import NameResolver
 
+_OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -73,9 +75,6 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
     """
     parts = {"strategy": strategy.name, **strategy.fingerprint(layout)}
     return json.dumps(parts, sort_keys=True, separators=(",", ":"))
-
-
-_OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ from penstock.core.query import PARAMETERS
 if TYPE_CHECKING:
     from sqlglot.generator import Generator
 
+# A query that Spark reads must load even where the parser stumbles over it.
+PARSER_BUGS = (RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
+_SIDES = ("kind", "start", "start_side", "end", "end_side")
+_STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
+
 
 def print_query(tree: exp.Query) -> str:
     """Print on one line, every name quoted; raises `UnsupportedError` where Spark has no word."""
@@ -62,11 +67,6 @@ class _Printer(Spark.Generator):  # type: ignore[misc,valid-type]  # an attribut
 
 # What the parser cannot make sense of is Spark's to say; it would speak into the user's terminal.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
-
-# A query that Spark reads must load even where the parser stumbles over it.
-PARSER_BUGS = (RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
-_SIDES = ("kind", "start", "start_side", "end", "end_side")
-_STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
 
 
 class NotAQueryError(Exception):

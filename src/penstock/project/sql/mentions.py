@@ -14,7 +14,7 @@ from sqlglot import Token, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from penstock.core.findings import Severity
-from penstock.project.files.parsed import Branch, Outputs, RefKind, TableRef, numbered
+from penstock.project.files.parsed import Branch, Outputs, Problem, RefKind, TableRef, numbered
 from penstock.project.sql.canonical import (
     dotted_parts,
     has_pipes,
@@ -24,7 +24,6 @@ from penstock.project.sql.canonical import (
 )
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import parameter_problems, parameters_of
-from penstock.project.sql.problems import Problem
 from penstock.project.sql.template import TableCall
 
 _MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")

@@ -10,6 +10,9 @@ from penstock.core.history import SystemColumns
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.files.values import did_you_mean
 
+_CALL = re.compile(r"""\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*""", re.DOTALL)
+_TEXT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)")\s*""")
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -95,8 +98,17 @@ class NameResolver:
         return near or "declare it under sources: in a YAML file"
 
 
-_CALL = re.compile(r"""\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*""", re.DOTALL)
-_TEXT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)")\s*""")
+def called(written: str) -> tuple[str, list[str]]:
+    """Give `ref` or `source` and the texts that it is called with; of no call "" and the name.
+
+    >>> called("{{ source('raw', 'events') }}"), called("`raw`.events")
+    (('source', ['raw', 'events']), ('', ['raw.events']))
+    """
+    call = _CALL.fullmatch(written)
+    if call is None:
+        return "", [written.replace("`", "").strip()]
+    found = (_TEXT.fullmatch(each) for each in call[2].split(","))
+    return call[1], [each[1] or each[2] or "" for each in found if each]
 
 
 def input_named(
@@ -106,9 +118,9 @@ def input_named(
 
     A table that nobody declared is known where it is one of the `inputs` of the model.
     """
-    call = _CALL.fullmatch(written)
-    if call is None:
-        name = written.replace("`", "").strip()
+    kind, names = called(written)
+    if not kind:
+        name = names[0]
         found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
         if found.input.kind is not InputKind.EXTERNAL or found.input in inputs:
             return found.input, ""
@@ -117,16 +129,10 @@ def input_named(
         return None, hint or (
             resolver.source_hint(name) if is_table else "name a model or a source"
         )
-    names = _texts(call[2])
-    if call[1] == "ref" and len(names) == 1:
+    if kind == "ref" and len(names) == 1:
         model = resolver.ref(names[0])
         return (model.input, "") if model else (None, resolver.model_hint(names[0]))
-    if call[1] == "source" and len(names) == 2:  # noqa: PLR2004  schema and table
+    if kind == "source" and len(names) == 2:  # noqa: PLR2004  schema and table
         source = resolver.source(*names)
         return (source.input, "") if source else (None, resolver.source_hint(".".join(names)))
     return None, "write ref('model') or source('schema', 'table')"
-
-
-def _texts(arguments: str) -> list[str]:
-    found = [_TEXT.fullmatch(each) for each in arguments.split(",")]
-    return [each[1] or each[2] or "" for each in found if each]

@@ -31,6 +31,18 @@ _PARSED: Mapping[type[exp.Expr], str] = {
 }
 _OPAQUE = Outputs()
 Known = Mapping[str, Outputs]
+_UNITS: Mapping[str, str] = {
+    "HOUR": "HOUR",
+    "DAY": "DAY",
+    "DD": "DAY",
+    "WEEK": "WEEK",
+    "MONTH": "MONTH",
+    "MON": "MONTH",
+    "MM": "MONTH",
+    "YEAR": "YEAR",
+    "YYYY": "YEAR",
+    "YY": "YEAR",
+}
 
 
 def outputs_of(tree: exp.Query) -> Outputs:
@@ -175,20 +187,6 @@ def _passed_on(column: exp.Column, sources: Known) -> set[str]:
 
 def _made(name: str, line: int, volatile: set[str]) -> OutputColumn:
     return OutputColumn(name, line, tuple(sorted(volatile)))
-
-
-_UNITS: Mapping[str, str] = {
-    "HOUR": "HOUR",
-    "DAY": "DAY",
-    "DD": "DAY",
-    "WEEK": "WEEK",
-    "MONTH": "MONTH",
-    "MON": "MONTH",
-    "MM": "MONTH",
-    "YEAR": "YEAR",
-    "YYYY": "YEAR",
-    "YY": "YEAR",
-}
 
 
 def truncations(text: str) -> dict[str, str]:

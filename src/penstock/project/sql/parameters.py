@@ -15,10 +15,9 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Severity
 from penstock.core.query import PARAMETERS
-from penstock.project.files.parsed import RefKind, TableRef
+from penstock.project.files.parsed import Problem, RefKind, TableRef
 from penstock.project.files.values import did_you_mean
 from penstock.project.sql.canonical import tokens_of
-from penstock.project.sql.problems import Problem
 
 _WORD = re.compile("[A-Za-z_0-9]+")
 _SPELT = re.compile(rf"@(?:{'|'.join(PARAMETERS)})\b")
@@ -26,6 +25,13 @@ _KNOWN = tuple(f"@{name}" for name in PARAMETERS)
 
 Cut = tuple[int, int, TableRef]
 """From where to where a reference reaches, the end not included."""
+DESTINATION = "destination"
+COLUMN = "column"
+_THIS = "`penstock:this`"
+_BRACED = re.compile("[A-Za-z_][A-Za-z_0-9]*")
+_QUOTED = re.compile("`{([A-Za-z_][A-Za-z_0-9]*)}`")
+Spot = tuple[int, int, str]
+"""From where to where something reaches, the end not included, and the text it is about."""
 
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
@@ -69,16 +75,6 @@ def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 def _is_string(token: Token) -> bool:
     return token.token_type.name.endswith("STRING")
-
-
-DESTINATION = "destination"
-COLUMN = "column"
-_THIS = "`penstock:this`"
-_BRACED = re.compile("[A-Za-z_][A-Za-z_0-9]*")
-_QUOTED = re.compile("`{([A-Za-z_][A-Za-z_0-9]*)}`")
-
-Spot = tuple[int, int, str]
-"""From where to where something reaches, the end not included, and the text it is about."""
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:

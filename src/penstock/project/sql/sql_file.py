@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.parsed import Branch, SqlFile, path_of
+from penstock.project.files.parsed import Branch, SqlFile, located, path_of
 from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Path, Plain
 from penstock.project.settings.shapes import HeaderShape
 from penstock.project.settings.validation import shape_findings
 from penstock.project.sql.canonical import NotAQueryError
 from penstock.project.sql.mentions import read_branch
-from penstock.project.sql.problems import located
 from penstock.project.sql.template import ConfigCall, Renderer, Rendering
 from penstock.project.sql.template_lines import line_of
 

@@ -33,6 +33,8 @@ from penstock.project.sql.template_lines import (
 
 _TABLE = re.compile(r"`penstock:(\d+)`")
 _PLACEHOLDER = re.compile(r"@[A-Za-z_][A-Za-z0-9_]*")
+_SHOWN = 300
+_PRINTABLE = "penstock.project.sql.template.Token object"
 
 
 class BadTimeError(Exception):
@@ -76,10 +78,6 @@ def point_in_time(marker: int, moment: str, *, deleted: bool) -> str:
     held = f"{start} <= {moment} and ({end} is null or {end} > {moment})"
     rest = "" if deleted else f" and {live}"
     return f"(select * from `penstock:{marker}` where {held}{rest})"
-
-
-_SHOWN = 300
-_PRINTABLE = "penstock.project.sql.template.Token object"
 
 
 @dataclass(frozen=True, slots=True)

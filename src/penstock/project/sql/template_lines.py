@@ -25,6 +25,14 @@ _PIECE = re.compile(
     r"|(?P<open>\()|(?P<close>\))",
     re.DOTALL,
 )
+Lexed = tuple[int, str, str]
+_UNSEEN = ("whitespace", "comment", "comment_begin", "comment_end")
+_OPENING = ("(", "[", "{")
+_CLOSING = (")", "]", "}")
+_MARKER = re.compile("\0(\\d+)\0")
+_BEGINS = ("variable_begin", "block_begin", "comment_begin")
+_ENDS = ("variable_end", "block_end", "comment_end")
+_BODIES = ("for", "macro", "call", "filter", "set")
 
 
 def blank_comments(source: str) -> str:
@@ -47,12 +55,6 @@ def blank_comments(source: str) -> str:
             if not depth:
                 break
     return "".join(out) + source[done:]
-
-
-Lexed = tuple[int, str, str]
-_UNSEEN = ("whitespace", "comment", "comment_begin", "comment_end")
-_OPENING = ("(", "[", "{")
-_CLOSING = (")", "]", "}")
 
 
 @dataclass(slots=True)
@@ -119,12 +121,6 @@ def _read(tokens: list[Lexed], lines: dict[str, int]) -> None:
 def _is_key(bracket: str, kind: str, following: Lexed) -> bool:
     sign = following[2] if following[1] == "operator" else ""
     return (bracket, kind, sign) in (("(", "name", "="), ("{", "string", ":"))
-
-
-_MARKER = re.compile("\0(\\d+)\0")
-_BEGINS = ("variable_begin", "block_begin", "comment_begin")
-_ENDS = ("variable_end", "block_end", "comment_end")
-_BODIES = ("for", "macro", "call", "filter", "set")
 
 
 def keep_lines(environment: Environment, source: str) -> str:

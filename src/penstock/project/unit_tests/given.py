@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
@@ -51,6 +50,10 @@ OF_EXPECT = (
 )
 STATUSES = ("success", "failed", "skipped", "unchanged")
 CHECK_STATUSES = ("passed", "failed", "skipped")
+OF_GIVEN = ("inputs", "target", "state")
+OF_STATE = ("watermark", "history")
+OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
+"""The keys of an entry of dbt's shape."""
 
 
 def expectation_of(node: CellNode, notes: FileNotes) -> Expectation:
@@ -148,12 +151,6 @@ def _tolerance(node: CellNode | None, notes: FileNotes) -> float:
         notes.bad(node, "tolerance", "a number from 0 to below 1, for example 1e-9")
         return 0.0
     return found
-
-
-OF_GIVEN = ("inputs", "target", "state")
-OF_STATE = ("watermark", "history")
-OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
-"""The keys of an entry of dbt's shape."""
 
 
 @dataclass(slots=True)
@@ -255,11 +252,7 @@ class GivenReader:
         if node is None:
             self.notes.say(item.where, "missing-key", "a success in history needs partition")
             return ""
-        try:
-            return grid.key(grid.parse(self.notes.text(node, "partition")))
-        except UsageError as error:
-            self.notes.say(node.where, error.code, error.sentence, error.hint)
-            return ""
+        return self.notes.partition(node, grid)
 
     def _listed(self, node: CellNode) -> Given:
         """Read dbt's shape: a list of inputs, of which `this` is the target."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.core.checks import OnFailure
-from penstock.core.errors import ProjectError, UsageError
+from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.partition import Grain, Grid
@@ -57,6 +57,8 @@ _DAY = 86_400_000_000
 
 Variant = Callable[[Mapping[str, str]], Project]
 """The project with these variables beside its own; raises `ProjectError` with its findings."""
+_RANGE = ("partition", "from", "to")
+_EXPECTED = ("expect", "expect_error")
 
 
 def read_entry(node: CellNode, variant: Variant, notes: FileNotes) -> UnitTest | None:
@@ -202,20 +204,15 @@ class _EntryReader:
                 (low or high or node).where, "missing-key", sentence, "or give partition"
             )
             return "", ""
-        keys = [self._key(end, grid) for end in (one or low, one or high) if end is not None]
+        keys = [
+            self.notes.partition(end, grid) for end in (one or low, one or high) if end is not None
+        ]
         if not all(keys):
             return "", ""
         if high is not None and grid.parse(keys[0]) > grid.parse(keys[1]):
             self.notes.say(high.where, "bad-value", f"from {keys[0]} lies after to {keys[1]}")
             return "", ""
         return keys[0], keys[1]
-
-    def _key(self, node: CellNode, grid: Grid) -> str:
-        try:
-            return grid.key(grid.parse(self.notes.text(node, "partition")))
-        except UsageError as error:
-            self.notes.say(node.where, error.code, error.sentence, error.hint)
-            return ""
 
     def _mode(self, node: CellNode | None) -> OnFailure | None:
         if node is None:
@@ -236,10 +233,6 @@ class _EntryReader:
             self.notes.say(node.where, "bad-value", sentence, hint)
             return None
         return number
-
-
-_RANGE = ("partition", "from", "to")
-_EXPECTED = ("expect", "expect_error")
 
 
 def _with(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project
+from penstock.project.sql.names import called
 
 KEY = "unit_tests"
 FOLDER = "tests"
+THIS = "this"
 
 
 def files_with_tests(project: Project) -> Iterator[str]:
@@ -33,22 +34,14 @@ def _mentions(path: Path) -> bool:
         return True  # its reader says why
 
 
-_CALL = re.compile(r"\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*", re.DOTALL)
-_WORD = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-THIS = "this"
-
-
 def plain(text: str) -> str:
     """Give a name without the call around it.
 
     >>> plain("ref('users')"), plain("source('raw', 'events')"), plain("raw.events")
     ('users', 'raw.events', 'raw.events')
     """
-    call = _CALL.fullmatch(text)
-    if call is None:
-        return text.strip().replace("`", "")
-    words = [one or other for one, other in _WORD.findall(call[2])]
-    return ".".join(words) if call[1] == "source" else "".join(words[-1:])
+    kind, names = called(text)
+    return ".".join(names) if kind == "source" else "".join(names[-1:])
 
 
 def model_named(project: Project, text: str) -> Model | None:

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import yaml
 
+from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
+from penstock.core.partition import Grid
 from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, CellKind
+from penstock.project.files.documents import NODES, begins_at, syntax_finding
 from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
 from penstock.project.files.values import did_you_mean
 from penstock.project.unit_tests.casting import CellError, scalar
 
-_NODES = 500_000
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)")
 _NAN = re.compile(r"\.(nan|NaN|NAN)")
@@ -69,10 +71,10 @@ def read_nodes(path: str, text: str) -> tuple[CellNode | None, tuple[Finding, ..
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         found = reader.read(node, ()) if node is not None else None
     except yaml.YAMLError as error:
-        return None, (_syntax(path, error),)
+        return None, (syntax_finding(path, error),)
     except (_TooMuchError, RecursionError):
         where = Location(path, 1, 1)
-        sentence = f"the document is nested too deep, or unfolds to more than {_NODES:,} nodes"
+        sentence = f"the document is nested too deep, or unfolds to more than {NODES:,} nodes"
         return None, (Finding(where, "yaml-syntax", sentence),)
     return found, tuple(reader.findings)
 
@@ -90,7 +92,7 @@ class _NodeReader:
 
     def read(self, node: yaml.Node, above: tuple[int, ...]) -> CellNode:
         self._count += 1
-        if self._count > _NODES or id(node) in above:
+        if self._count > NODES or id(node) in above:
             raise _TooMuchError
         where = self._place(node)
         if isinstance(node, yaml.MappingNode):
@@ -119,10 +121,7 @@ class _NodeReader:
         return CellNode(where, members=members, keys=keys)
 
     def _place(self, node: yaml.Node) -> Location:
-        mark = node.start_mark
-        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
-            return Location(self._path, mark.line + 2, 1)  # its text begins on the next line
-        return Location(self._path, mark.line + 1, mark.column + 1)
+        return Location(self._path, *begins_at(node))
 
 
 def _kind(node: yaml.ScalarNode) -> CellKind:
@@ -149,13 +148,6 @@ def plain_kind(text: str) -> CellKind:
     if _DATE.fullmatch(text):
         return CellKind.DATE
     return CellKind.TIMESTAMP if _TIMESTAMP.fullmatch(text) else CellKind.TEXT
-
-
-def _syntax(path: str, error: yaml.YAMLError) -> Finding:
-    mark = getattr(error, "problem_mark", None)
-    where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path, 1, 1)
-    said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-    return Finding(where, "yaml-syntax", str(said), "quote the value if it is meant as text")
 
 
 @dataclass(slots=True)
@@ -244,6 +236,14 @@ class FileNotes:
             self.bad(node, what, "a time, for example 2024-06-02T00:00:00Z")
             return None
         return found.replace(tzinfo=dt.UTC)
+
+    def partition(self, node: CellNode, grid: Grid) -> str:
+        """Give the key of a partition, "" beside a finding."""
+        try:
+            return grid.key(grid.parse(self.text(node, "partition")))
+        except UsageError as error:
+            self.say(node.where, error.code, error.sentence, error.hint)
+            return ""
 
     def types(self, node: CellNode | None, what: str) -> dict[str, ColumnType]:
         """Give `columns: {name: TYPE}`."""

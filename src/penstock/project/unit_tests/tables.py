@@ -17,6 +17,11 @@ from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.unit_tests.naming import FOLDER
 from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind
 
+_Cells = Sequence[tuple[str, bool]]
+FORMS = ("rows", "csv", "sql", "file")
+Json = object  # what json gives; it does not leave this file
+_FILES = (".csv", ".json", ".parquet", ".sql")
+
 
 class CsvError(ValueError):
     """A text that is no CSV; `line` counts from 1."""
@@ -59,9 +64,6 @@ def _cell(content: str, where: Location, *, quoted: bool) -> Cell:
     if content.lower() in ("true", "false"):
         return Cell(content, CellKind.BOOLEAN, where)
     return Cell(content, plain_kind(content), where)
-
-
-_Cells = Sequence[tuple[str, bool]]
 
 
 def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
@@ -133,11 +135,6 @@ def select_problem(text: str) -> tuple[str, str] | None:
                 f"it reads the table {table.sql(dialect='spark')}; a test reads none",
             )
     return None
-
-
-FORMS = ("rows", "csv", "sql", "file")
-Json = object  # what json gives; it does not leave this file
-_FILES = (".csv", ".json", ".parquet", ".sql")
 
 
 def table_of(node: CellNode, notes: FileNotes, what: str) -> GivenTable | None:

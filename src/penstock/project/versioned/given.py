@@ -17,6 +17,8 @@ from penstock.project.files.values import Plain
 from penstock.project.settings.partitions import CLUSTERED, laid_out
 from penstock.project.versioned.fields import SchemaField, find_field
 
+_UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}
+
 
 @dataclass(frozen=True, slots=True)
 class GivenRevision:
@@ -129,6 +131,3 @@ class VersionedDraft:
             return Layout(cluster_by=cluster[:CLUSTERED])
         partition = PartitionSettings(field, self.field_type, self.destination.grid)
         return laid_out(partition, cluster, self.destination.layout, {})
-
-
-_UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}

@@ -29,6 +29,18 @@ _ENTRY = Keys(("model", "partitions", "column"), ("model",))
 _TRAILING = Keys(("trailing",), ("trailing",))
 _UNITS = ("day", "week", "month", "year")
 _WORDS = ("auto", "same", *_UNITS, "all")
+_FINER: Mapping[str, tuple[Grain, ...]] = {
+    "DAY": (Grain.HOUR,),
+    "WEEK": (Grain.HOUR, Grain.DAY),
+    "MONTH": (Grain.HOUR, Grain.DAY, Grain.WEEK),
+    "YEAR": (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH),
+}
+_HOLD = {
+    "DAY": "midnights",
+    "WEEK": "Mondays",
+    "MONTH": "the first days of months",
+    "YEAR": "the first days of years",
+}
 
 
 def declared_of(
@@ -96,20 +108,6 @@ def _schemas(named: Named, resolver: NameResolver) -> set[str]:
     """Give the schemas under which a model is known, with and without the target's prefix."""
     tables = (key for key, each in resolver.tables.items() if each.input == named.input)
     return {key.rpartition(".")[0] for key in tables}
-
-
-_FINER: Mapping[str, tuple[Grain, ...]] = {
-    "DAY": (Grain.HOUR,),
-    "WEEK": (Grain.HOUR, Grain.DAY),
-    "MONTH": (Grain.HOUR, Grain.DAY, Grain.WEEK),
-    "YEAR": (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH),
-}
-_HOLD = {
-    "DAY": "midnights",
-    "WEEK": "Mondays",
-    "MONTH": "the first days of months",
-    "YEAR": "the first days of years",
-}
 
 
 @dataclass(slots=True)

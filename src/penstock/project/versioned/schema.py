@@ -27,6 +27,9 @@ from penstock.project.versioned.fields import (
     read_fields,
 )
 
+_DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
+Fields = tuple[SchemaField, ...]
+
 
 def follow_version(
     reference: VersionReference,
@@ -54,10 +57,6 @@ def follow_version(
         return number
     findings.append(Finding(where, code, sentence, hint))
     return None
-
-
-_DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
-Fields = tuple[SchemaField, ...]
 
 
 @dataclass(slots=True)

@@ -34,6 +34,29 @@ DESTINATION = Keys(
 _BOUNDS = ("start", "end", "interval")
 PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
+MODEL = Keys(
+    (
+        "name",
+        "destination",
+        "versions",
+        "description",
+        "owner",
+        "tags",
+        "meta",
+        "depends_on",
+        "start",
+        "ready_after",
+        "batch_size",
+        "immutable",
+        "strategy",
+        "invariants",
+        "columns",
+    ),
+    ("name", "destination"),
+    {"checks": "invariants"},
+)
+STRATEGIES = ("partition", "table", "view")
+_QUERIES = ("sql", "source", "query")
 
 
 def read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
@@ -85,31 +108,6 @@ def _grid(section: Section) -> Grid:
         section.bad("end", f"an integer > start, which is {start}")
         return Grid()
     return Grid(Grain.RANGE, start, end, interval)
-
-
-MODEL = Keys(
-    (
-        "name",
-        "destination",
-        "versions",
-        "description",
-        "owner",
-        "tags",
-        "meta",
-        "depends_on",
-        "start",
-        "ready_after",
-        "batch_size",
-        "immutable",
-        "strategy",
-        "invariants",
-        "columns",
-    ),
-    ("name", "destination"),
-    {"checks": "invariants"},
-)
-STRATEGIES = ("partition", "table", "view")
-_QUERIES = ("sql", "source", "query")
 
 
 def read_model(resolved: Resolved, files: Files) -> VersionedDraft:

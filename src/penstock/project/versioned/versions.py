@@ -29,6 +29,16 @@ _CHANGES = ("remove", "modify", "add")
 _DELTA = Keys(("base", *_CHANGES, "on_failure"), ("base",))
 _LISTS = Keys(PHASES)
 _Checks = tuple[YamlNode, ...]
+_BOTH = ("effective_from", "sql", "backfill_since", "description")
+_ALIASES = {"source": "sql"}
+VERSION = Keys(
+    ("version", *_BOTH, "sql_revisions", "schema", "invariants"),
+    ("version", "effective_from", "sql", "schema"),
+    {**_ALIASES, "revisions": "sql_revisions", "checks": "invariants"},
+)
+REVISION = Keys(("revision", *_BOTH, "reason"), ("revision", "effective_from", "sql"), _ALIASES)
+_DATED = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.YEAR)
+_NO_SCHEMA = YamlNode((), Location("", 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +167,6 @@ def _items(section: Section, phase: str) -> _Checks:
 
 def _removal(item: YamlNode) -> str:
     return item.value if isinstance(item.value, str) else name_of(item)
-
-
-_BOTH = ("effective_from", "sql", "backfill_since", "description")
-_ALIASES = {"source": "sql"}
-VERSION = Keys(
-    ("version", *_BOTH, "sql_revisions", "schema", "invariants"),
-    ("version", "effective_from", "sql", "schema"),
-    {**_ALIASES, "revisions": "sql_revisions", "checks": "invariants"},
-)
-REVISION = Keys(("revision", *_BOTH, "reason"), ("revision", "effective_from", "sql"), _ALIASES)
-_DATED = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.YEAR)
 
 
 @dataclass(slots=True)
@@ -303,6 +302,3 @@ class Versions:
         if not node.file and is_path(node.value):
             return file_text(node.value, node.where, self.files, self.findings)
         return SqlText(node.value, node.where.path, node.where.line, node.file)
-
-
-_NO_SCHEMA = YamlNode((), Location("", 1, 1))

@@ -8,7 +8,7 @@ from penstock.core.checks import Condition
 from penstock.core.findings import Severity
 from penstock.project.checks.scene import ConditionKind
 from penstock.project.checks.texts import condition_of
-from penstock.project.sql.problems import Problem, ReadText
+from penstock.project.files.parsed import Problem, ReadText
 
 ALL = frozenset({"partition_date", "start_date", "end_date", "run_date"})
 RUN_DATE = frozenset({"run_date"})

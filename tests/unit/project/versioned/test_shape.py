@@ -5,8 +5,8 @@ import hashlib
 
 from fakes.fixture_f import DAILY, FIXTURE_F, WEEKLY
 from fakes.versioned_cases import daily, meaning
-from penstock.core.model import Partition
 from penstock.core.partition import Grain, Grid
+from penstock.strategies.partition import Partition
 
 ALIASES = {
     "dataset:": "schema:",

@@ -1,11 +1,9 @@
 """The text of `run` and `sync`: a line per event, then the summary."""
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.reports import Cascaded, RunStarted, Said, StepEnded, StepStarted, SyncPreview
 from penstock.app.reports import (
     Cascaded,
     RunStarted,
-    State,
     StepEnded,
     SyncPreview,
 )

@@ -5,8 +5,6 @@ import json
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
-from penstock.app.reports import RunStarted, StepStarted
-from penstock.app.reports import Estimate, State
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
 from penstock.core.inputs import DeltaPin, InputPin
