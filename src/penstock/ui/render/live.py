@@ -14,10 +14,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.app.reports import Event, Keys, ModelResult, RunStarted, Said, StepEnded, StepStarted
+from penstock.app.reports import (
+    Event,
+    Keys,
+    ModelResult,
+    Plan,
+    RunStarted,
+    Said,
+    StepEnded,
+    StepStarted,
+)
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.plan.values import Plan
 from penstock.ui.render.errors import first_line
 from penstock.ui.render.results import step_lines
 from penstock.ui.render.values import WHOLE, ranges_text, row_counts, seconds

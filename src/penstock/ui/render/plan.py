@@ -7,10 +7,9 @@ from textwrap import indent
 
 from penstock.app.checking.chosen import PlannedChecks
 from penstock.app.commands.plan import Preview, SqlChange
-from penstock.app.reports import ModelResult, RunReport
+from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.plan.values import Estimate, Plan, Step
 from penstock.ui.render.diff import changed_lines, diff_text
 from penstock.ui.render.document import Json
 from penstock.ui.render.errors import error_text

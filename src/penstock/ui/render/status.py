@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.reports import ModelStatus, StateCount, StatusReport
+from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.plan.values import State
 from penstock.ui.render.diff import COSMETIC
 from penstock.ui.render.document import Json, instant
 from penstock.ui.render.values import (

@@ -5,10 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.app.reports import Cascaded, ModelDiff, ModelStatus, Overwrite, RunReport, SyncPreview
+from penstock.app.reports import (
+    Cascaded,
+    ModelDiff,
+    ModelStatus,
+    Overwrite,
+    RunReport,
+    Step,
+    SyncPreview,
+)
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
-from penstock.plan.values import Step
 from penstock.ui.render.diff import diffs_text
 from penstock.ui.render.plan import blocked_text
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
