@@ -23,9 +23,9 @@ from penstock.core.project import Project
 from penstock.core.records import Status, StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import write_token
-from penstock.state import sqlite
-from penstock.state.sql_rows import fingerprint_id, insert_step, model_id
-from penstock.state.tables import models, partition_state, steps, target_state
+from penstock.state.sql import sqlite
+from penstock.state.sql.rows import fingerprint_id, insert_step, model_id
+from penstock.state.schema import models, partition_state, steps, target_state
 
 DAY = Grid(Grain.DAY)
 
@@ -125,7 +125,7 @@ def write_world(root: Path, shape: Shape) -> None:
         engine.dispose()
         for model in shop.project.models.values():
             seen = Seen(str(model.table), f"id-{model.name}", shape.last)
-            store.records.note(seen, builder.commits[model.name])
+            store.notes.note(seen, builder.commits[model.name])
     finally:
         shop.close()
 

@@ -124,7 +124,7 @@ def test_J23_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events)
 
     shop = events.shop()
     record = shop.reading.records.models()["slow"]
-    leases = shop.writing.journal.leases()
+    leases = shop.writing.leases.taken()
     shop.close()
     assert process.returncode == 130, told
     assert record.failure is not None

@@ -48,11 +48,11 @@ def everything(store):
         records.models(),
         records.partitions(),
         records.runs("lines"),
-        records.flags(),
+        store.checks.flags(),
         records.history("orders", None),
         records.watermark_history("orders"),
         store.journal.running(),
-        store.journal.leases(),
+        store.leases.taken(),
         store.archive.export(),
     )
 

@@ -72,4 +72,4 @@ def built(shop: Shop, model: Model, *marks: Watermark, text: str = "", **pins: P
     journal.begin(intent, contents, ME, None)
     version = None if model.is_view else 0
     journal.finish(intent.step, Outcome(version, f"id-{model.name}", version))
-    journal.unlock(str(model.table))
+    shop.writing.leases.unlock(str(model.table))

@@ -24,7 +24,7 @@ def settled(crash, model):
     assert [result.error for result in report.values() if not result.ok] == []
     shop = crash.place.shop()
     record = shop.reading.records.models()[model]
-    leases = shop.writing.journal.leases()
+    leases = shop.writing.leases.taken()
     running = shop.writing.journal.running()
     history = shop.reading.records.history(model, 10)
     shop.close()

@@ -80,8 +80,8 @@ def kill(place: DriftPlace, fault: str, *words: str) -> None:
 def settled(place: DriftPlace) -> list[object]:
     """Give leases and steps that are still open, which must be none."""
     shop = place.shop()
-    journal = shop.writing.journal
-    found = [*journal.leases(), *journal.running()]
+    store = shop.writing
+    found = [*store.leases.taken(), *store.journal.running()]
     shop.close()
     return found
 

@@ -246,7 +246,7 @@ class Committer:
 
     def _require_lease(self, intent: Intent) -> None:
         """Raise `lease-lost` where another run has taken the target, and given this step up."""
-        if not self._shop.writing.journal.holds(intent.step):
+        if not self._shop.writing.leases.holds(intent.step):
             raise lease_lost(intent)
 
     def _hold_version(self, intent: Intent) -> None:

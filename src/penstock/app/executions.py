@@ -30,7 +30,7 @@ def history(
     everything = records.history(found.name, None, key) if key else None
     executions = everything if everything is not None else records.history(found.name, limit)
     taken_back = _reverted(everything or executions)
-    unchecked = records.steps_that_skipped(found.name, SKIPPED)
+    unchecked = shop.reading.checks.steps_that_skipped(found.name, SKIPPED)
     rows = []
     for one in executions[:limit]:
         sql = (records.text(one.fingerprint.sql) or "") if show_sql else ""

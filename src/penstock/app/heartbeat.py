@@ -6,13 +6,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from penstock.core.ports import Journal
+from penstock.core.ports import Leases
 
 _SOON_SECONDS = 1.0
 
 
 @contextmanager
-def beating(journal: Journal, run: str, every_seconds: float) -> Iterator[None]:
+def beating(leases: Leases, run: str, every_seconds: float) -> Iterator[None]:
     """Renew the run's leases in the background until the block ends.
 
     Nothing that the store throws ends it: a beat that failed is tried again at once, so that a
@@ -25,7 +25,7 @@ def beating(journal: Journal, run: str, every_seconds: float) -> Iterator[None]:
         while not done.wait(pause):
             pause = min(every_seconds, _SOON_SECONDS)
             with suppress(Exception):  # whatever a store throws, the run lives on
-                journal.renew(run)
+                leases.renew(run)
                 pause = every_seconds
 
     thread = threading.Thread(target=beat, name="penstock-heartbeat", daemon=True)

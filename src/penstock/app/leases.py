@@ -10,7 +10,7 @@ from penstock.core.step import Intent
 
 def holder_of(shop: Shop, table: TableName, run: str) -> Lease | None:
     """Give the lease under which another run may still write a table."""
-    for lease in shop.writing.journal.leases():
+    for lease in shop.writing.leases.taken():
         if lease.target == str(table) and lease.run != run and _may_write(shop, lease):
             return lease
     return None

@@ -66,7 +66,7 @@ def look(shop: Shop, names: Iterable[str], moment: dt.datetime) -> Looked:
         open_sight(shop),
         moment,
         reading.partitions(),
-        reading.marks(),
+        reading.fingerprints(),
         view.now.broken,
     )
     below, unreadable = _below(judging, chosen)

@@ -120,7 +120,7 @@ def settle_as(shop: Shop, step: str, *, committed: bool) -> Recovered:
 def _left_open(shop: Shop) -> Iterator[StepRecord]:
     journal = shop.writing.journal
     running = journal.running()
-    leases = {lease.target: lease for lease in journal.leases()} if running else {}
+    leases = {lease.target: lease for lease in shop.writing.leases.taken()} if running else {}
     for record in running:
         lease = leases.get(str(record.intent.table))
         if lease is None or not lives(shop, lease, record):

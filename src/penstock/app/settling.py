@@ -84,7 +84,7 @@ def settle(shop: Shop, *, writes: bool = True) -> Settled:
     others are settled all the same. Without `writes` a rollback that is due is left for the next
     command that writes tables.
     """
-    waiting = shop.reading.records.unsettled()
+    waiting = shop.reading.checks.unsettled()
     if not writes:
         waiting = tuple(each for each in waiting if not each.rollback_due)
     if not waiting:
@@ -101,7 +101,7 @@ def settle(shop: Shop, *, writes: bool = True) -> Settled:
 
 def pending_notes(shop: Shop) -> tuple[str, ...]:
     """Say what the next command that writes will settle."""
-    waiting = shop.reading.records.unsettled()
+    waiting = shop.reading.checks.unsettled()
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
 
 

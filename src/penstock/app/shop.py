@@ -15,7 +15,7 @@ from penstock.core.ports import Clock, Fault, Fences, Folders, Log, Places, Stor
 from penstock.core.project import Project
 from penstock.core.records import Holder, Lease
 from penstock.core.step import Intent
-from penstock.state.identity import process_of
+from penstock.state.lease import process_of
 
 OpenStore = Callable[[], Store]
 

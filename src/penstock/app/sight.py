@@ -109,7 +109,7 @@ class Sight:
         known = self.seen.get(name)
         read = self._log(name, uri, after, columns)
         same = known is not None and known.table_id in ("", read.seen.table_id)
-        noted = self.shop.reading.records.touched(name, after) if same else ()
+        noted = self.shop.reading.notes.touched(name, after) if same else ()
         commits = (*noted, *(c for c in read.tail.commits if c.version > after))
         return Tail(commits, read.tail.gap)
 
@@ -135,7 +135,7 @@ class Sight:
                 replace(each, step="", store="") if each.version in unknown else each
                 for each in read.tail.commits
             ]
-            self.shop.writing.records.note(read.seen, commits)
+            self.shop.writing.notes.note(read.seen, commits)
 
     def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
         """Read a log above what is noted; without notes from where anybody may ask, and for all.
@@ -190,7 +190,7 @@ def open_sight(shop: Shop) -> Sight:
     """Begin a look: with what was noted of tables, and no table opened yet."""
     records = shop.reading
     needs = cache(lambda: _needs(shop))
-    return Sight(shop, records.records.seen(), records.archive.store_id(), needs)
+    return Sight(shop, records.notes.seen(), records.archive.store_id(), needs)
 
 
 def _needs(shop: Shop) -> Needs:

@@ -17,7 +17,7 @@ def lease_of(shop: Shop, target: str) -> Lease | None:
     project = shop.project
     named = {name.lower(): str(model.table) for name, model in project.models.items()}
     named |= {name.lower(): str(seed.table) for name, seed in project.seeds.items()}
-    leases = shop.reading.journal.leases() if shop.has_state() else ()
+    leases = shop.reading.leases.taken() if shop.has_state() else ()
     tables = {table.lower() for table in named.values()} | {each.target.lower() for each in leases}
     if target.lower() not in named and target.lower() not in tables:
         hint = did_you_mean(target, (*named, *tables)) or "penstock list shows the models"
@@ -31,5 +31,5 @@ def unlock(shop: Shop, lease: Lease) -> tuple[str, ...]:
 
     Its run, should it live after all, finds its step fenced: what it writes no longer counts.
     """
-    shop.writing.journal.unlock(lease.target)
+    shop.writing.leases.unlock(lease.target)
     return recover(shop).sentences

@@ -23,7 +23,7 @@ from penstock.engine.folders import DiskFolders
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.load import load_project
-from penstock.state.identity import is_gone
+from penstock.state.lease import is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession

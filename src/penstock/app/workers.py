@@ -29,7 +29,7 @@ def on_record(shop: Shop, run: Run) -> Iterator[Callable[[], None]]:
     journal.start_run(run)
     holds = False
     try:
-        with beating(journal, run.id, shop.project.lease.heartbeat.total_seconds()):
+        with beating(shop.writing.leases, run.id, shop.project.lease.heartbeat.total_seconds()):
             yield lambda: ended.append(Status.SUCCESS)
     except StillRunningError:
         holds = True

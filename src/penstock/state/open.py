@@ -19,13 +19,12 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.ports import Clock, Fault, Store
 from penstock.core.project import LeaseSettings
-from penstock.state import postgres, sqlite
-from penstock.state.identity import Identity, inert, is_gone
-from penstock.state.lease import IsGone
-from penstock.state.parts import Parts
-from penstock.state.sql_database import Database
-from penstock.state.sql_store import SqlStore
-from penstock.state.tables import FORMAT, REVISION, project
+from penstock.state.journal import StoreContext
+from penstock.state.lease import Identity, IsGone, inert, is_gone
+from penstock.state.schema import FORMAT, REVISION, project
+from penstock.state.sql import postgres, sqlite
+from penstock.state.sql.database import Database
+from penstock.state.sql.store import SqlStore
 
 __all__ = ["Identity", "open_store", "store_exists"]
 
@@ -55,7 +54,7 @@ def open_store(
     except BaseException:
         database.close()
         raise
-    return SqlStore(database, Parts(identity, clock, lease, fault, is_gone), file)
+    return SqlStore(database, StoreContext(identity, clock, lease, fault, is_gone), file)
 
 
 def store_exists(url: str) -> bool:

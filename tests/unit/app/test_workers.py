@@ -62,7 +62,7 @@ def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(shop):
     going_on.set()
 
     journal = shop.writing.journal
-    assert [lease.run for lease in journal.leases()] == ["run-1"]
+    assert [lease.run for lease in shop.writing.leases.taken()] == ["run-1"]
     assert [step.status for step in journal.running()] == [Status.RUNNING]
 
 
@@ -79,4 +79,4 @@ def test_a_run_on_record_gives_back_what_it_holds(shop, succeeds, leases):
         if succeeds:
             succeeded()
 
-    assert shop.writing.journal.leases() == leases
+    assert shop.writing.leases.taken() == leases

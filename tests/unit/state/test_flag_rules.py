@@ -3,11 +3,6 @@
 from dataclasses import replace
 
 import pytest
-
-from contracts.store_cases import DAY, GATE, days, intent
-from penstock.core.checks import OnFailure
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import Outcome, StepKind
 from penstock.state.flag_rules import (
     ROLLED_BACK,
     EndedStep,
@@ -17,7 +12,12 @@ from penstock.state.flag_rules import (
     flag_change,
     told_of_rollback,
 )
-from penstock.state.verdict import RecordedChecks
+
+from contracts.store_cases import DAY, GATE, days, intent
+from penstock.core.checks import OnFailure
+from penstock.core.partition import Grain, Grid
+from penstock.core.step import Outcome, StepKind
+from penstock.state.transitions.verdict import RecordedChecks
 
 HOURS = Grid(Grain.HOUR)
 BUILD = days("step-9", "orders", (1, 3), step_seq=9)

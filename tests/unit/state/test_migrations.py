@@ -14,7 +14,7 @@ from penstock.core.errors import StateError
 from penstock.state import migrate
 from penstock.state import open as opening
 from penstock.state.open import open_store
-from penstock.state.tables import REVISION, metadata
+from penstock.state.schema import REVISION, metadata
 
 NEXT = """
 import sqlalchemy as sa

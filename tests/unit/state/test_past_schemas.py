@@ -96,8 +96,8 @@ def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(
 def test_T8_fingerprints_of_schema_0002_are_of_the_only_version_there_was(file, migrated):
     records = migrated("0002").records
 
-    assert records.marks()[7] == Fingerprint("sql-2", "canonical-2")
-    assert {mark.version for mark in records.marks().values()} == {1}
+    assert records.fingerprints()[7] == Fingerprint("sql-2", "canonical-2")
+    assert {mark.version for mark in records.fingerprints().values()} == {1}
     assert {dict(row)["version"] for row in rows(file, but=())["execution_history_full"]} == {1}
 
 
@@ -163,7 +163,8 @@ def test_a_migrated_model_may_be_cut_into_partitions(file, migrated):
 
 
 def test_T8_schema_0003_has_partitions_and_no_checks(migrated):
-    records = migrated("0003").records
+    store = migrated("0003")
+    records, checks = store.records, store.checks
 
     assert [(run.low, run.high, run.status, run.step_seq) for run in records.runs("visits")] == [
         (1, 2, Status.SUCCESS, 18),
@@ -171,10 +172,10 @@ def test_T8_schema_0003_has_partitions_and_no_checks(migrated):
         (4, 4, Status.SUCCESS, 19),
         (5, 5, Status.FAILED, 0),
     ]
-    assert [commit.step for commit in records.touched("mart.visits", 0)] == ["step-19", ""]
-    assert (records.unsettled(), records.flags(), records.quarantines()) == ((), (), ())
-    assert (records.evaluated(), records.checks_of("visits")) == ({}, ())
-    assert records.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})
+    assert [commit.step for commit in store.notes.touched("mart.visits", 0)] == ["step-19", ""]
+    assert (checks.unsettled(), checks.flags(), checks.quarantines()) == ((), (), ())
+    assert (checks.evaluated(), checks.checks_of("visits")) == ({}, ())
+    assert checks.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})
 
 
 def test_T8_steps_of_schema_0003_can_be_checked(migrated):
@@ -186,14 +187,14 @@ def test_T8_steps_of_schema_0003_can_be_checked(migrated):
     store.journal.record_checks("step-24", failed_gate("1970-01-04"))
     store.journal.finish("step-24", wrote(4))
 
-    assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
+    assert [flag.partition for flag in store.checks.flags()] == ["1970-01-04"]
 
 
 def test_T8_a_store_of_schema_0004_begins_its_first_epoch(migrated):
     store = migrated("0004")
 
     assert store.archive.epoch() == store.archive.store_id()
-    assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
+    assert [flag.partition for flag in store.checks.flags()] == ["1970-01-04"]
 
 
 def test_every_past_schema_has_a_database_here():

@@ -15,7 +15,7 @@ def accept(shop: Shop, step: str, reason: str) -> AcceptReport:
     """
     if not reason.strip():
         raise UsageError("missing-key", "--accept needs --reason", hint="--reason 'why it is good'")
-    flags = shop.reading.records.flags()
+    flags = shop.reading.checks.flags()
     known = sorted({flag.step for flag in flags if flag.step.startswith(step)}) if step else []
     if len(known) != 1:
         why = f"{len(known)} steps begin so" if known else "no step with an open flag begins so"
@@ -30,7 +30,7 @@ def drop_quarantine(shop: Shop, step: str) -> AcceptReport:
 
     Raises `unknown-step`.
     """
-    kept = shop.reading.records.quarantines()
+    kept = shop.reading.checks.quarantines()
     chosen = kept if step == "all" else tuple(q for q in kept if step and q.step.startswith(step))
     if step != "all" and len({each.step for each in chosen}) != 1:
         raise UsageError(

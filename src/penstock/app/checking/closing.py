@@ -13,7 +13,7 @@ def close_passed(shop: Shop, model: Model, report: InvariantReport, partitions: 
     """Close the flags of partitions that were looked at and pass every check that failed then."""
     flags = [
         flag
-        for flag in shop.writing.records.flags()
+        for flag in shop.writing.checks.flags()
         if flag.model == model.name
         and holds(partitions, flag.ord)
         and _passes(report, flag, model.grid)

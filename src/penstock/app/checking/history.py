@@ -27,9 +27,9 @@ def check_history(
     if limit < 1:
         raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
     if model.startswith(SOURCE) and model.removeprefix(SOURCE) in shop.project.sources:
-        return shop.reading.records.checks_of(model, name, limit)
+        return shop.reading.checks.checks_of(model, name, limit)
     found = named_model(shop, model)
-    records = shop.reading.records.checks_of(found.name, name, limit)
+    records = shop.reading.checks.checks_of(found.name, name, limit)
     if name is not None and not records and name not in check_names(found):
         raise unknown_check(found, name)
     return records

@@ -21,16 +21,16 @@ Lines = Mapping[str, tuple[str, ...]]
 
 def check_lines(shop: Shop, project: Project) -> Lines:
     """Give what is to be said of each model; models of which nothing is are left out."""
-    records = shop.reading.records
+    checks = shop.reading.checks
     found: dict[str, list[str]] = {}
-    for each in records.unsettled():
+    for each in checks.unsettled():
         found.setdefault(each.step.intent.model, []).append(each.sentence)
     flags: dict[str, list[Flag]] = {}
-    for flag in records.flags():
+    for flag in checks.flags():
         flags.setdefault(flag.model, []).append(flag)
     for name, open_flags in flags.items():
         found.setdefault(name, []).append(_flagged(open_flags))
-    for kept in records.quarantines():
+    for kept in checks.quarantines():
         model = project.models.get(kept.model)
         keys = shown_ranges(model.grid, kept.failed) if model else ""
         rows = "1 row" if kept.rows == 1 else f"{kept.rows:,} rows"
@@ -55,7 +55,7 @@ def with_lines(told: ModelStatus, lines: Lines) -> ModelStatus:
 
 def _failed_gates(shop: Shop, view: Model) -> str:
     """Say which gates of a view failed when somebody other than its own step looked last."""
-    records = shop.reading.records.checks_of(view.name, None, len(view.all_checks))
+    records = shop.reading.checks.checks_of(view.name, None, len(view.all_checks))
     newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
     gates = [each.result for each in newest if each.result.failed_gate]
     if not gates:

@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.ranges import Ranges, difference
 from penstock.core.step import Intent
-from penstock.state.parts import RECOVER
+from penstock.state.transitions.views import RECOVER
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -70,10 +70,10 @@ def sweep(shop: Shop) -> None:
     if not staged:
         return
     journal, now = shop.writing.journal, shop.clock.now()
-    quarantines = shop.writing.records.quarantines()
+    quarantines = shop.writing.checks.quarantines()
     running = {record.intent.step for record in journal.running()}
     kept = {each.step for each in quarantines if each.expires > now}
-    ours = shop.writing.records.known_steps(set(staged.values()))
+    ours = shop.writing.checks.known_steps(set(staged.values()))
     for name, step in staged.items():
         is_quarantine = name.endswith(step.replace("-", ""))
         if step in ours and step not in running and not (step in kept and is_quarantine):
@@ -94,7 +94,7 @@ def drop_repeated(shop: Shop, model: Model, newest: Quarantine) -> None:
 
     Nobody was told of those. What a run has promised to keep stays until its time is over.
     """
-    for each in shop.writing.records.quarantines():
+    for each in shop.writing.checks.quarantines():
         if each.model != model.name or each.step == newest.step:
             continue
         if not difference(each.failed, newest.failed) and _run_died(shop, model, each):

@@ -158,9 +158,9 @@ class Subject:
         if not rules:
             return RowsBefore()
         last = max(rule.last or 1 for rule in rules)
-        records = self.shop.reading.records
+        reading = self.shop.reading.checks
         name, adds = self.model.name, self._adds
-        return records.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+        return reading.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
 
     @property
     def _adds(self) -> bool:

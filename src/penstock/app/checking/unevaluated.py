@@ -21,7 +21,7 @@ def unevaluated_lines(shop: Shop, project: Project) -> Iterator[tuple[str, str]]
     """
     records, moment = shop.reading.records, shop.clock.now()
     models = [model for model in project.models.values() if any(map(_texts, _sets(model)))]
-    known = records.evaluated() if models else {}
+    known = shop.reading.checks.evaluated() if models else {}
     built = records.models() if models else {}
     for model in models:
         record = built.get(model.name)

@@ -25,7 +25,7 @@ def flagged_above(shop: Shop, step: Step) -> tuple[str, ...]:
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}
     if not above:
         return ()
-    flags = [flag for flag in shop.reading.records.flags() if flag.model in above]
+    flags = [flag for flag in shop.reading.checks.flags() if flag.model in above]
     read = [flag for flag in flags if flag.model != model.name and _reads(shop, model, step, flag)]
     lines = [
         f"upstream-flagged: {model.name} reads {flag.model}"

@@ -167,7 +167,7 @@ class Judging:
 
     def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
         outcome = self.outcome
-        kept = outcome.shop.reading.records.quarantines()
+        kept = outcome.shop.reading.checks.quarantines()
         steps = {result.step for result in outcome.results}
         mine = [each for each in kept if each.step in steps]
         if not mine:
