@@ -404,18 +404,24 @@ class MemoryArchive:
     def export(self) -> str:
         """Give everything as one JSON document; steps and texts have lists of their own."""
         tables = self._transactions.shown
-        bare = {name: replace(each, steps={}) for name, each in tables.models.items()}
-        texts = [{"hash": h, "text": text} for h, text in sorted(tables.contents.items())]
-        steps = [encode(step) for step in tables.steps]
-        whole = encode(replace(tables, models=bare, contents={}, drawn=""))
-        document = {"contents": texts, "steps": steps, "store": [whole]}
-        return write_document(document, self._context.identity, SCHEMA)  # type: ignore[arg-type]
+        document = {
+            "contents": [{"hash": h, "text": text} for h, text in sorted(tables.contents.items())],
+            "steps": [encode(step) for step in tables.steps],
+            "models": [encode(replace(each, steps={})) for each in tables.models.values()],
+            "store": [encode(replace(tables, models={}, contents={}, drawn=""))],
+        }
+        for records in document["models"]:
+            del records["steps"]
+        return write_document(document, self._context.identity, SCHEMA)
 
     def load(self, document: str) -> None:
         """Replace everything by an exported document, or raise `state-import-invalid`."""
         lists = read_document(document, self._context.identity, SCHEMA)
         try:
             tables: MemoryTables = decode(lists["store"][0], MemoryTables)
+            for cell in lists["models"]:
+                records: ModelState = decode({**cell, "steps": []}, ModelState)
+                tables.models[records.model] = records
             for step in (decode(cell, StepState) for cell in lists["steps"]):
                 model = step.intent.model
                 tables.models[model] = tables.models[model].with_step(step)

@@ -171,8 +171,12 @@ class SqlChecks:
 
 
 def _grid(connection: Connection, model: str, step_seq: int) -> str:
-    """Give the grid of the step, or that of the records if it is of no step."""
-    of_step = select(steps.c.grid).where(steps.c.step_seq == step_seq).scalar_subquery()
+    """Give the grid of the model's step, or that of its records if it is of no step."""
+    of_step = (
+        select(steps.c.grid)
+        .where(steps.c.step_seq == step_seq, steps.c.model_id == models.c.id)
+        .scalar_subquery()
+    )
     query = select(func.coalesce(of_step, models.c.grid)).where(models.c.name == model)
     return str(connection.scalar(query) or "*")
 
