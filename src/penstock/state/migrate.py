@@ -15,6 +15,7 @@ from penstock.core.errors import StateError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+UNRELEASED = ("0001", "0002", "0003", "0004")
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
@@ -24,7 +25,16 @@ def newest(scripts: Path = SCRIPTS) -> str:
 
 
 def require_known(revision: str, place: str, scripts: Path = SCRIPTS) -> None:
-    """Raise `state-too-new` for a revision that no file of ours describes."""
+    """Raise `state-too-new` for a revision that no file of ours describes.
+
+    `state-too-old` for one of those that were given up before the first release.
+    """
+    if revision in UNRELEASED:
+        raise StateError(
+            "state-too-old",
+            f"{place} was written before penstock's first release (schema {revision})",
+            hint="move it away and run penstock state rebuild",
+        )
     try:
         ScriptDirectory.from_config(_config(scripts)).get_revision(revision)
     except CommandError as error:

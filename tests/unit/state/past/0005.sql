@@ -1,10 +1,10 @@
--- A database of schema 0004, as the penstock of its day wrote it.
+-- A database of schema 0005, as the penstock of its day wrote it.
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0004');
+INSERT INTO "alembic_version" VALUES('0005');
 CREATE TABLE check_results (
 	batch BIGINT NOT NULL,
 	number BIGINT NOT NULL,
@@ -137,16 +137,16 @@ CREATE TABLE leases (
 	pid BIGINT,
 	acquired DATETIME,
 	heartbeat DATETIME,
-	expires DATETIME,
+	expires DATETIME, process TEXT DEFAULT '' NOT NULL,
 	CONSTRAINT pk_leases PRIMARY KEY (target)
 );
-INSERT INTO "leases" VALUES('mart.orders',6,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "leases" VALUES('mart.users',3,'run-2','host-a',22,'2024-03-01 12:00:18.500000','2024-03-01 12:00:18.500000','2024-03-01 12:01:18.500000');
-INSERT INTO "leases" VALUES('mart.view',1,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "leases" VALUES('mart.cities',4,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "leases" VALUES('mart.late',2,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "leases" VALUES('mart.rebuilt',1,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "leases" VALUES('mart.visits',6,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "leases" VALUES('mart.orders',6,NULL,NULL,NULL,NULL,NULL,NULL,'');
+INSERT INTO "leases" VALUES('mart.users',3,'run-2','host-a',22,'2024-03-01 12:00:18.500000','2024-03-01 12:00:18.500000','2024-03-01 12:01:18.500000','');
+INSERT INTO "leases" VALUES('mart.view',1,NULL,NULL,NULL,NULL,NULL,NULL,'');
+INSERT INTO "leases" VALUES('mart.cities',4,NULL,NULL,NULL,NULL,NULL,NULL,'');
+INSERT INTO "leases" VALUES('mart.late',2,NULL,NULL,NULL,NULL,NULL,NULL,'');
+INSERT INTO "leases" VALUES('mart.rebuilt',1,NULL,NULL,NULL,NULL,NULL,NULL,'');
+INSERT INTO "leases" VALUES('mart.visits',6,NULL,NULL,NULL,NULL,NULL,NULL,'');
 CREATE TABLE models (
 	id BIGINT NOT NULL,
 	name TEXT NOT NULL, grid TEXT DEFAULT '*' NOT NULL,
@@ -196,10 +196,10 @@ CREATE TABLE project (
 	format_version INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	target TEXT NOT NULL,
-	penstock TEXT NOT NULL,
+	penstock TEXT NOT NULL, epoch TEXT DEFAULT '' NOT NULL,
 	CONSTRAINT pk_project PRIMARY KEY (store_id)
 );
-INSERT INTO "project" VALUES('018df9e2-b200-7000-8000-000000000001',1,'shop','dev','0.1.0');
+INSERT INTO "project" VALUES('018df9e2-b200-7000-8000-000000000001',1,'shop','dev','0.1.0','018df9e2-b200-7000-8000-000000000001');
 CREATE TABLE quarantines (
 	step_seq BIGINT NOT NULL,
 	model_id BIGINT NOT NULL,
