@@ -20,12 +20,12 @@ from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.pin import DeltaPin, InputPin
 from penstock.core.project import Project
-from penstock.core.records import Status, StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import write_token
+from penstock.state.schema import models, partition_state, steps, target_state
 from penstock.state.sql import sqlite
 from penstock.state.sql.rows import fingerprint_id, insert_step, model_id
-from penstock.state.schema import models, partition_state, steps, target_state
+from penstock.state.transitions.model_state import StepState
 
 DAY = Grid(Grain.DAY)
 
@@ -162,7 +162,7 @@ class _Builder:
                 log.replace(token, self.shape.day(each))
         else:
             log.append(token, [DAY.key(each) for each in range(first, last + 1)])
-        insert_step(connection, StepRecord(intent, Status.RUNNING, _MOMENT), "bench@bench")
+        insert_step(connection, StepState(intent, _MOMENT, "bench@bench"))
         number = model_id(connection, model.name)
         ended = {
             "status": "SUCCESS",

@@ -20,8 +20,8 @@ from penstock.app.heartbeat import beating
 from penstock.app.patience import patiently
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.records import Status
-from penstock.state.sql import postgres as words
 from penstock.state.open import open_store
+from penstock.state.sql import postgres as words
 from penstock.state.sql.database import Database
 from unit.state.hammer import WallClock, hammer
 

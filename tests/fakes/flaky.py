@@ -12,7 +12,7 @@ from penstock.core.ports import Archive, Notes, Records, Store
 
 
 class FlakyStore:
-    """Passes everything on to a real store, but for the calls of its journal and leases that `lose` names."""
+    """Passes everything on to a real store, but for calls of its journal and leases."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class FlakyStore:
 
 
 class _FlakyPart:
-    """Hands the calls of a part of the store to `call`; both parts' methods have different names."""
+    """Hands the calls of a part of the store to `call`; no method is of two parts."""
 
     def __init__(self, store: FlakyStore) -> None:
         self._flaky = store

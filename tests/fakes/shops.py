@@ -18,7 +18,7 @@ from penstock.core.records import Holder
 from penstock.core.step import Intent, Outcome, StepKind
 from penstock.core.token import write_fence
 from penstock.core.window import Watermark
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 
 ME = Holder("run-1", "here", 11, "ann")
 

@@ -32,7 +32,7 @@ from penstock.core.step import (
 )
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 from penstock.state.open import open_store
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

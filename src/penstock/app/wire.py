@@ -88,7 +88,7 @@ def elsewhere(shop: Shop, warehouse: str) -> Shop:
 
 def apart(shop: Shop, project: Project, clock: Clock) -> Shop:
     """Wire another project on the same Spark, with a store in memory that nobody else sees."""
-    from penstock.state.memory import MemoryStore
+    from penstock.state.memory.store import MemoryStore
 
     store = MemoryStore(clock, project.lease)
     engine = shop.engine
@@ -125,7 +125,7 @@ class Stores:
 
     def open_reading(self) -> Store:
         """Open the database, or an empty memory if there is none."""
-        from penstock.state.memory import MemoryStore
+        from penstock.state.memory.store import MemoryStore
 
         if self.exists():
             return self.open_writing()

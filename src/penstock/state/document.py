@@ -9,10 +9,13 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from itertools import repeat
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from penstock.core.errors import StateError, UsageError
 from penstock.state.lease import Identity
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Cell = str | int | float | bool | None | list["Cell"] | dict[str, "Cell"]
 Tables = Mapping[str, list[dict[str, Cell]]]
@@ -89,8 +92,7 @@ def encode(value: object) -> Cell:
     [[[1, 2], '2024-01-01']]
     """
     if is_dataclass(value) and not isinstance(value, type):
-        cells = {each.name: encode(getattr(value, each.name)) for each in fields(value)}
-        return {"is": type(value).__name__, **cells}
+        return encode_fields(value)
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -98,6 +100,12 @@ def encode(value: object) -> Cell:
     if isinstance(value, list | tuple):
         return [encode(each) for each in value]
     return value  # type: ignore[return-value]  # text, numbers, words, None
+
+
+def encode_fields(value: DataclassInstance) -> dict[str, Cell]:
+    """Give a dataclass as an object that names its class."""
+    cells = {each.name: encode(getattr(value, each.name)) for each in fields(value)}
+    return {"is": type(value).__name__, **cells}
 
 
 def decode(cell: Cell, wanted: Any) -> Any:  # noqa: ANN401  # it is of the type that is asked for

@@ -87,7 +87,7 @@ class Busy:
     def fill(self):
         workshop = self.workshop
         workshop.run()
-        journal, records = workshop.store.journal, workshop.store.records
+        journal = workshop.store.journal
         for number, failing in enumerate([(), ("2024-02-03",)]):
             step = workshop.begin(
                 HERE,

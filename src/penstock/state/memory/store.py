@@ -1,16 +1,10 @@
-"""A store that forgets when the process ends: a dictionary of records, and the transition over it.
-
-It is for tests, and to read before there is a store.
-"""
+"""The store in memory, for tests and to read before there is a store: views of its dictionary."""
 
 from __future__ import annotations
 
-import datetime as dt
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TypeVar
 
 from penstock.core.check_ports import Unsettled
@@ -23,11 +17,9 @@ from penstock.core.project import LeaseSettings
 from penstock.core.ranges import Ranges
 from penstock.core.records import (
     Execution,
-    Lease,
     ModelRecord,
     PartitionRun,
     PartitionsRecord,
-    Run,
     Status,
     StepRecord,
     WatermarkChange,
@@ -35,175 +27,24 @@ from penstock.core.records import (
 from penstock.state import journal
 from penstock.state.document import (
     UNREADABLE,
+    Tables,
     decode,
-    encode,
+    encode_fields,
     invalid,
     read_document,
     write_document,
 )
-from penstock.state.journal import StoreContext, StoreJournal, StoreLeases, Transaction
+from penstock.state.journal import StoreContext, StoreJournal, StoreLeases
 from penstock.state.lease import Identity, IsGone, inert, is_gone
+from penstock.state.memory.tables import MemoryTables, MemoryTransactions
 from penstock.state.transitions import views
-from penstock.state.transitions.events import Event, WatermarkSet
-from penstock.state.transitions.model_state import ModelState, StepState, TargetState
+from penstock.state.transitions.events import WatermarkSet
+from penstock.state.transitions.model_state import ModelState, StepState
 from penstock.state.transitions.transition import apply
 
 NOBODY = Identity("memory", "memory", "memory")
 SCHEMA = "memory-4"
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class MemoryTables:
-    """All that the store keeps; the values in it never change. A free target has a token only."""
-
-    store_id: str
-    drawn: str
-    models: dict[str, ModelState] = field(default_factory=dict)
-    targets: Mapping[str, TargetState] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    contents: dict[str, str] = field(default_factory=dict)
-    held: dict[str, Lease] = field(default_factory=dict)
-    tokens: dict[str, int] = field(default_factory=dict)
-    seen: dict[str, Seen] = field(default_factory=dict)
-    commits: dict[str, tuple[Touched, ...]] = field(default_factory=dict)
-    marks: dict[tuple[str, Fingerprint | None], int] = field(default_factory=dict)
-
-    @property
-    def steps(self) -> list[StepState]:
-        """Every step, in the order of their numbers."""
-        found = [step for records in self.models.values() for step in records.steps.values()]
-        return sorted(found, key=lambda step: step.seq)
-
-    def model(self, name: str) -> ModelState:
-        """Give what is on record of a model."""
-        return replace(self.models.get(name, ModelState(name)), targets=self.targets)
-
-    def load(self, model: str, event: Event) -> ModelState:
-        """Give what is on record of a model, all of it whatever the event is."""
-        del event
-        return self.model(model)
-
-    def save(self, before: ModelState, after: ModelState) -> None:
-        """Put the new records in the place of the old ones."""
-        del before
-        self.targets = after.targets
-        self.models[after.model] = replace(after, targets={})
-        for step in after.steps.values():
-            key = after.model, step.intent.fingerprint
-            self.marks.setdefault(key, len(self.marks) + 1)
-
-    def numbers(self, model: str) -> dict[Fingerprint | None, int]:
-        """Give the numbers of a model's fingerprints."""
-        return {mark: number for (name, mark), number in self.marks.items() if name == model}
-
-    def find(self, step: str) -> StepState | None:
-        """Give a step by its id; None if it never began here."""
-        return next((each for each in self.steps if each.intent.step == step), None)
-
-    def running(self) -> Sequence[StepState]:
-        """Give the steps that are written as RUNNING, in the order they began."""
-        return [step for step in self.steps if step.status is Status.RUNNING]
-
-    def taken(self, numbers: Collection[int]) -> Collection[int]:
-        """Give those of the numbers that steps have."""
-        return {step.seq for step in self.steps} & set(numbers)
-
-    def last_number(self) -> int:
-        """Give the greatest number of a step, 0 if none has one."""
-        return max((step.seq for step in self.steps), default=0)
-
-    def last_of_others(self, model: str, run: str) -> int:
-        """Give the greatest number of a model's steps in other runs, 0 if there is none."""
-        steps = self.model(model).steps.values()
-        return max((step.seq for step in steps if step.intent.run != run), default=0)
-
-    def lease(self, target: str) -> tuple[Lease | None, int]:
-        """Give who holds a target, and the last token that was given for it, 0 without one."""
-        return self.held.get(target), self.tokens.get(target, 0)
-
-    def leases(self) -> Sequence[Lease]:
-        """Give the leases that are taken, expired ones too, by target."""
-        return [lease for _, lease in sorted(self.held.items())]
-
-    def take(self, lease: Lease) -> None:
-        """Write a lease in the place of the one that was."""
-        self.held[lease.target], self.tokens[lease.target] = lease, lease.token
-
-    def free(self, target: str) -> None:
-        """Free a target; its last token stays."""
-        self.held.pop(target, None)
-
-    def write_run(self, run: Run) -> None:
-        """Write a run in the place of the one with its id."""
-        self.runs[run.id] = run
-
-    def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
-        """Write how a run ended, if it is on record; tell whether it had steps."""
-        if run in self.runs:
-            self.runs[run] = replace(self.runs[run], status=status, ended=at)
-        return any(step.intent.run == run for step in self.steps)
-
-    def keep_texts(self, texts: Mapping[str, str]) -> None:
-        """Store texts by their checksums unless they are there."""
-        self.contents = {**texts, **self.contents}
-
-    def epoch(self) -> str:
-        """Give the epoch of the store."""
-        return self.drawn
-
-    def begin_epoch(self, epoch: str) -> None:
-        """Write a new epoch."""
-        self.drawn = epoch
-
-
-class MemoryTransactions:
-    """Hands out transactions, one at a time; one that writes gets a draft."""
-
-    def __init__(self, tables: MemoryTables) -> None:
-        self._lock = threading.RLock()
-        self._tables = tables
-        self._here = threading.local()
-
-    @property
-    def now(self) -> MemoryTables:
-        """The tables as they are, inside of `one_state` too."""
-        return self._tables
-
-    @property
-    def shown(self) -> MemoryTables:
-        """The tables as they are, or as they were when `one_state` began."""
-        return getattr(self._here, "tables", None) or self._tables
-
-    @contextmanager
-    def one_state(self) -> Iterator[None]:
-        """Show this thread the tables as they are now until the block ends."""
-        before, self._here.tables = getattr(self._here, "tables", None), self.shown
-        try:
-            yield
-        finally:
-            self._here.tables = before
-
-    @contextmanager
-    def read(self) -> Iterator[Transaction]:
-        """Show the tables."""
-        yield self.shown
-
-    @contextmanager
-    def write(self) -> Iterator[MemoryTables]:
-        """Give a draft that takes the tables' place unless an error leaves the block."""
-        with self._lock:
-            draft = copy(self._tables)
-            for each in fields(draft):
-                kept = getattr(draft, each.name)
-                setattr(draft, each.name, dict(kept) if isinstance(kept, dict) else kept)
-            yield draft
-            self._tables = draft
-
-    def put(self, tables: MemoryTables) -> None:
-        """Replace everything."""
-        with self._lock:
-            self._tables = tables
 
 
 class MemoryRecords:
@@ -404,14 +245,16 @@ class MemoryArchive:
     def export(self) -> str:
         """Give everything as one JSON document; steps and texts have lists of their own."""
         tables = self._transactions.shown
-        document = {
-            "contents": [{"hash": h, "text": text} for h, text in sorted(tables.contents.items())],
-            "steps": [encode(step) for step in tables.steps],
-            "models": [encode(replace(each, steps={})) for each in tables.models.values()],
-            "store": [encode(replace(tables, models={}, contents={}, drawn=""))],
-        }
-        for records in document["models"]:
+        models = [encode_fields(replace(each, steps={})) for each in tables.models.values()]
+        for records in models:
             del records["steps"]
+        texts = sorted(tables.contents.items())
+        document: Tables = {
+            "contents": [{"hash": checksum, "text": text} for checksum, text in texts],
+            "steps": [encode_fields(step) for step in tables.steps],
+            "models": models,
+            "store": [encode_fields(replace(tables, models={}, contents={}, drawn=""))],
+        }
         return write_document(document, self._context.identity, SCHEMA)
 
     def load(self, document: str) -> None:
