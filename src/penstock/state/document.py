@@ -86,7 +86,7 @@ def _tables(found: object) -> Tables:
 
 
 def encode(value: object) -> Cell:
-    """Give a value as JSON has it: dataclasses by their fields, other mappings as pairs.
+    """Give a value as JSON has it: mappings by keys that are no text as pairs.
 
     >>> encode({(1, 2): dt.date(2024, 1, 1)})
     [[[1, 2], '2024-01-01']]
@@ -96,6 +96,8 @@ def encode(value: object) -> Cell:
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {str(key): encode(each) for key, each in value.items()}
         return [[encode(key), encode(each)] for key, each in value.items()]
     if isinstance(value, list | tuple):
         return [encode(each) for each in value]
@@ -116,8 +118,9 @@ def decode(cell: Cell, wanted: Any) -> Any:  # noqa: ANN401  # it is of the type
     if origin is tuple and isinstance(cell, list):
         kinds = repeat(inside[0]) if inside[-1] is ... else iter(inside)
         return tuple(decode(each, kind) for each, kind in zip(cell, kinds, strict=False))
-    if isinstance(origin, type) and issubclass(origin, Mapping) and isinstance(cell, list):
-        return {decode(key, inside[0]): decode(each, inside[1]) for key, each in cell}  # type: ignore[misc, str-unpack]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        pairs: Any = cell.items() if isinstance(cell, dict) else cell
+        return {decode(key, inside[0]): decode(each, inside[1]) for key, each in pairs}
     if is_dataclass(wanted) and isinstance(wanted, type) and isinstance(cell, dict):
         hints = get_type_hints(wanted)
         return wanted(

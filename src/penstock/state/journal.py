@@ -6,7 +6,7 @@ A store hands out transactions; what it keeps and how is its own.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -64,24 +64,16 @@ class Transaction(Protocol):
         """Write what differs."""
         ...
 
-    def find(self, step: str) -> StepState | None:
-        """Give a step by its id; None if it never began here."""
+    def find(self, step: str | int) -> StepState | None:
+        """Give a step by its id or number; None if it never began here."""
         ...
 
     def running(self) -> Sequence[StepState]:
         """Give the steps that are written as RUNNING, in the order they began."""
         ...
 
-    def taken(self, numbers: Collection[int]) -> Collection[int]:
-        """Give those of the numbers that steps have."""
-        ...
-
-    def last_number(self) -> int:
-        """Give the greatest number of a step, 0 if none has one."""
-        ...
-
-    def last_of_others(self, model: str, run: str) -> int:
-        """Give the greatest number of a model's steps in other runs, 0 if there is none."""
+    def last_number(self, model: str = "", besides: str = "") -> int:
+        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
         ...
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
@@ -92,12 +84,8 @@ class Transaction(Protocol):
         """Give the leases that are taken, expired ones too, by target."""
         ...
 
-    def take(self, lease: Lease) -> None:
-        """Write a lease in the place of the one that was."""
-        ...
-
-    def free(self, target: str) -> None:
-        """Free a target; its last token stays."""
+    def put_lease(self, target: str, lease: Lease | None) -> None:
+        """Write who holds a target; None frees it, its last token stays."""
         ...
 
     def write_run(self, run: Run) -> None:
@@ -112,13 +100,13 @@ class Transaction(Protocol):
         """Store texts by their checksums unless they are there."""
         ...
 
+    @property
     def epoch(self) -> str:
-        """Give the epoch of the store."""
+        """The epoch of the store."""
         ...
 
-    def begin_epoch(self, epoch: str) -> None:
-        """Write a new epoch."""
-        ...
+    @epoch.setter
+    def epoch(self, drawn: str) -> None: ...
 
 
 class Transactions(Protocol):
@@ -161,7 +149,7 @@ class StoreJournal:
             had_steps = tables.end_run(run, status, now)
             for lease in () if holds else tables.leases():
                 if lease.run == run:
-                    tables.free(lease.target)
+                    tables.put_lease(lease.target, None)
         if had_steps:
             self._after_run()
 
@@ -186,11 +174,11 @@ class StoreJournal:
                 target, holder, now, self._context.lease.length, self._context.is_gone
             )
             lease = grant(request, *tables.lease(target))
-            tables.take(lease)
-            last = 0 if planned_on is None else tables.last_of_others(intent.model, intent.run)
+            tables.put_lease(target, lease)
+            last = 0 if planned_on is None else tables.last_number(intent.model, besides=intent.run)
             if planned_on is not None and last > planned_on:
                 raise PlanOutdatedError(target)
-            number, epoch = max(tables.last_number(), above) + 1, tables.epoch()
+            number, epoch = max(tables.last_number(), above) + 1, tables.epoch
             tables.keep_texts(contents)
             given = replace(intent, step_seq=number, epoch=epoch)
             _happen(tables, given.model, Began(given, now, executed_by(holder), lease.token))
@@ -317,7 +305,7 @@ class StoreLeases:
             for lease in tables.leases():
                 if lease.run == run:
                     expires = now + self._context.lease.length
-                    tables.take(replace(lease, heartbeat=now, expires=expires))
+                    tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
 
     def taken(self) -> tuple[Lease, ...]:
         """Give the leases that are taken, expired ones too, by target."""
@@ -328,7 +316,7 @@ class StoreLeases:
         """Drop the lease of a target, whoever holds it; False if nobody does."""
         with self._transactions.write() as tables:
             held, _ = tables.lease(target)
-            tables.free(target)
+            tables.put_lease(target, None)
             return held is not None
 
 
@@ -339,7 +327,7 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
     all. What is older than a success on record only goes into the history. A step that was given
     up and has landed all the same is written as one that came after. A new epoch begins.
     """
-    tables.begin_epoch(epoch)
+    tables.epoch = epoch
     free = max([tables.last_number(), *(step.intent.step_seq for step in steps)]) + 1
     for step in steps:
         known, model = tables.find(step.intent.step), step.intent.model
@@ -348,7 +336,7 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
                 continue
             _happen(tables, known.intent.model, GivenUp(known.seq))
         number = step.intent.step_seq
-        if number < 1 or number in tables.taken([number]):
+        if number < 1 or tables.find(number) is not None:
             number, free = free, free + 1
         began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
         _happen(tables, model, Began(replace(step.intent, step_seq=number), began))
@@ -390,4 +378,4 @@ def _release_after(tables: Transaction, step: StepState) -> None:
         for other in tables.running()
     )
     if _owns(tables, step) and not busy:
-        tables.free(step.target)
+        tables.put_lease(step.target, None)

@@ -36,9 +36,16 @@ from penstock.state.document import (
 )
 from penstock.state.journal import StoreContext, StoreJournal, StoreLeases
 from penstock.state.lease import Identity, IsGone, inert, is_gone
-from penstock.state.memory.tables import MemoryTables, MemoryTransactions
+from penstock.state.memory.tables import (
+    MemoryTables,
+    MemoryTransactions,
+    model_of,
+    numbers_of,
+    steps_of,
+)
 from penstock.state.transitions import views
 from penstock.state.transitions.events import WatermarkSet
+from penstock.state.transitions.model_record import model_record
 from penstock.state.transitions.model_state import ModelState, StepState
 from penstock.state.transitions.transition import apply
 
@@ -55,21 +62,23 @@ class MemoryRecords:
 
     def models(self) -> Mapping[str, ModelRecord]:
         """Give the record of every model that ever ended a step."""
-        return self._each(lambda name: views.model_record(self._of(name)))
+        return self._each(lambda name: model_record(self._of(name)))
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
         """Give what is known of every model that has partitions: groups, never rows."""
-        numbers = self._transactions.shown.numbers
-        return self._each(lambda name: views.partitions_record(self._of(name), numbers(name)))
+        shown = self._transactions.shown
+        return self._each(
+            lambda name: views.partitions_record(self._of(name), numbers_of(shown, name))
+        )
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
         """Give the fingerprints that groups and runs name by number."""
-        marks = self._transactions.shown.marks
-        return {number: mark for (_, mark), number in marks.items() if mark}
+        known = self._transactions.shown.fingerprints
+        return {number: each for (_, each), number in known.items() if each}
 
     def runs(self, model: str) -> tuple[PartitionRun, ...]:
         """Give the partitions of one model, neighbours of which the same is known together."""
-        numbers = self._transactions.shown.numbers(model)
+        numbers = numbers_of(self._transactions.shown, model)
         return views.partition_runs(self._of(model), numbers)
 
     def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
@@ -94,14 +103,14 @@ class MemoryRecords:
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
         """Give those of the steps that are not on record now as having made their version."""
-        known = {step.intent.step: step for step in self._transactions.now.steps}
+        known = {step.intent.step: step for step in steps_of(self._transactions.now)}
         made = {name: step.outcome.version for name, step in known.items() if step.outcome}
         runs = {name for name, step in known.items() if step.status is Status.RUNNING}
         return frozenset(s for s, v in commits.items() if s not in runs and made.get(s) != v)
 
     def last_results(self) -> Mapping[str, Status]:
         """Give what became of each model in the last run that had steps."""
-        steps = self._transactions.shown.steps
+        steps = steps_of(self._transactions.shown)
         return {s.intent.model: s.status for s in steps if s.intent.run == steps[-1].intent.run}
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
@@ -111,11 +120,11 @@ class MemoryRecords:
     def change_watermark(self, change: WatermarkChange) -> None:
         """Append a change that a person made; the value may go down."""
         with self._transactions.write() as tables:
-            before = tables.model(change.model)
+            before = model_of(tables, change.model)
             tables.save(before, apply(before, WatermarkSet(change)))
 
     def _of(self, model: str) -> ModelState:
-        return self._transactions.shown.model(model)
+        return model_of(self._transactions.shown, model)
 
     def _each(self, view: Callable[[str], T | None]) -> dict[str, T]:
         found = ((name, view(name)) for name in sorted(self._transactions.shown.models))
@@ -145,7 +154,9 @@ class MemoryChecks:
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
         """Give those of the steps that ever began here."""
-        return frozenset(step.intent.step for step in self._transactions.shown.steps) & set(steps)
+        return frozenset(step.intent.step for step in steps_of(self._transactions.shown)) & set(
+            steps
+        )
 
     def evaluated(self) -> Mapping[str, frozenset[str]]:
         """Give the definitions of checks that were ever evaluated, by model."""
@@ -159,7 +170,7 @@ class MemoryChecks:
         self, model: str, name: str | None = None, limit: int | None = None
     ) -> tuple[CheckRecord, ...]:
         """Give the history of a model's checks, newest first."""
-        batches = reversed(self._transactions.shown.model(model).results)
+        batches = reversed(model_of(self._transactions.shown, model).results)
         every = (each for batch in batches for each in batch)
         return tuple(each for each in every if name in {None, each.result.name})[:limit]
 
@@ -181,7 +192,7 @@ class MemoryChecks:
         with_rows: bool = False,
     ) -> RowsBefore:
         """Give what successes before a step wrote to the partitions and to `last` before them."""
-        records = self._transactions.shown.model(model)
+        records = model_of(self._transactions.shown, model)
         return views.rows_before(records, (partitions, last), step_seq, with_rows=with_rows)
 
     @property
@@ -199,7 +210,7 @@ class MemoryNotes:
         """Give what was noted of tables, by the names under which they were noted."""
         tables, ours = (
             self._transactions.shown,
-            {s.intent.step for s in self._transactions.shown.steps},
+            {s.intent.step for s in steps_of(self._transactions.shown)},
         )
         strange = {
             name: [c.version for c in noted if c.step not in ours and c.store != tables.store_id]
@@ -240,7 +251,7 @@ class MemoryArchive:
 
     def epoch(self) -> str:
         """Give the id that is drawn anew whenever the store may have forgotten something."""
-        return self._transactions.shown.drawn
+        return self._transactions.shown.epoch
 
     def export(self) -> str:
         """Give everything as one JSON document; steps and texts have lists of their own."""
@@ -251,9 +262,9 @@ class MemoryArchive:
         texts = sorted(tables.contents.items())
         document: Tables = {
             "contents": [{"hash": checksum, "text": text} for checksum, text in texts],
-            "steps": [encode_fields(step) for step in tables.steps],
+            "steps": [encode_fields(step) for step in steps_of(tables)],
             "models": models,
-            "store": [encode_fields(replace(tables, models={}, contents={}, drawn=""))],
+            "store": [encode_fields(replace(tables, models={}, contents={}, epoch=""))],
         }
         return write_document(document, self._context.identity, SCHEMA)
 
@@ -271,7 +282,7 @@ class MemoryArchive:
             tables.contents = {str(row["hash"]): str(row["text"]) for row in lists["contents"]}
         except UNREADABLE as error:
             raise invalid([f"its rows cannot be read: {error}"]) from error
-        tables.drawn = self._context.clock.new_id()
+        tables.epoch = self._context.clock.new_id()
         self._transactions.put(tables)
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:

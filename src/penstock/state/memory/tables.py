@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
@@ -26,7 +26,7 @@ class MemoryTables:
     """All that the store keeps; the values in it never change. A free target has a token only."""
 
     store_id: str
-    drawn: str
+    epoch: str
     models: dict[str, ModelState] = field(default_factory=dict)
     targets: Mapping[str, TargetState] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
@@ -35,22 +35,12 @@ class MemoryTables:
     tokens: dict[str, int] = field(default_factory=dict)
     seen: dict[str, Seen] = field(default_factory=dict)
     commits: dict[str, tuple[Touched, ...]] = field(default_factory=dict)
-    marks: dict[tuple[str, Fingerprint | None], int] = field(default_factory=dict)
-
-    @property
-    def steps(self) -> list[StepState]:
-        """Every step, in the order of their numbers."""
-        found = [step for records in self.models.values() for step in records.steps.values()]
-        return sorted(found, key=lambda step: step.seq)
-
-    def model(self, name: str) -> ModelState:
-        """Give what is on record of a model."""
-        return replace(self.models.get(name, ModelState(name)), targets=self.targets)
+    fingerprints: dict[tuple[str, Fingerprint | None], int] = field(default_factory=dict)
 
     def load(self, model: str, event: Event) -> ModelState:
         """Give what is on record of a model, all of it whatever the event is."""
         del event
-        return self.model(model)
+        return model_of(self, model)
 
     def save(self, before: ModelState, after: ModelState) -> None:
         """Put the new records in the place of the old ones."""
@@ -59,32 +49,20 @@ class MemoryTables:
         self.models[after.model] = replace(after, targets={})
         for step in after.steps.values():
             key = after.model, step.intent.fingerprint
-            self.marks.setdefault(key, len(self.marks) + 1)
+            self.fingerprints.setdefault(key, len(self.fingerprints) + 1)
 
-    def numbers(self, model: str) -> dict[Fingerprint | None, int]:
-        """Give the numbers of a model's fingerprints."""
-        return {mark: number for (name, mark), number in self.marks.items() if name == model}
-
-    def find(self, step: str) -> StepState | None:
-        """Give a step by its id; None if it never began here."""
-        return next((each for each in self.steps if each.intent.step == step), None)
+    def find(self, step: str | int) -> StepState | None:
+        """Give a step by its id or number; None if it never began here."""
+        return next((each for each in steps_of(self) if step in {each.intent.step, each.seq}), None)
 
     def running(self) -> Sequence[StepState]:
         """Give the steps that are written as RUNNING, in the order they began."""
-        return [step for step in self.steps if step.status is Status.RUNNING]
+        return [step for step in steps_of(self) if step.status is Status.RUNNING]
 
-    def taken(self, numbers: Collection[int]) -> Collection[int]:
-        """Give those of the numbers that steps have."""
-        return {step.seq for step in self.steps} & set(numbers)
-
-    def last_number(self) -> int:
-        """Give the greatest number of a step, 0 if none has one."""
-        return max((step.seq for step in self.steps), default=0)
-
-    def last_of_others(self, model: str, run: str) -> int:
-        """Give the greatest number of a model's steps in other runs, 0 if there is none."""
-        steps = self.model(model).steps.values()
-        return max((step.seq for step in steps if step.intent.run != run), default=0)
+    def last_number(self, model: str = "", besides: str = "") -> int:
+        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        found = model_of(self, model).steps.values() if model else steps_of(self)
+        return max((step.seq for step in found if step.intent.run != besides), default=0)
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
         """Give who holds a target, and the last token that was given for it, 0 without one."""
@@ -94,13 +72,11 @@ class MemoryTables:
         """Give the leases that are taken, expired ones too, by target."""
         return [lease for _, lease in sorted(self.held.items())]
 
-    def take(self, lease: Lease) -> None:
-        """Write a lease in the place of the one that was."""
-        self.held[lease.target], self.tokens[lease.target] = lease, lease.token
-
-    def free(self, target: str) -> None:
-        """Free a target; its last token stays."""
+    def put_lease(self, target: str, lease: Lease | None) -> None:
+        """Write who holds a target; None frees it, its last token stays."""
         self.held.pop(target, None)
+        if lease is not None:
+            self.held[target], self.tokens[target] = lease, lease.token
 
     def write_run(self, run: Run) -> None:
         """Write a run in the place of the one with its id."""
@@ -110,19 +86,27 @@ class MemoryTables:
         """Write how a run ended, if it is on record; tell whether it had steps."""
         if run in self.runs:
             self.runs[run] = replace(self.runs[run], status=status, ended=at)
-        return any(step.intent.run == run for step in self.steps)
+        return any(step.intent.run == run for step in steps_of(self))
 
     def keep_texts(self, texts: Mapping[str, str]) -> None:
         """Store texts by their checksums unless they are there."""
         self.contents = {**texts, **self.contents}
 
-    def epoch(self) -> str:
-        """Give the epoch of the store."""
-        return self.drawn
 
-    def begin_epoch(self, epoch: str) -> None:
-        """Write a new epoch."""
-        self.drawn = epoch
+def steps_of(tables: MemoryTables) -> list[StepState]:
+    """Give every step, in the order of their numbers."""
+    found = [step for records in tables.models.values() for step in records.steps.values()]
+    return sorted(found, key=lambda step: step.seq)
+
+
+def model_of(tables: MemoryTables, name: str) -> ModelState:
+    """Give what is on record of a model."""
+    return replace(tables.models.get(name, ModelState(name)), targets=tables.targets)
+
+
+def numbers_of(tables: MemoryTables, model: str) -> dict[Fingerprint | None, int]:
+    """Give the numbers of a model's fingerprints."""
+    return {each: n for (name, each), n in tables.fingerprints.items() if name == model}
 
 
 class MemoryTransactions:

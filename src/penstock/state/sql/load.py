@@ -59,8 +59,6 @@ HISTORY = execution_history.c
 _AT_ONCE = 200
 """How many ranges one condition names."""
 
-_SOME = StepFailure("failed", "")  # that it failed is what counts of a row of the history
-
 
 def load(connection: Connection, model: str, event: Event) -> ModelState:
     """Give what is on record of a model, as far as the event touches it."""
@@ -182,8 +180,7 @@ class _Loader:
     ) -> tuple[Executed, ...]:
         """Read what partitions of a step have in common, with `counts` if they are asked for."""
         known = {row.id: fingerprint_of(row) for row in self._fingerprints()}
-        columns = (HISTORY.step_seq, HISTORY.fingerprint_id, HISTORY.status, HISTORY.executed_at)
-        query = _islands(execution_history, self._number, which, *columns, *counts)
+        query = _islands(execution_history, self._number, which, *_HISTORY, *counts)
         rows = self._connection.execute(query)
         return tuple(
             Executed(
@@ -194,7 +191,7 @@ class _Loader:
                 at=row.executed_at,
                 rows=row.rows_written if counts else None,
                 size_bytes=row.bytes_written if counts else None,
-                failure=None if row.status == Status.SUCCESS else _SOME,
+                failure=_why(row),
             )
             for row in rows
         )
@@ -256,6 +253,22 @@ _PARTITION = (
     STATE.settled_version,
     STATE.executed_at,
 )
+
+
+_HISTORY = (
+    HISTORY.step_seq,
+    HISTORY.fingerprint_id,
+    HISTORY.status,
+    HISTORY.executed_at,
+    HISTORY.error_code,
+    HISTORY.error_message,
+)
+
+
+def _why(row: Found) -> StepFailure | None:
+    if row.status == Status.SUCCESS:
+        return None
+    return StepFailure(row.error_code, row.error_message)
 
 
 def _islands(

@@ -162,7 +162,7 @@ def step_cells(step: StepState) -> Cells:
         "checked": write_verdict(step.verdict) if step.verdict else None,
         "pending": write_numbers(step.pending) if step.pending else None,
         **_outcome_cells(step.outcome),
-        **_failure_cells(step.failure or StepFailure("", "")),
+        **_failure_cells(step.failure),
     }
 
 
@@ -199,12 +199,12 @@ def _failed(row: Found) -> StepFailure | None:
     return failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None
 
 
-def _failure_cells(failure: StepFailure) -> Cells:
+def _failure_cells(failure: StepFailure | None) -> Cells:
     return {
-        "error_code": failure.code,
-        "error_message": failure.message,
-        "error_where": failure.where,
-        "error_hint": failure.hint,
+        "error_code": failure.code if failure else "",
+        "error_message": failure.message if failure else "",
+        "error_where": failure.where if failure else "",
+        "error_hint": failure.hint if failure else "",
     }
 
 

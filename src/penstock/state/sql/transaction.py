@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.records import Lease, Run, Status
 from penstock.state.journal import Transaction
@@ -61,9 +61,10 @@ class SqlTransaction:
         """Write what differs."""
         save(self._connection, before, after, self._new_id)
 
-    def find(self, step: str) -> StepState | None:
-        """Give a step by its id; None if it never began here."""
-        row = self._connection.execute(select(steps).where(steps.c.id == step)).first()
+    def find(self, step: str | int) -> StepState | None:
+        """Give a step by its id or number; None if it never began here."""
+        which = steps.c.id if isinstance(step, str) else steps.c.step_seq
+        row = self._connection.execute(select(steps).where(which == step)).first()
         return None if row is None else step_state(row)
 
     def running(self) -> Sequence[StepState]:
@@ -72,24 +73,12 @@ class SqlTransaction:
         rows = self._connection.execute(query.order_by(steps.c.step_seq))
         return [step_state(row) for row in rows]
 
-    def taken(self, numbers: Collection[int]) -> Collection[int]:
-        """Give those of the numbers that steps have."""
-        query = select(steps.c.step_seq).where(steps.c.step_seq.in_(numbers))
-        return set(self._connection.scalars(query))
-
-    def last_number(self) -> int:
-        """Give the greatest number of a step, 0 if none has one."""
-        return self._connection.scalar(select(func.max(steps.c.step_seq))) or 0
-
-    def last_of_others(self, model: str, run: str) -> int:
-        """Give the greatest number of a model's steps in other runs, 0 if there is none."""
-        query = (
-            select(steps.c.step_seq)
-            .join(models, models.c.id == steps.c.model_id)
-            .where(models.c.name == model, steps.c.run != run)
-            .order_by(steps.c.step_seq.desc())
-            .limit(1)
-        )
+    def last_number(self, model: str = "", besides: str = "") -> int:
+        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
+        if model:
+            query = query.join(models, models.c.id == steps.c.model_id)
+            query = query.where(models.c.name == model, steps.c.run != besides)
         return self._connection.scalar(query) or 0
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
@@ -105,12 +94,11 @@ class SqlTransaction:
         query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
         return [taken_lease(row) for row in self._connection.execute(query)]
 
-    def take(self, lease: Lease) -> None:
-        """Write a lease in the place of the one that was."""
-        put(self._connection, leases, [lease_cells(lease)])
-
-    def free(self, target: str) -> None:
-        """Free a target; its last token stays."""
+    def put_lease(self, target: str, lease: Lease | None) -> None:
+        """Write who holds a target; None frees it, its last token stays."""
+        if lease is not None:
+            put(self._connection, leases, [lease_cells(lease)])
+            return
         row = leases.c.target == target
         self._connection.execute(update(leases).where(row).values(_FREE))
 
@@ -133,10 +121,11 @@ class SqlTransaction:
             if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
                 self._connection.execute(insert(contents).values(hash=checksum, text=text))
 
+    @property
     def epoch(self) -> str:
-        """Give the epoch of the store."""
+        """The epoch of the store."""
         return str(self._connection.scalar(select(project.c.epoch)))
 
-    def begin_epoch(self, epoch: str) -> None:
-        """Write a new epoch."""
-        self._connection.execute(update(project).values(epoch=epoch))
+    @epoch.setter
+    def epoch(self, drawn: str) -> None:
+        self._connection.execute(update(project).values(epoch=drawn))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from penstock.core.ranges import Ranges, count, difference, intersection, union
+from penstock.core.ranges import difference
 from penstock.core.records import Status
-from penstock.core.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.step import Intent, Outcome, StepKind
 from penstock.state.transitions import rollback
-from penstock.state.transitions.checks import fails, flag_change, undoes_failure, with_flags
+from penstock.state.transitions.checks import fails, flag_change, with_flags
 from penstock.state.transitions.events import Failed, Finished
 from penstock.state.transitions.model_state import (
     BUILDS,
     REMAKES,
     RESHAPES,
     Executed,
-    Key,
     ModelState,
     PartitionState,
     StepState,
@@ -28,17 +27,12 @@ from penstock.state.transitions.runs import (
     Runs,
     changed,
     cut,
-    filled,
-    joined,
-    overlaid,
     ranges_of,
     spread,
 )
+from penstock.state.transitions.step_end import StepEnd, Written, executed, written
 from penstock.state.transitions.verdict import ords_of
 from penstock.state.transitions.watermarks import high_time_after, moves
-
-Written = tuple[int | None, int | None]
-"""Rows and bytes of one partition; None where nobody knows."""
 
 MILLISECOND = dt.timedelta(milliseconds=1)
 
@@ -56,9 +50,9 @@ def finished(records: ModelState, event: Finished) -> ModelState:
         records = rollback.undone(records, step)
     change = flag_change(records, step, replaces=is_ours and (settles or not event.by_time))
     records = with_flags(records, step, change)
-    end = _End(step, event.outcome, settles=settles, by_time=event.by_time)
+    end = StepEnd(step, event.outcome, settles=settles, by_time=event.by_time)
     if step.intent.kind is StepKind.ROLLBACK:
-        records = _rolled_back(records, end, change.closes, is_ours=is_ours)
+        records = rollback.rolled_back(records, end, change.closes, is_ours=is_ours)
     else:
         after = _partitions_after(records, end) if is_ours else records.partitions
         records = replace(records, partitions=after, history=records.history + _history_of(end))
@@ -82,86 +76,13 @@ def failed(records: ModelState, event: Failed) -> ModelState:
         failure=event.failure,
     )
     records, is_ours = _taking_grid(records.with_step(step), step, succeeded=False, settles=settles)
-    end = _End(step, None, settles=settles)
-    if not _leaves_history(step.intent, succeeded=False):
-        return replace(records, partitions=end.touched(records)) if is_ours else records
-    written: Written = (None, None) if event.skipped else (0, 0)
-    told = _executed(step, spread(ords_of(step.intent), written), event.failure)
-    after = end.failing(records.partitions, ords_of(step.intent))
-    return replace(
-        records,
-        partitions=after if is_ours else records.partitions,
-        history=records.history + told,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """A step that ended, and which records it is too old to change."""
-
-    step: StepState
-    outcome: Outcome | None
-    settles: bool
-    by_time: bool = False
-
-    @property
-    def intent(self) -> Intent:
-        """What the step intended."""
-        return self.step.intent
-
-    def put(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
-        """Give the record of a partition that the step leaves, unless it is newer than the step."""
-        if before is None:
-            return replace(after, last_step_seq=self.step.seq)
-        last = max(before.last_step_seq, self.step.seq)
-        if self._opens(before):
-            return replace(after, last_step_seq=last)
-        # The next plan of a whole table is held against the number of its last step.
-        return replace(before, last_step_seq=last) if is_whole(self.intent) else before
-
-    def committed(self, before: PartitionState | None) -> int | None:
-        """Give the version of the last commit: a step that changed nothing leaves it."""
-        if self.outcome is not None and self.outcome.version is not None:
-            return self.outcome.version
-        return before.commit_version if before else None
-
-    def failing(self, partitions: Runs[PartitionState], ords: Ranges) -> Runs[PartitionState]:
-        """Say of partitions that their last execution failed."""
-        new = PartitionState(Status.FAILED, self.step.seq)
-        return changed(
-            partitions, ords, lambda was: self.put(was, replace(was or new, status=Status.FAILED))
-        )
-
-    def touched(self, records: ModelState) -> Runs[PartitionState]:
-        """Note a step that leaves the record of a whole table as it is; of others nothing."""
-        if not is_whole(self.intent):
-            return records.partitions
-        new = PartitionState(Status.SUCCESS, self.step.seq)
-        return changed(records.partitions, ((0, 0),), lambda was: self.put(was, was or new))
-
-    def dropped(
-        self, partitions: Runs[PartitionState], ords: Ranges, left: PartitionState | None
-    ) -> Runs[PartitionState]:
-        """Write of partitions that what they held was taken back; None leaves no record."""
-
-        def after(was: PartitionState | None) -> PartitionState | None:
-            if was is not None and not self._opens(was):
-                return self.put(was, was)
-            return None if left is None else self.put(was, left)
-
-        return changed(partitions, ords, after)
-
-    def restored(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
-        """Give the record of a partition whose rows of before come back with the step's commit."""
-        return self.put(before, replace(after, commit_version=self.committed(before)))
-
-    def _opens(self, before: PartitionState) -> bool:
-        """Whether the step is not older than a record."""
-        if self.by_time:
-            made, ended = before.executed_at, self.step.ended
-            return made is None or ended is None or made <= ended
-        # What is newer, in spite of `settles`, made the table ready inside of this step.
-        return self.settles or before.last_step_seq <= self.step.seq
+    end, ords = StepEnd(step, None, settles=settles), ords_of(step.intent)
+    leaves_history = _leaves_history(step.intent, succeeded=False)
+    if is_ours and (leaves_history or is_whole(step.intent)):
+        records = replace(records, partitions=end.failing(records.partitions, ords))
+    unwritten: Written = (None, None) if event.skipped else (0, 0)
+    rows = executed(step, spread(ords, unwritten), event.failure) if leaves_history else ()
+    return replace(records, history=records.history + rows)
 
 
 def _settles(records: ModelState, event: Finished | Failed) -> bool:
@@ -243,7 +164,7 @@ def _leaves_history(intent: Intent, *, succeeded: bool) -> bool:
     return intent.kind in {*BUILDS, StepKind.ROLLBACK}
 
 
-def _history_of(end: _End) -> tuple[Executed, ...]:
+def _history_of(end: StepEnd) -> tuple[Executed, ...]:
     """Give what the history says of a success; of rows that failed, why."""
     step, outcome, ords = end.step, end.outcome, ords_of(end.intent)
     if outcome is None or not _leaves_history(step.intent, succeeded=True):
@@ -251,41 +172,13 @@ def _history_of(end: _End) -> tuple[Executed, ...]:
     failing, verdict = fails(step.intent, step.verdict), step.verdict
     blocks = verdict is not None and verdict.blocks
     held_back = failing if blocks else ()
-    written = _written(step.intent, outcome, difference(ords, held_back))
-    bad = spread(held_back, (0, 0)) if blocks else cut(written, failing)
-    good = cut(written, difference(ords, failing))
-    return (*_executed(step, good), *_executed(step, bad, verdict.failure if verdict else None))
+    rows = written(step.intent, outcome, difference(ords, held_back))
+    bad = spread(held_back, (0, 0)) if blocks else cut(rows, failing)
+    good = cut(rows, difference(ords, failing))
+    return (*executed(step, good), *executed(step, bad, verdict.failure if verdict else None))
 
 
-def _executed(
-    step: StepState, written: Runs[Written], failure: StepFailure | None = None
-) -> tuple[Executed, ...]:
-    if step.ended is None:
-        raise ValueError(f"step {step.intent.step} has not ended")
-    mark, at = step.intent.fingerprint, step.ended
-    return tuple(
-        Executed(step.seq, low, high, mark, at, rows, size, failure)
-        for low, high, (rows, size) in written
-    )
-
-
-def _written(intent: Intent, outcome: Outcome, ords: Ranges) -> Runs[Written]:
-    """Give what a step wrote to each of some partitions."""
-    one: Written = (outcome.rows.written, outcome.bytes_written)
-    if is_whole(intent):
-        return spread(ords, one)
-    if outcome.version is None:
-        return spread(ords, (0, 0))
-    if not outcome.partitions:
-        return spread(ords, one if count(ords) == 1 else (None, None))
-    given = {each.ord: (each.rows, each.size_bytes) for each in outcome.partitions}
-    named = tuple((number, number, given[number]) for number in sorted(given))
-    known = cut(named, ords)
-    rest: Runs[Written] = spread(difference(ords, ranges_of(known)), (0, 0))
-    return tuple(sorted((*known, *rest), key=lambda run: run[0]))
-
-
-def _partitions_after(records: ModelState, end: _End) -> Runs[PartitionState]:
+def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     match end.intent.kind:
         case StepKind.BUILD | StepKind.SEED:
             return _built(records, end)
@@ -299,7 +192,7 @@ def _partitions_after(records: ModelState, end: _End) -> Runs[PartitionState]:
             raise ValueError("a rollback leaves what is in the history")
 
 
-def _built(records: ModelState, end: _End) -> Runs[PartitionState]:
+def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     step, outcome = end.step, end.outcome
     ords, failing = ords_of(step.intent), fails(step.intent, step.verdict)
     if outcome is None:
@@ -325,7 +218,9 @@ def _built(records: ModelState, end: _End) -> Runs[PartitionState]:
 
 
 def _each(
-    records: ModelState, end: _End, change: Callable[[PartitionState, _End], PartitionState | None]
+    records: ModelState,
+    end: StepEnd,
+    change: Callable[[PartitionState, StepEnd], PartitionState | None],
 ) -> Runs[PartitionState]:
     """Change every record; a whole table has one from its first step on, whatever that made."""
     records = replace(records, partitions=end.touched(records))
@@ -337,66 +232,19 @@ def _each(
     return changed(records.partitions, ranges_of(records.partitions), after)
 
 
-def _altered(was: PartitionState, end: _End) -> PartitionState | None:
+def _altered(was: PartitionState, end: StepEnd) -> PartitionState | None:
     if end.outcome is None:
         return None
     mark, settled = end.intent.fingerprint, end.outcome.settled_version
     return replace(was, fingerprint=mark, settled_version=settled)
 
 
-def _emptied(was: PartitionState, end: _End) -> PartitionState:
+def _emptied(was: PartitionState, end: StepEnd) -> PartitionState:
     kept = was.commit_version if is_whole(end.intent) else None
     return replace(was, commit_version=kept, settled_version=None)
 
 
-def _rewritten(was: PartitionState, end: _End) -> PartitionState | None:
+def _rewritten(was: PartitionState, end: StepEnd) -> PartitionState | None:
     if was.settled_version is None or end.outcome is None:
         return None
     return replace(was, commit_version=end.committed(was), settled_version=end.outcome.stands_at)
-
-
-def _rolled_back(
-    records: ModelState, end: _End, closes: tuple[Key, ...], *, is_ours: bool
-) -> ModelState:
-    """Give the records that were there before, and a history that says so."""
-    step, outcome = end.step, end.outcome
-    if outcome is None:
-        return records
-    back = rollback.restored(records, step.intent)
-    ords = rollback.written_since(records, step, ranges_of(back), is_ours=is_ours)
-    written = _written(step.intent, outcome, ords)
-    told = tuple(
-        replace(each, low=low, high=high, fingerprint=was.fingerprint if was else each.fingerprint)
-        for failure, part in rollback.parts(step.intent, closes, ords)
-        for each in _executed(step, cut(written, part), failure)
-        for low, high, was in filled(back, ((each.low, each.high),))
-    )
-    partitions = records.partitions
-    if is_ours:
-        left = None
-        if is_whole(step.intent) or undoes_failure(step.intent):
-            status = Status.FAILED if undoes_failure(step.intent) else Status.SUCCESS
-            left = PartitionState(status, step.seq)
-        gone = difference(ords, ranges_of(back))
-        partitions = end.dropped(partitions, gone, left)
-        partitions = overlaid(partitions, _again(records, end, cut(back, ords)), end.restored)
-    return replace(records, partitions=partitions, history=records.history + told)
-
-
-def _again(records: ModelState, end: _End, back: Runs[rollback.Restored]) -> Runs[PartitionState]:
-    """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed."""
-    undone = ords_of(end.intent) if undoes_failure(end.intent) else ()
-    result: list[tuple[int, int, PartitionState]] = []
-    for low, high, was in back:
-        state = PartitionState(
-            status=Status.SUCCESS,
-            last_step_seq=end.step.seq,
-            fingerprint=was.fingerprint,
-            step_seq=was.step_seq,
-            settled_version=end.outcome.stands_at if end.outcome else None,
-            executed_at=records.steps[was.step_seq].ended,
-        )
-        bad = intersection(((low, high),), union(records.open_flags_of(was.step_seq), undone))
-        result += spread(difference(((low, high),), bad), state)
-        result += spread(bad, replace(state, status=Status.FAILED))
-    return joined(result)

@@ -6,10 +6,29 @@ from dataclasses import dataclass, replace
 
 from penstock.core.model import Fingerprint
 from penstock.core.ranges import Ranges, difference, intersection, merged, of_numbers, union
+from penstock.core.records import Status
 from penstock.core.step import Intent, StepFailure
 from penstock.state.transitions.checks import undoes_failure
-from penstock.state.transitions.model_state import BUILDS, REMAKES, Key, ModelState, StepState
-from penstock.state.transitions.runs import Runs, newest, ranges_of
+from penstock.state.transitions.model_state import (
+    BUILDS,
+    REMAKES,
+    Key,
+    ModelState,
+    PartitionState,
+    StepState,
+    is_whole,
+)
+from penstock.state.transitions.runs import (
+    Runs,
+    cut,
+    filled,
+    joined,
+    newest,
+    overlaid,
+    ranges_of,
+    spread,
+)
+from penstock.state.transitions.step_end import StepEnd, executed, written
 from penstock.state.transitions.verdict import ords_of
 
 ROLLED_BACK = StepFailure("rolled-back", "undone with partitions of the same step that failed")
@@ -86,3 +105,50 @@ def parts(
     failed = of_numbers(number for _, number in closes)
     others = difference(intersection(ords, ords_of(intent)), failed)
     return ((None, difference(ords, others)), (ROLLED_BACK, others))
+
+
+def rolled_back(
+    records: ModelState, end: StepEnd, closes: tuple[Key, ...], *, is_ours: bool
+) -> ModelState:
+    """Give the records that were there before, and a history that says so."""
+    step, outcome = end.step, end.outcome
+    if outcome is None:
+        return records
+    back = restored(records, step.intent)
+    ords = written_since(records, step, ranges_of(back), is_ours=is_ours)
+    runs = written(step.intent, outcome, ords)
+    told = tuple(
+        replace(each, low=low, high=high, fingerprint=was.fingerprint if was else each.fingerprint)
+        for failure, part in parts(step.intent, closes, ords)
+        for each in executed(step, cut(runs, part), failure)
+        for low, high, was in filled(back, ((each.low, each.high),))
+    )
+    partitions = records.partitions
+    if is_ours:
+        left = None
+        if is_whole(step.intent) or undoes_failure(step.intent):
+            status = Status.FAILED if undoes_failure(step.intent) else Status.SUCCESS
+            left = PartitionState(status, step.seq)
+        gone = difference(ords, ranges_of(back))
+        partitions = end.dropped(partitions, gone, left)
+        partitions = overlaid(partitions, _again(records, end, cut(back, ords)), end.restored)
+    return replace(records, partitions=partitions, history=records.history + told)
+
+
+def _again(records: ModelState, end: StepEnd, back: Runs[Restored]) -> Runs[PartitionState]:
+    """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed."""
+    undone = ords_of(end.intent) if undoes_failure(end.intent) else ()
+    result: list[tuple[int, int, PartitionState]] = []
+    for low, high, was in back:
+        state = PartitionState(
+            status=Status.SUCCESS,
+            last_step_seq=end.step.seq,
+            fingerprint=was.fingerprint,
+            step_seq=was.step_seq,
+            settled_version=end.outcome.stands_at if end.outcome else None,
+            executed_at=records.steps[was.step_seq].ended,
+        )
+        bad = intersection(((low, high),), union(records.open_flags_of(was.step_seq), undone))
+        result += spread(difference(((low, high),), bad), state)
+        result += spread(bad, replace(state, status=Status.FAILED))
+    return joined(result)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import Checked, Flag, RowsBefore
@@ -16,17 +14,13 @@ from penstock.core.ranges import Ranges, merged
 from penstock.core.records import (
     Execution,
     LeastPin,
-    ModelRecord,
     PartitionGroup,
     PartitionRun,
     PartitionsRecord,
     Status,
-    WatermarkChange,
 )
-from penstock.core.step import Intent, Outcome
 from penstock.core.token import pin_parts
-from penstock.core.window import Watermark
-from penstock.state.transitions.events import Began, ChecksRecorded, Finished
+from penstock.state.transitions.model_record import greatest, model_record
 from penstock.state.transitions.model_state import (
     BUILDS,
     Executed,
@@ -34,10 +28,8 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     StepState,
-    TargetState,
 )
 from penstock.state.transitions.runs import filled, joined
-from penstock.state.transitions.transition import apply
 
 RECOVER = "recover"  # what the history says triggered a step that recovery ended
 
@@ -46,67 +38,6 @@ Numbers = Mapping[Fingerprint | None, int]
 
 PinCount = tuple[str, str, int, int, int]
 """Pins of one kind of one table: kind, table id, least version, how many, the newest step."""
-
-
-def model_record(records: ModelState) -> ModelRecord | None:
-    """Give what is known of a model; of one with partitions it is a sum. None: no step ended."""
-    ended = [step for step in records.steps.values() if step.ended is not None]
-    if not ended or (records.is_whole and not records.partitions):
-        return None
-    last = max(ended, key=lambda step: step.seq)
-    if records.is_whole:
-        state = records.partitions[0][2]
-        built = records.steps.get(state.step_seq)
-        failed = (s for s in ended if s.status in (Status.FAILED, Status.SKIPPED))
-        newest = max(failed, key=lambda step: step.seq, default=None)
-        record = replace(
-            _built(ModelRecord(records.model, state.status, state.last_step_seq), built),
-            fingerprint=state.fingerprint,
-            commit_version=state.commit_version,
-            settled_version=state.settled_version,
-            failure=newest.failure if newest and state.status is Status.FAILED else None,
-        )
-    else:
-        record = _sum(records, last)
-    target = records.targets.get(last.target)
-    return replace(
-        record,
-        watermarks=_watermarks(records),
-        high_time=target.high_time if target else None,
-    )
-
-
-def record_after(
-    before: ModelRecord | None,
-    intent: Intent,
-    outcome: Outcome,
-    checked: Checked | None,
-    at: dt.datetime,
-) -> ModelRecord:
-    """Give the record after one more step that ended well, as far as the record before tells.
-
-    For the run itself, which goes on with what its own steps left.
-    """
-    seq, records = intent.step_seq, apply(_known(before, intent), Began(intent, at))
-    if checked is not None:
-        records = apply(records, ChecksRecorded(seq, at, checked))
-    records = apply(records, Finished(seq, at, outcome))
-    step, states = records.steps[seq], [state for _, _, state in records.partitions]
-    has_built = any(state.step_seq == seq for state in states)
-    record = before or ModelRecord(intent.model, step.status, seq)
-    record = _built(record, step) if has_built else record
-    marks = {state.fingerprint for state in states} if records.is_whole else {record.fingerprint}
-    return replace(
-        record,
-        status=states[0].status if records.is_whole else step.status,
-        last_step_seq=seq,
-        fingerprint=intent.fingerprint if has_built else marks.pop(),
-        table_id=outcome.table_id,
-        commit_version=_greatest(state.commit_version for state in states),
-        settled_version=_greatest(state.settled_version for state in states),
-        watermarks=_watermarks(records),
-        high_time=records.targets[step.target].high_time,
-    )
 
 
 def partitions_record(records: ModelState, known: Numbers) -> PartitionsRecord | None:
@@ -247,79 +178,6 @@ def rows_before(
     return RowsBefore(dict(sorted(wanted.items())))
 
 
-def _built(record: ModelRecord, built: StepState | None) -> ModelRecord:
-    """Add the step whose rows are there, and what it left unread of its pins."""
-    if built is None or built.outcome is None:
-        return record
-    return replace(
-        record,
-        step=built.intent.step,
-        step_seq=built.seq,
-        table_id=built.outcome.table_id,
-        pins={given.input: given.pin for given in built.intent.inputs},
-        executed_at=built.ended,
-        duration_ms=built.duration_ms,
-        rows_written=built.outcome.rows.written,
-        bytes_written=built.outcome.bytes_written,
-        cut_at=built.intent.cut_at,
-        passed_by=built.intent.passed_by,
-    )
-
-
-def _sum(records: ModelState, last: StepState) -> ModelRecord:
-    """Give the last step, and the newest build that counts: one that was rolled back does not."""
-    states = [state for _, _, state in records.partitions]
-    target = records.targets.get(last.target)
-    builds = [
-        step
-        for step in records.steps.values()
-        if step.outcome is not None
-        and step.intent.kind in BUILDS
-        and not step.undone_by
-        and step.intent.grid == records.grid
-    ]
-    built = max(builds, key=lambda step: step.seq, default=None)
-    record = _built(ModelRecord(records.model, last.status, last.seq), built)
-    return replace(
-        record,
-        fingerprint=built.intent.fingerprint if built else None,
-        table_id=target.table_id if target else "",
-        commit_version=_greatest(each.commit_version for each in states),
-        settled_version=_greatest(each.settled_version for each in states),
-        failure=last.failure,
-        cut_at=None,  # of a model with partitions each step has its own
-        passed_by=(),
-    )
-
-
-def _known(before: ModelRecord | None, intent: Intent) -> ModelState:
-    """Give the records of a model as far as its record tells; of many partitions as of one."""
-    if before is None:
-        return ModelState(intent.model, intent.grid)
-    state = PartitionState(
-        status=before.status,
-        last_step_seq=before.last_step_seq,
-        fingerprint=before.fingerprint,
-        step_seq=before.step_seq,
-        commit_version=before.commit_version,
-        settled_version=before.settled_version,
-        executed_at=before.executed_at,
-    )
-    at = intent.run_timestamp
-    marks = (
-        WatermarkChange(intent.model, m.input, m.column, str(m.value), at)
-        for m in before.watermarks
-    )
-    target = TargetState(before.table_id, before.settled_version, before.high_time)
-    return ModelState(
-        intent.model,
-        intent.grid,
-        partitions=((0, 0, state),),
-        watermarks=tuple(marks),
-        targets={str(intent.table): target},
-    )
-
-
 def _groups(records: ModelState, known: Numbers) -> tuple[PartitionGroup, ...]:
     found: dict[tuple[int, Status], list[tuple[int, int, PartitionState]]] = {}
     for low, high, state in records.partitions:
@@ -332,7 +190,7 @@ def _groups(records: ModelState, known: Numbers) -> tuple[PartitionGroup, ...]:
             count=sum(high - low + 1 for low, high, _ in runs),
             low=min(low for low, _, _ in runs),
             high=max(high for _, high, _ in runs),
-            commit_high=_greatest(each.commit_version for _, _, each in runs),
+            commit_high=greatest(each.commit_version for _, _, each in runs),
             settled_low=min(
                 (v for _, _, e in runs if (v := e.settled_version) is not None), default=None
             ),
@@ -344,15 +202,6 @@ def _groups(records: ModelState, known: Numbers) -> tuple[PartitionGroup, ...]:
         )
         for (number, status), runs in sorted(found.items())
     )
-
-
-def _greatest(versions: Iterable[int | None]) -> int | None:
-    return max((version for version in versions if version is not None), default=None)
-
-
-def _watermarks(records: ModelState) -> tuple[Watermark, ...]:
-    current = sorted(records.current_watermarks.items())
-    return tuple(Watermark(name, column, value) for (name, column), value in current)
 
 
 def _execution(step: StepState, number: int, each: Executed) -> Execution:
