@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 
 from penstock.core.model import Fingerprint
-from penstock.core.partition import read_grid
+from penstock.core.partition import Grid, read_grid
 from penstock.core.ranges import Ranges, of_numbers
 from penstock.core.records import Status
 from penstock.core.step import Intent, StepFailure, StepKind
@@ -71,9 +71,10 @@ class _Loader:
     def __init__(self, connection: Connection, model: str) -> None:
         self._connection = connection
         self._model = model
-        self._number = model_id(connection, model)
-        grid = connection.scalar(select(models.c.grid).where(models.c.id == self._number))
-        self._grid = read_grid(grid or "*")
+        query = select(models.c.id, models.c.grid).where(models.c.name == model)
+        known = connection.execute(query).first()
+        self._number = known.id if known else model_id(connection, model)
+        self._grid = read_grid(known.grid) if known else Grid()
 
     def touched_by(self, event: Event) -> ModelState:
         """Give the records that an event can change, and those that it goes by."""

@@ -72,10 +72,12 @@ def record_after(
     has_built = any(state.step_seq == seq for state in states)
     record = before or ModelRecord(intent.model, step.status, seq)
     record = _built(record, step) if has_built else record
+    status = states[0].status if records.is_whole else step.status
     marks = {state.fingerprint for state in states} if records.is_whole else {record.fingerprint}
     return replace(
         record,
-        status=states[0].status if records.is_whole else step.status,
+        status=status,
+        failure=(step.failure or record.failure) if status is Status.FAILED else None,
         last_step_seq=seq,
         fingerprint=intent.fingerprint if has_built else marks.pop(),
         table_id=outcome.table_id,

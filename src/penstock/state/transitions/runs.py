@@ -102,20 +102,23 @@ def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
     >>> newest([(1, (1, 9), "old"), (2, (3, 4), "new")])
     ((1, 2, 'old'), (3, 4, 'new'), (5, 9, 'old'))
     """
-    waiting = sorted(((bounds, rank, value) for rank, bounds, value in pieces), key=lambda p: p[0])
+    waiting = sorted(
+        ((bounds, (-rank, -order), value) for order, (rank, bounds, value) in enumerate(pieces)),
+        key=lambda piece: piece[:2],
+    )
     ends = sorted({end for (low, high), _, _ in waiting for end in (low, high + 1)})
     result: list[tuple[int, int, V]] = []
-    live: list[tuple[int, int, int, V]] = []
+    live: list[tuple[tuple[int, int], int, V]] = []
     place = 0
     for start, stop in pairwise(ends):
         while place < len(waiting) and waiting[place][0][0] <= start:
-            (_, high), rank, value = waiting[place]
-            heapq.heappush(live, (-rank, -place, high, value))
+            (_, high), rank_and_order, value = waiting[place]
+            heapq.heappush(live, (rank_and_order, high, value))
             place += 1
-        while live and live[0][2] < start:
+        while live and live[0][1] < start:
             heapq.heappop(live)
         if live:
-            result.append((start, stop - 1, live[0][3]))
+            result.append((start, stop - 1, live[0][2]))
     return joined(result)
 
 
