@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from penstock.core.errors import StateError, UsageError
+from penstock.core.partition import Span
 from penstock.state.lease import Identity
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Cell = str | int | float | bool | None | list["Cell"] | dict[str, "Cell"]
 Tables = Mapping[str, list[dict[str, Cell]]]
+Spans = Mapping[str, tuple[Span, ...] | None]
+WrittenSpans = dict[str, list[list[int]] | None]
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, UsageError, ValueError)
 """What a reader raises for a cell that is not as it was written."""
@@ -139,3 +142,23 @@ def _decode_one_of(cell: Cell, kinds: tuple[Any, ...]) -> object:
         k for k in kinds if k is not NoneType and named in {None, getattr(k, "__name__", "")}
     ]
     return decode(cell, fitting[0])
+
+
+def write_spans(spans: Spans) -> WrittenSpans:
+    """Give lists for tuples.
+
+    >>> write_spans({"day": ((0, 5), (8, 9)), "n": None})
+    {'day': [[0, 5], [8, 9]], 'n': None}
+    """
+    return {
+        column: None if found is None else [list(span) for span in found]
+        for column, found in sorted(spans.items())
+    }
+
+
+def read_spans(written: Mapping[str, Sequence[Sequence[int]] | None]) -> Spans:
+    """Read what `write_spans` gave."""
+    return {
+        column: None if found is None else tuple((low, high) for low, high in found)
+        for column, found in written.items()
+    }

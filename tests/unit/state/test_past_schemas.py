@@ -28,7 +28,7 @@ from penstock.core.errors import StateError
 from penstock.core.model import Fingerprint
 from penstock.core.pin import DeltaPin
 from penstock.core.records import ModelRecord, Status
-from penstock.state import migrate
+from penstock.state import open as opening
 from penstock.state.open import open_store
 
 PAST = Path(__file__).parent / "past"
@@ -224,6 +224,6 @@ def test_a_schema_that_was_never_released_is_refused(file, migrated, clock, revi
 
 
 def test_every_past_schema_has_a_database_here():
-    schemas = sorted(file.stem[:4] for file in migrate.SCRIPTS.glob("versions/0*.py"))
+    schemas = sorted(file.stem[:4] for file in opening.SCRIPTS.glob("versions/0*.py"))
 
     assert sorted(file.stem for file in PAST.glob("*.sql")) == schemas

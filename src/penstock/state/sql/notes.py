@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import delete, exists, func, select
 
 from penstock.core.facts import Seen, Touched
+from penstock.state.document import read_spans, write_spans
 from penstock.state.schema import project, seen_tables, steps, table_commits
 from penstock.state.sql.database import Database, put
-from penstock.state.sql.spans import read_spans, write_spans
 
 
 class SqlNotes:

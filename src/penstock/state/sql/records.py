@@ -1,23 +1,40 @@
-"""Records in a database: reading is set-based, whatever the number of models."""
+"""Records in a database: reading is set-based, whatever the number of models and partitions."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Connection, Row, Select, bindparam, func, null, select, union_all
 
-from penstock.core.records import Execution, ModelRecord, Status, StepRecord, WatermarkChange
+from penstock.core.model import Fingerprint
+from penstock.core.partition import read_grid
+from penstock.core.pin import Pin
+from penstock.core.records import (
+    Execution,
+    LeastPin,
+    ModelRecord,
+    PartitionGroup,
+    PartitionRun,
+    PartitionsRecord,
+    Status,
+    StepRecord,
+    WatermarkChange,
+)
+from penstock.core.token import pin_of
 from penstock.state.schema import (
     contents,
     execution_history,
     fingerprints,
     models,
+    partition_state,
+    step_inputs,
     steps,
     watermarks,
 )
-from penstock.state.sql.database import batched
-from penstock.state.sql.model_records import model_records
-from penstock.state.sql.partition_records import SqlPartitionRecords
+from penstock.state.sql.database import Database, batched
+from penstock.state.sql.model_records import WHOLE, heads, model_records
 from penstock.state.sql.rows import (
     FINGERPRINT_COLUMNS,
     ended_step,
@@ -26,12 +43,17 @@ from penstock.state.sql.rows import (
     insert_watermark,
     watermark_of,
 )
+from penstock.state.transitions.views import PinCount, least_pin
 
+STATE = partition_state.c
 Found = Row[tuple[object, ...]]
 
 
-class SqlRecords(SqlPartitionRecords):
+class SqlRecords:
     """Reads what is remembered, and sets watermarks by hand."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def models(self) -> Mapping[str, ModelRecord]:
         """Give the record of every model that ever ended a step: few queries, one state.
@@ -41,6 +63,62 @@ class SqlRecords(SqlPartitionRecords):
         """
         with self._database.read() as connection:
             return model_records(connection)
+
+    def partitions(self) -> Mapping[str, PartitionsRecord]:
+        """Give what is known of every model that has partitions: groups, never rows."""
+        with self._database.read() as connection:
+            groups, (pins, counts) = _groups(connection), _pinned(connection)
+            return {
+                row.name: PartitionsRecord(
+                    model=row.name,
+                    table_id=row.table_id or "",
+                    groups=tuple(groups[row.model_id]),
+                    pins=pins.get(row.model_id, {}),
+                    steps=counts.get(row.model_id, 0),
+                    last_step_seq=row.last_step_seq,
+                    executed_at=row.ended,
+                    grid=read_grid(row.grid),
+                )
+                for row in connection.execute(heads().order_by(models.c.name))
+            }
+
+    def fingerprints(self) -> Mapping[int, Fingerprint]:
+        """Give the fingerprints that groups and runs name by number."""
+        with self._database.read() as connection:
+            return {row.id: fingerprint_of(row) for row in connection.execute(select(fingerprints))}
+
+    def runs(self, model: str) -> tuple[PartitionRun, ...]:
+        """Give the partitions of one model, neighbours of which the same is known together.
+
+        None for a model of one partition.
+        """
+        with self._database.read() as connection:
+            return tuple(_run(row) for row in connection.execute(_ISLANDS, {"model": model}))
+
+    def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
+        """Give the pins of the steps that built a model's partitions as they are now.
+
+        A step without inputs has an entry without pins; none for a model of one partition.
+        """
+        built = (
+            select(STATE.step_seq)
+            .join(models, models.c.id == STATE.model_id)
+            .where(models.c.name == model, ~WHOLE, STATE.step_seq.is_not(None))
+            .distinct()
+            .subquery()
+        )
+        query = (
+            select(built.c.step_seq.label("built"), step_inputs)
+            .outerjoin(step_inputs, step_inputs.c.step_seq == built.c.step_seq)
+            .order_by(built.c.step_seq, step_inputs.c.input)
+        )
+        pins: dict[int, dict[str, Pin]] = defaultdict(dict)
+        with self._database.read() as connection:
+            for row in connection.execute(query):
+                of_step = pins[row.built]
+                if row.input is not None:
+                    of_step[row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
+        return dict(pins)
 
     def text(self, checksum: str) -> str | None:
         """Give a stored SQL text by its checksum."""
@@ -141,4 +219,106 @@ def _execution(row: Found) -> Execution:
         triggered_by=row.triggered_by,
         executed_by=row.executed_by,
         failure=failure_of(row) if failed else None,
+    )
+
+
+def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
+    """Count in the order of the index, so that nothing is sorted."""
+    query = select(
+        STATE.model_id,
+        STATE.fingerprint_id,
+        STATE.status,
+        func.count(),
+        func.min(STATE.ord),
+        func.max(STATE.ord),
+        func.max(STATE.commit_version),
+        func.min(STATE.settled_version),
+        func.count(STATE.fingerprint_id) - func.count(STATE.settled_version),
+    ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
+    groups: dict[int, list[PartitionGroup]] = defaultdict(list)
+    for model, mark, status, *counted in connection.execute(query):
+        groups[model].append(PartitionGroup(mark or 0, Status(status), *counted))
+    for found in groups.values():
+        found.sort(key=lambda group: (group.fingerprint, group.status))
+    return groups
+
+
+def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dict[int, int]]:
+    """Give the least pins and how many steps there are, from one look at the steps."""
+    pin = step_inputs.c
+    built = (
+        select(STATE.model_id, STATE.step_seq)
+        .where(STATE.step_seq.is_not(None))
+        .distinct()
+        .cte("built")
+    )
+    pins = (
+        select(
+            built.c.model_id,
+            pin.input,
+            pin.kind,
+            pin.table_id,
+            func.min(pin.pinned_version),
+            func.count(),
+            func.max(pin.step_seq),
+        )
+        .join(step_inputs, pin.step_seq == built.c.step_seq)
+        .group_by(built.c.model_id, pin.input, pin.kind, pin.table_id)
+    )
+    nothing = [null()] * 4
+    counts = select(built.c.model_id, *nothing, func.count(), null()).group_by(built.c.model_id)
+    told: dict[int, dict[str, list[PinCount]]] = defaultdict(lambda: defaultdict(list))
+    steps: dict[int, int] = {}
+    for model, name, *rest in connection.execute(union_all(pins, counts)):
+        if name is None:
+            steps[model] = rest[3]
+        else:
+            kind, table_id, version, count, newest = rest
+            told[model][name].append((kind, table_id, version, count, newest))
+    least = {
+        model: {name: least_pin(found) for name, found in sorted(inputs.items())}
+        for model, inputs in told.items()
+    }
+    return least, steps
+
+
+def _islands() -> Select[Any]:
+    """Ask for neighbours of which the same is known: where both rise by one, the distance stays."""
+    same = (
+        STATE.status,
+        STATE.fingerprint_id,
+        STATE.step_seq,
+        STATE.last_step_seq,
+        STATE.commit_version,
+        STATE.settled_version,
+        (func.coalesce(STATE.rows_written, 0) > 0).label("holds_rows"),
+        STATE.executed_at,
+    )
+    place = func.row_number().over(partition_by=same, order_by=STATE.ord)
+    each = (
+        select(STATE.ord, *same, (STATE.ord - place).label("island"))
+        .join(models, models.c.id == STATE.model_id)
+        .where(models.c.name == bindparam("model"), ~WHOLE)
+        .subquery()
+    )
+    kept = [each.c[column.name] for column in same]
+    low, high = func.min(each.c.ord).label("low"), func.max(each.c.ord).label("high")
+    return select(low, high, *kept).group_by(*kept, each.c.island).order_by(low)
+
+
+_ISLANDS = _islands()  # built once: a look at a project asks it for every model
+
+
+def _run(row: Row[Any]) -> PartitionRun:
+    return PartitionRun(
+        low=row.low,
+        high=row.high,
+        status=Status(row.status),
+        fingerprint=row.fingerprint_id or 0,
+        step_seq=row.step_seq or 0,
+        last_step_seq=row.last_step_seq,
+        commit_version=row.commit_version,
+        settled_version=row.settled_version,
+        holds_rows=bool(row.holds_rows),
+        executed_at=row.executed_at,
     )

@@ -28,9 +28,8 @@ from penstock.core.records import Status
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import read_intent
 from penstock.core.typed import read_typed
-from penstock.state.document import UNREADABLE, Cell
+from penstock.state.document import UNREADABLE, Cell, read_spans
 from penstock.state.schema import UtcTime
-from penstock.state.sql.spans import read_spans
 from penstock.state.transitions.check_history import read_sample, read_value
 from penstock.state.transitions.verdict import RecordedChecks, read_numbers, read_verdict
 
