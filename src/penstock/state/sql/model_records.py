@@ -46,15 +46,15 @@ _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
 def model_records(connection: Connection) -> dict[str, ModelRecord]:
     """Give the record of every model that ever ended a step, by name."""
-    marks = _watermarks(connection)
+    current = _watermarks(connection)
     pins = _pins(connection)
     versions = _versions(connection)
     whole = [
-        _record(row, pins.get(row.model_id, {}), marks[row.model_id])
+        _record(row, pins.get(row.model_id, {}), current[row.model_id])
         for row in connection.execute(_whole())
     ]
     summed = [
-        _sum(row, versions.get(row.model_id), marks[row.model_id])
+        _sum(row, versions.get(row.model_id), current[row.model_id])
         for row in connection.execute(heads())
     ]
     return {each.model: each for each in sorted(whole + summed, key=lambda each: each.model)}
@@ -94,8 +94,8 @@ def _whole() -> Select[Any]:
 
 def _unread(done: FromClause) -> ColumnElement[str | None]:
     """Give the intents that left something of their pins unread; few do, and the others stay."""
-    marks = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by"))
-    return case((or_(*marks), done.c.intent))
+    words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by"))
+    return case((or_(*words), done.c.intent))
 
 
 def heads() -> Select[Any]:
@@ -181,13 +181,13 @@ def _watermarks(connection: Connection) -> dict[int, tuple[Watermark, ...]]:
         .where(watermarks.c.id.in_(newest), watermarks.c.value.is_not(None))
         .order_by(watermarks.c.input, watermarks.c.column)
     )
-    marks: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
+    found: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
     for row in connection.execute(query):
-        marks[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
-    return marks
+        found[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
+    return found
 
 
-def _record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, ...]) -> ModelRecord:
+def _record(row: Found, pins: Mapping[str, Pin], current: tuple[Watermark, ...]) -> ModelRecord:
     unread = read_intent(row.unread) if row.unread else None
     return ModelRecord(
         model=row.name,
@@ -200,7 +200,7 @@ def _record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, ...]) -
         commit_version=row.commit_version,
         settled_version=row.settled_version,
         pins=pins,
-        watermarks=marks,
+        watermarks=current,
         executed_at=row.executed_at,
         duration_ms=row.execution_time_ms,
         rows_written=row.rows_written,
@@ -212,7 +212,7 @@ def _record(row: Found, pins: Mapping[str, Pin], marks: tuple[Watermark, ...]) -
     )
 
 
-def _sum(row: Found, versions: Found | None, marks: tuple[Watermark, ...]) -> ModelRecord:
+def _sum(row: Found, versions: Found | None, current: tuple[Watermark, ...]) -> ModelRecord:
     built = read_intent(row.intent) if row.intent else None
     failed = row.status in FAILURES
     return ModelRecord(
@@ -226,7 +226,7 @@ def _sum(row: Found, versions: Found | None, marks: tuple[Watermark, ...]) -> Mo
         commit_version=versions.commit_version if versions else None,
         settled_version=versions.settled_version if versions else None,
         pins={each.input: each.pin for each in built.inputs} if built else {},
-        watermarks=marks,
+        watermarks=current,
         executed_at=row.ended,
         duration_ms=row.duration_ms or 0,
         rows_written=row.rows_written or 0,

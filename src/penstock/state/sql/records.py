@@ -236,8 +236,8 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
         func.count(STATE.fingerprint_id) - func.count(STATE.settled_version),
     ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
     groups: dict[int, list[PartitionGroup]] = defaultdict(list)
-    for model, mark, status, *counted in connection.execute(query):
-        groups[model].append(PartitionGroup(mark or 0, Status(status), *counted))
+    for model, fingerprint, status, *counted in connection.execute(query):
+        groups[model].append(PartitionGroup(fingerprint or 0, Status(status), *counted))
     for found in groups.values():
         found.sort(key=lambda group: (group.fingerprint, group.status))
     return groups
@@ -267,17 +267,17 @@ def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dic
     )
     nothing = [null()] * 4
     counts = select(built.c.model_id, *nothing, func.count(), null()).group_by(built.c.model_id)
-    told: dict[int, dict[str, list[PinCount]]] = defaultdict(lambda: defaultdict(list))
+    pinned: dict[int, dict[str, list[PinCount]]] = defaultdict(lambda: defaultdict(list))
     steps: dict[int, int] = {}
     for model, name, *rest in connection.execute(union_all(pins, counts)):
         if name is None:
             steps[model] = rest[3]
         else:
             kind, table_id, version, count, newest = rest
-            told[model][name].append((kind, table_id, version, count, newest))
+            pinned[model][name].append((kind, table_id, version, count, newest))
     least = {
         model: {name: least_pin(found) for name, found in sorted(inputs.items())}
-        for model, inputs in told.items()
+        for model, inputs in pinned.items()
     }
     return least, steps
 

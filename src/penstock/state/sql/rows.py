@@ -65,7 +65,7 @@ def model_id(connection: Connection, name: str) -> int:
 def fingerprint_id(connection: Connection, model: int, fingerprint: Fingerprint) -> int:
     """Give a fingerprint's number, a new one if the model never had it.
 
-    Its schema is told as soon as the text of it is stored.
+    Its schema is written as soon as the text of it is stored.
     """
     cells = _fingerprint_cells(fingerprint)
     same = [fingerprints.c[name].is_not_distinct_from(value) for name, value in cells.items()]

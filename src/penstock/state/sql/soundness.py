@@ -159,7 +159,7 @@ def _day(cell: Cell) -> str:
     return ""
 
 
-def _moment(cell: Cell) -> str:
+def _time(cell: Cell) -> str:
     try:
         dt.datetime.fromisoformat(str(cell)).astimezone(dt.UTC)
         zone = dt.datetime.fromisoformat(str(cell)).tzinfo
@@ -173,7 +173,7 @@ _KINDS: Mapping[type, Callable[[Cell], str]] = {
     Boolean: _flag,
     Date: _day,
     Integer: _small,
-    UtcTime: _moment,
+    UtcTime: _time,
 }
 
 

@@ -235,8 +235,8 @@ def _each(
 def _altered(was: PartitionState, end: StepEnd) -> PartitionState | None:
     if end.outcome is None:
         return None
-    mark, settled = end.intent.fingerprint, end.outcome.settled_version
-    return replace(was, fingerprint=mark, settled_version=settled)
+    fingerprint, settled = end.intent.fingerprint, end.outcome.settled_version
+    return replace(was, fingerprint=fingerprint, settled_version=settled)
 
 
 def _emptied(was: PartitionState, end: StepEnd) -> PartitionState:

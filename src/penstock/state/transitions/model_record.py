@@ -73,13 +73,13 @@ def record_after(
     record = before or ModelRecord(intent.model, step.status, seq)
     record = _built(record, step) if has_built else record
     status = states[0].status if records.is_whole else step.status
-    marks = {state.fingerprint for state in states} if records.is_whole else {record.fingerprint}
+    known = states[0].fingerprint if records.is_whole else record.fingerprint
     return replace(
         record,
         status=status,
         failure=(step.failure or record.failure) if status is Status.FAILED else None,
         last_step_seq=seq,
-        fingerprint=intent.fingerprint if has_built else marks.pop(),
+        fingerprint=intent.fingerprint if has_built else known,
         table_id=outcome.table_id,
         commit_version=greatest(state.commit_version for state in states),
         settled_version=greatest(state.settled_version for state in states),
@@ -147,7 +147,7 @@ def _known(before: ModelRecord | None, intent: Intent) -> ModelState:
         executed_at=before.executed_at,
     )
     at = intent.run_timestamp
-    marks = (
+    watermarks = (
         WatermarkChange(intent.model, m.input, m.column, str(m.value), at)
         for m in before.watermarks
     )
@@ -156,7 +156,7 @@ def _known(before: ModelRecord | None, intent: Intent) -> ModelState:
         intent.model,
         intent.grid,
         partitions=((0, 0, state),),
-        watermarks=tuple(marks),
+        watermarks=tuple(watermarks),
         targets={str(intent.table): target},
     )
 

@@ -117,7 +117,7 @@ def rolled_back(
     back = restored(records, step.intent)
     ords = written_since(records, step, ranges_of(back), is_ours=is_ours)
     runs = written(step.intent, outcome, ords)
-    told = tuple(
+    rows = tuple(
         replace(each, low=low, high=high, fingerprint=was.fingerprint if was else each.fingerprint)
         for failure, part in parts(step.intent, closes, ords)
         for each in executed(step, cut(runs, part), failure)
@@ -132,7 +132,7 @@ def rolled_back(
         gone = difference(ords, ranges_of(back))
         partitions = end.dropped(partitions, gone, left)
         partitions = overlaid(partitions, _again(records, end, cut(back, ords)), end.restored)
-    return replace(records, partitions=partitions, history=records.history + told)
+    return replace(records, partitions=partitions, history=records.history + rows)
 
 
 def _again(records: ModelState, end: StepEnd, back: Runs[Restored]) -> Runs[PartitionState]:

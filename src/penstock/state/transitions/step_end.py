@@ -95,9 +95,9 @@ def executed(
     """Give what the history says of what a step wrote, or why it did not."""
     if step.ended is None:
         raise ValueError(f"step {step.intent.step} has not ended")
-    mark, at = step.intent.fingerprint, step.ended
+    fingerprint, at = step.intent.fingerprint, step.ended
     return tuple(
-        Executed(step.seq, low, high, mark, at, rows, size, failure)
+        Executed(step.seq, low, high, fingerprint, at, rows, size, failure)
         for low, high, (rows, size) in runs
     )
 

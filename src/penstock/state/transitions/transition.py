@@ -146,7 +146,7 @@ def _failed_late(
         is_own = was is not None and was.step_seq == step.seq
         return replace(was, status=Status.FAILED) if was is not None and is_own else was
 
-    told = tuple(
+    late = tuple(
         replace(each, low=low, high=high, at=event.at, failure=verdict.failure)
         for each in records.history
         if each.step_seq == step.seq
@@ -155,7 +155,7 @@ def _failed_late(
     return replace(
         records,
         partitions=changed(records.partitions, fails(step.intent, verdict), after),
-        history=records.history + told,
+        history=records.history + late,
         flags={**records.flags, **opened_flags(step, verdict.failed, event.at)},
     )
 

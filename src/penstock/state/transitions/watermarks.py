@@ -23,11 +23,11 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     current = records.current_watermarks
     if intent.kind is StepKind.ROLLBACK:
         return _returns(intent, current, _before(intent, records), at)
-    wanted = {(mark.input, mark.column): mark for mark in intent.watermarks}
+    wanted = {(watermark.input, watermark.column): watermark for watermark in intent.watermarks}
     changes = [
-        _change(intent, mark.input, mark.column, at, str(mark.value))
-        for key, mark in wanted.items()
-        if _moves(mark, current.get(key), lowers=intent.lowers_watermarks)
+        _change(intent, watermark.input, watermark.column, at, str(watermark.value))
+        for key, watermark in wanted.items()
+        if _moves(watermark, current.get(key), lowers=intent.lowers_watermarks)
     ]
     if intent.lowers_watermarks:
         gone = sorted(key for key in current if key not in wanted)
@@ -79,13 +79,13 @@ def _returns(
     )
 
 
-def _moves(mark: Watermark, now: TypedValue | None, *, lowers: bool) -> bool:
+def _moves(watermark: Watermark, now: TypedValue | None, *, lowers: bool) -> bool:
     if now is None:
         return True
     if lowers:
-        return str(now) != str(mark.value)
+        return str(now) != str(watermark.value)
     try:
-        return now < mark.value
+        return now < watermark.value
     except TypeError:  # the column changed its type: the plan allowed it, the new type counts
         return True
 
