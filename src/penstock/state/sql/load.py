@@ -98,12 +98,11 @@ class _Loader:
 
     def _settling(self, seq: int) -> ModelState:
         found = self._steps([seq])
+        if not found[seq].pending:  # what was recorded of it already is all that counts
+            return ModelState(self._model, self._grid, steps=found)
+        rows = self._history(HISTORY.step_seq == seq, HISTORY.rows_written, HISTORY.bytes_written)
         return ModelState(
-            self._model,
-            self._grid,
-            self._partitions(found[seq].pending),
-            found,
-            self._history(HISTORY.step_seq == seq, HISTORY.rows_written, HISTORY.bytes_written),
+            self._model, self._grid, self._partitions(found[seq].pending), found, rows
         )
 
     def _ending(self, event: Failed | Finished) -> ModelState:
@@ -150,6 +149,7 @@ class _Loader:
         by_time = isinstance(event, Finished) and event.by_time
         kinds = (*REMAKES, StepKind.ROLLBACK)
         changes_all = isinstance(event, Finished) and intent.kind in kinds
+        # By time a step is held against the newest record, and another grid may take their place.
         if by_time or changes_all or intent.grid != self._grid:
             return None
         return ords_of(intent)

@@ -136,7 +136,7 @@ class _Difference:
         """Write runs: as many statements as there are differences, whatever they stand for."""
         before = self._before.partitions
         of_model = STATE.model_id == self._model
-        if self._before.grid != self._after.grid:
+        if self._before.grid != self._after.grid:  # the same numbers mean other partitions now
             self._connection.execute(delete(partition_state).where(of_model))
             grid = write_grid(self._after.grid)
             row = models.c.id == self._model
@@ -163,6 +163,7 @@ class _Difference:
         self._each(update(partition_state).where(here).values(of_state), changed)
         for part in _batches(self._new_rows(new)):
             self._connection.execute(insert(partition_state), part)
+        # Rows and bytes differ from partition to partition: they are copied where they lie.
         of_history = {name: _in_history(name) for name in _COUNTS}
         self._each(update(partition_state).where(here).values(of_history), counted)
 
