@@ -20,8 +20,8 @@ from penstock.state.transitions.model_state import (
 )
 from penstock.state.transitions.runs import (
     Runs,
+    compared,
     cut,
-    filled,
     joined,
     newest,
     overlaid,
@@ -118,10 +118,11 @@ def rolled_back(
     ords = written_since(records, step, ranges_of(back), is_ours=is_ours)
     runs = written(step.intent, outcome, ords)
     rows = tuple(
-        replace(each, low=low, high=high, fingerprint=was.fingerprint if was else each.fingerprint)
+        replace(each, fingerprint=was.fingerprint if was else each.fingerprint)
         for failure, part in parts(step.intent, closes, ords)
-        for each in executed(step, cut(runs, part), failure)
-        for low, high, was in filled(back, ((each.low, each.high),))
+        for low, high, got, was in compared(cut(runs, part), cut(back, part))
+        if got is not None
+        for each in executed(step, ((low, high, got),), failure)
     )
     partitions = records.partitions
     if is_ours:
