@@ -19,7 +19,7 @@ from penstock.core.mapping import spans
 from penstock.core.model import Body, InputMapping, Model
 from penstock.core.project import Project
 from penstock.engine.log.delta_log import DeltaLog
-from penstock.state.tables import fingerprints, models, partition_state, step_inputs
+from penstock.state.schema import fingerprints, models, partition_state, step_inputs
 
 DAY_LENGTH = 86_400_000_000
 

@@ -20,12 +20,12 @@ from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partition import Grain, Grid, write_ranges
 from penstock.core.project import Project
-from penstock.core.records import Status, StepRecord
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import write_token
-from penstock.state import sqlite
-from penstock.state.sql_rows import fingerprint_id, insert_step, model_id
-from penstock.state.tables import models, partition_state, steps, target_state
+from penstock.state.schema import models, partition_state, steps, target_state
+from penstock.state.sql import sqlite
+from penstock.state.sql.rows import fingerprint_id, insert_step, model_id
+from penstock.state.transitions.model_state import StepState
 
 DAY = Grid(Grain.DAY)
 
@@ -125,7 +125,7 @@ def write_world(root: Path, shape: Shape) -> None:
         engine.dispose()
         for model in services.project.models.values():
             seen = Seen(str(model.table), f"id-{model.name}", shape.last)
-            store.records.note(seen, builder.commits[model.name])
+            store.notes.note(seen, builder.commits[model.name])
     finally:
         services.close()
 
@@ -162,7 +162,7 @@ class _Builder:
                 log.replace(token, self.shape.day(each))
         else:
             log.append(token, [DAY.key(each) for each in range(first, last + 1)])
-        insert_step(connection, StepRecord(intent, Status.RUNNING, _MOMENT), "bench@bench")
+        insert_step(connection, StepState(intent, _MOMENT, "bench@bench"))
         number = model_id(connection, model.name)
         ended = {
             "status": "SUCCESS",

@@ -124,7 +124,7 @@ def test_J23_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events)
 
     services = events.services()
     record = services.reading.records.models()["slow"]
-    leases = services.writing.journal.leases()
+    leases = services.writing.leases.taken()
     services.close()
     assert process.returncode == 130, told
     assert record.failure is not None

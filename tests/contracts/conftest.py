@@ -5,8 +5,8 @@ import pytest
 from contracts.postgres_server import programs, started
 from contracts.store_cases import HERE, LEASE, OURS, run
 from fakes.clock import FixedClock
-from penstock.state.identity import Identity
-from penstock.state.memory import MemoryStore
+from penstock.state.lease import Identity
+from penstock.state.memory.store import MemoryStore
 from penstock.state.open import open_store
 
 

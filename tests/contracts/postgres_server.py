@@ -10,7 +10,7 @@ import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from penstock.state.tables import metadata
+from penstock.state.schema import metadata
 
 FINDER = Path(__file__).resolve().parents[2] / "scripts" / "ensure-postgres"
 USER = "penstock"

@@ -24,7 +24,7 @@ from penstock.core.records import Holder, Run
 from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.typed import TypedValue
 from penstock.core.window import Watermark
-from penstock.state.identity import Identity
+from penstock.state.lease import Identity
 
 OURS = Identity("shop", "dev", "0.1.0")
 LEASE = LeaseSettings(dt.timedelta(seconds=60), dt.timedelta(seconds=10))

@@ -20,9 +20,9 @@ from penstock.app.execution.leases import patiently
 from penstock.app.services.workers import beating
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.records import Status
-from penstock.state import postgres as words
 from penstock.state.open import open_store
-from penstock.state.sql_database import Database
+from penstock.state.sql import postgres as words
+from penstock.state.sql.database import Database
 from unit.state.hammer import WallClock, hammer
 
 
@@ -108,10 +108,10 @@ def test_T19_what_was_committed_is_recorded_when_the_server_is_back(server, open
     journal.start_run(run(HERE))
     journal.begin(intent("held", "held"), {}, HERE, None)
     journal.begin(intent("done", "done"), {}, HERE, None)
-    [before] = [lease.expires for lease in journal.leases() if lease.target == "mart.held"]
+    [before] = [lease.expires for lease in ours.leases.taken() if lease.target == "mart.held"]
     record = threading.Thread(target=patiently, args=(lambda: journal.finish("done", wrote(3)),))
 
-    with beating(journal, HERE.run, 0.05):
+    with beating(ours.leases, HERE.run, 0.05):
         with away(server):
             record.start()
             time.sleep(1)
@@ -132,7 +132,7 @@ def test_T19_what_was_committed_is_recorded_when_the_server_is_back(server, open
 
 
 def _expires(store):
-    [lease] = [lease for lease in store.journal.leases() if lease.target == "mart.held"]
+    [lease] = [lease for lease in store.leases.taken() if lease.target == "mart.held"]
     return lease.expires
 
 
@@ -151,7 +151,7 @@ def test_T19_a_run_whose_server_goes_away_after_the_commit_records_it_and_succee
 
     assert statuses(report) == {"top": "success"}
     assert workshop.records()["top"].commit_version == 0
-    assert workshop.store.journal.leases() == ()
+    assert workshop.store.leases.taken() == ()
     assert workshop.run().plan.is_empty
 
 

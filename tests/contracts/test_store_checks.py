@@ -105,7 +105,7 @@ def test_what_a_check_said_reads_back_whole(store, world):
 
     same = {"model": "orders", "step": "step-1", "run": "run-1", "partitions": ("*",)}
     began = NOON + dt.timedelta(seconds=5) - dt.timedelta(microseconds=123457)
-    assert store.records.checks_of("orders") == (
+    assert store.checks.checks_of("orders") == (
         CheckRecord(result=report.before[0], version=None, started=began, **same),
         CheckRecord(result=result, version=9, started=began, **same),
     )
@@ -125,7 +125,7 @@ def test_groups_that_passed_share_a_row_and_each_that_failed_has_its_own(store):
     result = a_result("min_rows", FAILED, partitions=failed, values=values, sample=sample)
     check(store, days("step-1", "orders", (1, 6)), Checked(FLAG, InvariantReport(after=(result,))))
 
-    rows = {record.partitions: record.result for record in store.records.checks_of("orders")}
+    rows = {record.partitions: record.result for record in store.checks.checks_of("orders")}
     own = replace(result, message="rows 1 < min 2", details="d", failures=1)
     other = replace(result, message="rows 0 < min 2", sample=None)
     shared = replace(result, status=PASSED, message="", sample=None, partitions=())
@@ -165,7 +165,7 @@ def test_a_result_without_groups_of_its_own_is_about_all_that_it_names(
     report = InvariantReport(after=(result,))
     check(store, days("step-1", "orders", (1, 4)), Checked(FLAG, report))
 
-    (record,) = store.records.checks_of("orders")
+    (record,) = store.checks.checks_of("orders")
     assert (record.partitions, record.result) == (partitions, replace(result, partitions=failed))
 
 
@@ -177,13 +177,13 @@ def test_the_history_of_checks_comes_newest_first(store, world):
     check(store, intent("step-3", "lines"), passed_gate("*"))
 
     def names(*asked):
-        found = store.records.checks_of("orders", *asked)
+        found = store.checks.checks_of("orders", *asked)
         return [(record.step, record.result.name) for record in found]
 
     assert names() == [("step-2", "min_rows"), ("step-2", "nulls"), ("step-1", "min_rows")]
     assert names("min_rows") == [("step-2", "min_rows"), ("step-1", "min_rows")]
     assert names(None, 2) == [("step-2", "min_rows"), ("step-2", "nulls")]
-    assert store.records.checks_of("users") == ()
+    assert store.checks.checks_of("users") == ()
 
 
 def test_what_penstock_check_found_is_of_no_step(store, world):
@@ -195,10 +195,10 @@ def test_what_penstock_check_found_is_of_no_step(store, world):
 
     same = {"step": "", "run": "run-9", "result": report.after[0], "started": at}
     days_looked_at = ("1970-01-02..1970-01-03",)
-    assert store.records.checks_of("orders") == (
+    assert store.checks.checks_of("orders") == (
         CheckRecord(model="orders", partitions=days_looked_at, version=7, **same),
     )
-    assert [record.version for record in store.records.checks_of("never")] == [None]
+    assert [record.version for record in store.checks.checks_of("never")] == [None]
     assert list(store.records.models()) == ["orders"]
 
 
@@ -213,7 +213,7 @@ def test_checks_that_were_skipped_were_never_evaluated(store):
     check(store, intent("step-2"), passed_gate("*"))
     check(store, intent("step-3", "lines"), passed_gate("*"))
 
-    assert store.records.evaluated() == {
+    assert store.checks.evaluated() == {
         "lines": frozenset({"digest-of-min_rows"}),
         "orders": frozenset({"digest-of-a", "digest-of-b", "digest-of-d", "digest-of-min_rows"}),
     }
@@ -229,7 +229,7 @@ def test_what_was_recorded_first_stays(store):
     store.journal.finish("step-1", wrote(0))
 
     assert store.records.models()["orders"].status is Status.SUCCESS
-    assert [record.result.status for record in store.records.checks_of("orders")] == [PASSED]
+    assert [record.result.status for record in store.checks.checks_of("orders")] == [PASSED]
 
 
 def test_checks_are_recorded_only_for_a_step_that_runs_and_owns_its_target(store):
@@ -239,11 +239,11 @@ def test_checks_are_recorded_only_for_a_step_that_runs_and_owns_its_target(store
     with pytest.raises(LeaseLostError):
         store.journal.record_checks("step-1", passed_gate("*"))
     store.journal.begin(intent("step-2"), {}, HERE, None)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
     with pytest.raises(LeaseLostError):
         store.journal.record_checks("step-2", passed_gate("*"))
 
-    assert store.records.checks_of("orders") == ()
+    assert store.checks.checks_of("orders") == ()
 
 
 def test_a_step_whose_checks_passed_ends_as_ever(store):
@@ -254,8 +254,8 @@ def test_a_step_whose_checks_passed_ends_as_ever(store):
     assert store.records.runs("lines") == (
         replace(plain[0], fingerprint=2, step_seq=2, last_step_seq=2),
     )
-    assert store.records.flags() == ()
-    assert store.records.unsettled() == ()
+    assert store.checks.flags() == ()
+    assert store.checks.unsettled() == ()
 
 
 def test_a_step_that_fails_after_its_checks_were_recorded_keeps_what_they_said(store):
@@ -265,9 +265,9 @@ def test_a_step_that_fails_after_its_checks_were_recorded_keeps_what_they_said(s
     store.journal.fail("step-2", BROKEN)
 
     assert store.records.models()["orders"].failure == BROKEN
-    assert [record.step for record in store.records.checks_of("orders")] == ["step-2"]
-    assert store.records.flags() == ()
-    assert store.records.unsettled() == ()
+    assert [record.step for record in store.checks.checks_of("orders")] == ["step-2"]
+    assert store.checks.flags() == ()
+    assert store.checks.unsettled() == ()
 
 
 # Flag
@@ -300,10 +300,10 @@ def test_a_failed_gate_leaves_the_new_data_of_a_table_on_record(store, world, mo
         high_time=NOON,
     )
     assert told(store) == [("*", Status.FAILED, "after-check-failed", 3)]
-    assert store.records.flags() == (
+    assert store.checks.flags() == (
         Flag("step-1", 1, "orders", 0, "*", ("min_rows",), ended, version=4),
     )
-    assert store.journal.leases() == ()
+    assert store.leases.taken() == ()
 
 
 def test_only_the_partitions_that_failed_are_flagged(store, world):
@@ -331,7 +331,7 @@ def test_only_the_partitions_that_failed_are_flagged(store, world):
         ("1970-01-04", Status.SUCCESS, None, 8),
         ("1970-01-05", Status.FAILED, "after-check-failed", 0),
     ]
-    assert [(flag.ord, flag.checks) for flag in store.records.flags()] == [
+    assert [(flag.ord, flag.checks) for flag in store.checks.flags()] == [
         (2, ("min_rows", "unique")),
         (4, ("min_rows", "unique")),
     ]
@@ -363,8 +363,8 @@ def test_checks_that_were_recorded_before_a_crash_count_when_the_step_is_recover
     store.journal.record_checks("step-1", failed_gate("*"))
     store.journal.finish("step-1", wrote(4), recovered=True)
 
-    assert [flag.step for flag in store.records.flags()] == ["step-1"]
-    assert store.records.unsettled() == ()
+    assert [flag.step for flag in store.checks.flags()] == ["step-1"]
+    assert store.checks.unsettled() == ()
 
 
 # Block
@@ -392,7 +392,7 @@ def test_partitions_that_were_blocked_keep_the_data_on_record(store, world):
         ("1970-01-05", Status.SUCCESS, None, 8),
     ]
     assert store.records.models()["orders"].status is Status.FAILED
-    assert store.records.flags() == ()
+    assert store.checks.flags() == ()
 
 
 def test_a_single_published_partition_has_the_rows_of_the_commit(store):
@@ -413,12 +413,12 @@ def test_a_quarantine_is_known_until_it_is_forgotten(store):
     store.journal.begin(intent("step-2", "lines"), {}, HERE, None)
     blocked = failed_gate("*", mode=BLOCK)
     store.journal.record_checks("step-2", replace(blocked, quarantine=other))
-    assert store.records.quarantines() == (KEPT, other)
+    assert store.checks.quarantines() == (KEPT, other)
 
     store.journal.forget_quarantine("step-1")
     store.journal.forget_quarantine("step-1")
     store.journal.forget_quarantine("none")
-    assert store.records.quarantines() == (other,)
+    assert store.checks.quarantines() == (other,)
 
 
 # Flags close
@@ -431,7 +431,7 @@ def flagged(store, step="step-1", *ranges, **changes):
 
 
 def open_flags(store):
-    return [(flag.step_seq, flag.ord) for flag in store.records.flags()]
+    return [(flag.step_seq, flag.ord) for flag in store.checks.flags()]
 
 
 def test_flags_close_when_their_partitions_are_built_again(store):
@@ -497,7 +497,7 @@ def test_flags_of_partitions_that_the_model_has_no_more_close(store):
 
 def test_a_step_that_ends_late_closes_no_newer_flag(store):
     store.journal.begin(replace(intent("slow"), writing=Writing.WHOLE), {}, HERE, None)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
     newer = replace(intent("step-2"), run="run-2")
     store.journal.begin(newer, {}, OTHER, None)
     store.journal.record_checks("step-2", failed_gate("*"))
@@ -510,7 +510,7 @@ def test_a_step_that_ends_late_closes_no_newer_flag(store):
 def test_a_person_closes_a_flag_and_the_partition_is_good_again(store, world):
     flagged(store, "step-1", (1, 2))
     failed = store.records.runs("orders")[0]
-    first, _ = store.records.flags()
+    first, _ = store.checks.flags()
     world.pass_(60)
     store.journal.close_flags((first,), "known gap", "ann@host-a")
 
@@ -524,7 +524,7 @@ def test_a_person_closes_a_flag_and_the_partition_is_good_again(store, world):
 def test_a_table_is_good_again_when_its_flag_is_closed(store):
     flagged(store, "step-1")
     before = store.records.models()["orders"]
-    store.journal.close_flags(store.records.flags(), "passes today", "run-9")
+    store.journal.close_flags(store.checks.flags(), "passes today", "run-9")
 
     good = replace(before, status=Status.SUCCESS, failure=None)
     assert store.records.models()["orders"] == good
@@ -532,7 +532,7 @@ def test_a_table_is_good_again_when_its_flag_is_closed(store):
 
 def test_closing_a_flag_twice_changes_nothing(store):
     flagged(store, "step-1")
-    flags = store.records.flags()
+    flags = store.checks.flags()
     store.journal.close_flags(flags, "why", "ann")
     store.journal.begin(intent("step-2"), {}, HERE, None)
     store.journal.fail("step-2", BROKEN)
@@ -546,7 +546,7 @@ def test_a_partition_that_failed_again_since_stays_failed(store):
     flagged(store, "step-1", (1, 1))
     store.journal.begin(days("step-2", "orders", (1, 1)), {}, HERE, None)
     store.journal.fail("step-2", BROKEN)
-    store.journal.close_flags(store.records.flags(), "why", "ann")
+    store.journal.close_flags(store.checks.flags(), "why", "ann")
 
     assert runs(store) == [(1, 1, Status.FAILED, 1, 4, 2)]
 
@@ -554,7 +554,7 @@ def test_a_partition_that_failed_again_since_stays_failed(store):
 def test_a_table_with_another_open_flag_stays_failed(store):
     flagged(store, "step-1")
     flagged(store, "step-2")
-    old, new = store.records.flags()
+    old, new = store.checks.flags()
     store.journal.close_flags((new,), "why", "ann")
     assert store.records.models()["orders"].status is Status.FAILED
 
@@ -570,7 +570,7 @@ def test_a_rollback_of_rows_that_failed_leaves_the_old_data_failed(store, world)
     world.pass_(5)
     step = days("step-2", "orders", (2, 3), fingerprint=NEW, on_failure="rollback")
     check(store, step, failed_gate("1970-01-03", mode=ROLLBACK), version=2)
-    (due,) = store.records.unsettled()
+    (due,) = store.checks.unsettled()
     assert due.step == store.records.steps_of("orders")[1]
     assert due.checked == Checked(
         ROLLBACK, InvariantReport(), version=4, failure=GATE, failed=((2, 2),)
@@ -582,8 +582,8 @@ def test_a_rollback_of_rows_that_failed_leaves_the_old_data_failed(store, world)
         (2, 2, Status.FAILED, 1, 3, 3),
         (3, 3, Status.FAILED, 0, None, 3),
     ]
-    assert store.records.unsettled() == ()
-    assert store.records.flags() == ()
+    assert store.checks.unsettled() == ()
+    assert store.checks.flags() == ()
     triggers = [(row.partition, row.triggered_by) for row in store.records.history("orders", 2)]
     assert triggers == [("1970-01-03", "rollback"), ("1970-01-04", "rollback")]
     assert store.records.models()["orders"].step == "step-1"
@@ -639,22 +639,22 @@ def test_a_person_may_roll_a_flagged_step_back(store):
 def test_a_rollback_is_due_until_its_flags_are_closed_or_it_is_refused(store, answer):
     step = replace(intent(), on_failure="rollback")
     check(store, step, failed_gate("*", mode=ROLLBACK))
-    assert len(store.records.unsettled()) == 1
+    assert len(store.checks.unsettled()) == 1
 
     if answer == "accepted":
-        store.journal.close_flags(store.records.flags(), "fine", "ann")
+        store.journal.close_flags(store.checks.flags(), "fine", "ann")
     else:
         store.journal.settle_checks("step-1", failed_gate("*", mode=FLAG))
-    assert store.records.unsettled() == ()
-    assert len(store.records.flags()) == (1 if answer == "refused" else 0)
-    assert len(store.records.checks_of("orders")) == 1
+    assert store.checks.unsettled() == ()
+    assert len(store.checks.flags()) == (1 if answer == "refused" else 0)
+    assert len(store.checks.checks_of("orders")) == 1
 
 
 def test_a_rollback_is_not_due_without_a_commit(store):
     step = replace(intent(), on_failure="rollback")
     check(store, step, failed_gate("*", mode=ROLLBACK), version=None)
 
-    assert store.records.unsettled() == ()
+    assert store.checks.unsettled() == ()
 
 
 # Pending
@@ -669,7 +669,7 @@ def test_a_recovered_step_without_its_checks_is_pending(store, mode):
     recover(store, replace(intent("step-5", "bills"), on_failure=mode, kind=StepKind.ALTER))
 
     assert store.records.models()["orders"].status is Status.SUCCESS
-    (pending,) = store.records.unsettled()
+    (pending,) = store.checks.unsettled()
     assert (pending.step, pending.checked) == (store.records.steps_of("orders")[0], None)
 
 
@@ -679,9 +679,9 @@ def test_a_pending_step_that_passes_is_settled(store):
     store.journal.settle_checks("step-1", passed_gate("*"))
     store.journal.settle_checks("step-1", failed_gate("*"))
 
-    assert store.records.unsettled() == ()
+    assert store.checks.unsettled() == ()
     assert store.records.models() == before
-    assert [record.result.status for record in store.records.checks_of("orders")] == [PASSED]
+    assert [record.result.status for record in store.checks.checks_of("orders")] == [PASSED]
 
 
 def test_a_pending_step_that_fails_ends_as_finish_would_have_ended_it(store, world):
@@ -691,7 +691,7 @@ def test_a_pending_step_that_fails_ends_as_finish_would_have_ended_it(store, wor
     store.journal.settle_checks("step-1", failed_gate("*"))
 
     assert store.records.models()["orders"] == replace(before, status=Status.FAILED, failure=GATE)
-    assert store.records.flags() == (
+    assert store.checks.flags() == (
         Flag("step-1", 1, "orders", 0, "*", ("min_rows",), opened, version=4),
     )
     (step,) = store.records.steps_of("orders")
@@ -703,7 +703,7 @@ def test_a_pending_step_that_fails_ends_as_finish_would_have_ended_it(store, wor
     assert [row.executed_at for row in store.records.history("orders", 9) if row.failure] == [
         opened
     ]
-    assert store.records.unsettled() == ()
+    assert store.checks.unsettled() == ()
 
 
 def test_only_partitions_that_are_still_of_the_pending_step_fail(store):
@@ -733,14 +733,14 @@ def test_a_pending_step_that_fails_in_rollback_mode_is_due(store):
     recover(store, replace(intent(), on_failure="rollback"))
     store.journal.settle_checks("step-1", failed_gate("*", mode=ROLLBACK))
 
-    (due,) = store.records.unsettled()
+    (due,) = store.checks.unsettled()
     assert (due.step.status, due.checked.mode, due.checked.failure) == (
         Status.FAILED,
         ROLLBACK,
         GATE,
     )
     store.journal.settle_checks("step-1", failed_gate("*", mode=FLAG))
-    assert store.records.unsettled() == ()
+    assert store.checks.unsettled() == ()
 
 
 @pytest.mark.parametrize(
@@ -755,16 +755,16 @@ def test_a_step_whose_rows_were_all_replaced_is_pending_no_more(store, changes, 
     recover(store, replace(intent("step-1"), on_failure="flag"))
     succeed(store, replace(intent("step-2"), **changes), version=5)
 
-    assert len(store.records.unsettled()) == left
+    assert len(store.checks.unsettled()) == left
 
 
 def test_a_step_is_pending_until_its_last_partition_is_replaced(store):
     recover(store, days("step-1", "orders", (1, 3), on_failure="flag"))
     succeed(store, days("step-2", "orders", (1, 2)), version=5)
-    assert len(store.records.unsettled()) == 1
+    assert len(store.checks.unsettled()) == 1
     succeed(store, days("step-3", "orders", (3, 3)), version=6)
 
-    assert store.records.unsettled() == ()
+    assert store.checks.unsettled() == ()
 
 
 def test_a_step_that_was_rolled_back_is_not_pending(store):
@@ -773,7 +773,7 @@ def test_a_step_that_was_rolled_back_is_not_pending(store):
     succeed(store, back("step-3", 2, (1, 1), on_failure=""), version=5)
     store.journal.settle_checks("step-2", failed_gate("1970-01-02"))
 
-    assert store.records.unsettled() == ()
+    assert store.checks.unsettled() == ()
     assert runs(store) == [(1, 1, Status.SUCCESS, 1, 5, 3)]
 
 
@@ -811,10 +811,10 @@ def test_partitions_that_a_gate_took_out_keep_their_data_and_are_failed(store):
     ]
     step = store.records.steps_of("orders")[1]
     assert (step.status, step.failure, step.outcome) == (Status.SKIPPED, STOPPED, None)
-    assert len(store.records.checks_of("orders")) == 2
+    assert len(store.checks.checks_of("orders")) == 2
     assert store.records.last_results() == {"orders": Status.SKIPPED}
-    assert store.records.flags() == ()
-    assert store.journal.leases() == ()
+    assert store.checks.flags() == ()
+    assert store.leases.taken() == ()
 
 
 def test_a_table_that_a_gate_took_out_keeps_its_data_and_is_failed(store):
@@ -841,18 +841,18 @@ def test_checks_are_in_the_exported_document(opened, store, world):
     recover(store, replace(intent("step-3", "users"), on_failure="flag"))
     world.pass_(1)
     store.journal.settle_checks("step-3", failed_gate("*", mode=ROLLBACK))
-    store.journal.close_flags(store.records.flags()[:1], "why", "ann")
+    store.journal.close_flags(store.checks.flags()[:1], "why", "ann")
     document = store.archive.export()
     fresh = opened(name="fresh")
     fresh.archive.load(document)
 
     assert fresh.archive.export() == document
     for model in ("orders", "lines", "users"):
-        assert fresh.records.checks_of(model) == store.records.checks_of(model) != ()
+        assert fresh.checks.checks_of(model) == store.checks.checks_of(model) != ()
         assert fresh.records.history(model, 9) == store.records.history(model, 9)
-    assert fresh.records.flags() == store.records.flags() != ()
-    assert fresh.records.quarantines() == store.records.quarantines() != ()
-    assert fresh.records.unsettled() == store.records.unsettled() != ()
+    assert fresh.checks.flags() == store.checks.flags() != ()
+    assert fresh.checks.quarantines() == store.checks.quarantines() != ()
+    assert fresh.checks.unsettled() == store.checks.unsettled() != ()
     assert fresh.records.runs("orders") == store.records.runs("orders")
 
 
@@ -886,8 +886,8 @@ def test_a_store_knows_the_steps_that_began_there(store):
     store.journal.begin(intent("step-2"), {}, HERE, None)
     others = {f"other-{number}" for number in range(1200)}
 
-    assert store.records.known_steps(others | {"step-1", "step-2"}) == {"step-1", "step-2"}
-    assert store.records.known_steps(()) == frozenset()
+    assert store.checks.known_steps(others | {"step-1", "step-2"}) == {"step-1", "step-2"}
+    assert store.checks.known_steps(()) == frozenset()
 
 
 def test_a_store_knows_the_steps_that_skipped_checks_for_a_reason(store):
@@ -899,6 +899,6 @@ def test_a_store_knows_the_steps_that_skipped_checks_for_a_reason(store):
     check(store, intent("step-4", "lines"), Checked(FLAG, InvariantReport((unchecked,))))
     store.journal.note_checks("run-9", "orders", InvariantReport((unchecked,)), ("*",), None)
 
-    assert store.records.steps_that_skipped("orders", "--skip-checks") == {"step-1"}
-    assert store.records.steps_that_skipped("lines", "--skip-checks") == {"step-4"}
-    assert store.records.steps_that_skipped("users", "--skip-checks") == frozenset()
+    assert store.checks.steps_that_skipped("orders", "--skip-checks") == {"step-1"}
+    assert store.checks.steps_that_skipped("lines", "--skip-checks") == {"step-4"}
+    assert store.checks.steps_that_skipped("users", "--skip-checks") == frozenset()

@@ -62,7 +62,7 @@ def test_a_success_is_the_record_of_its_model(store, world):
         )
     }
     assert store.journal.running() == ()
-    assert store.journal.leases() == ()
+    assert store.leases.taken() == ()
 
 
 def test_a_success_is_a_row_of_the_history(store, world):
@@ -116,7 +116,7 @@ def test_a_failure_leaves_what_the_last_success_left(store, world):
             failure=BROKEN,
         ),
     )
-    assert store.journal.leases() == ()
+    assert store.leases.taken() == ()
 
 
 def test_a_success_after_a_failure_clears_it(store):
@@ -135,7 +135,7 @@ def test_a_rejected_step_fails_without_a_lease(store):
     assert store.records.models() == {
         "orders": ModelRecord("orders", Status.FAILED, 2, failure=BROKEN)
     }
-    assert [lease.run for lease in store.journal.leases()] == ["run-1"]
+    assert [lease.run for lease in store.leases.taken()] == ["run-1"]
 
 
 def test_a_step_that_changed_nothing_keeps_the_commit_of_the_one_that_did(store):
@@ -187,7 +187,7 @@ def test_an_empty_store_knows_nothing(opened):
     assert store.records.models() == {}
     assert store.records.last_results() == {}
     assert store.journal.running() == ()
-    assert store.journal.leases() == ()
+    assert store.leases.taken() == ()
 
 
 def test_T3_a_crash_inside_finish_leaves_the_step_running(store, world):
@@ -213,7 +213,7 @@ def test_a_refused_begin_writes_nothing(store):
 
 def test_a_recovered_finish_asks_for_no_lease_and_says_so_in_the_history(store, world):
     store.journal.begin(intent(), {}, HERE, None)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
     store.journal.finish("step-1", wrote(7), recovered=True)
 
     assert store.records.models()["orders"].commit_version == 7
@@ -225,7 +225,7 @@ def test_a_recovered_failure_says_so_in_the_history(store):
     store.journal.fail("step-1", BROKEN, recovered=True)
 
     assert store.records.history("orders", 1)[0].triggered_by == "recover"
-    assert store.journal.leases() == ()
+    assert store.leases.taken() == ()
 
 
 def test_finishing_a_success_again_changes_nothing(store):

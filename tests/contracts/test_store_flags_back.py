@@ -37,7 +37,7 @@ def runs(store):
 
 def keys(store):
     """Give the open flags."""
-    return [(flag.step_seq, flag.ord) for flag in store.records.flags()]
+    return [(flag.step_seq, flag.ord) for flag in store.checks.flags()]
 
 
 def told(store, step):
@@ -71,7 +71,7 @@ def whole_goes_back(store, step, restores, on_failure="rollback"):
 def test_flagged_rows_that_come_back_are_on_record_and_flagged_again(store, on_failure):
     succeed(store, days("step-1", "orders", (1, 1)), version=1)
     fails(store, "step-2", (1, 1), mode=FLAG, version=2)
-    before = store.records.flags()
+    before = store.checks.flags()
     if on_failure:
         fails(store, "step-3", (1, 1), version=3)
     else:
@@ -81,15 +81,15 @@ def test_flagged_rows_that_come_back_are_on_record_and_flagged_again(store, on_f
     goes_back(store, "step-4", 3, (1, 1), on_failure=on_failure)
 
     assert runs(store) == [(1, 1, FAILED, 2, 9, 4)]
-    assert store.records.flags() == before
-    assert store.records.unsettled() == ()
+    assert store.checks.flags() == before
+    assert store.checks.unsettled() == ()
 
 
 @MODES
 def test_a_flagged_table_that_comes_back_is_on_record_and_flagged_again(store, on_failure):
     succeed(store, intent("step-1"), version=1)
     check(store, replace(intent("step-2"), strategy="table"), failed_gate("*"), version=2)
-    record, flags = store.records.models()["orders"], store.records.flags()
+    record, flags = store.records.models()["orders"], store.checks.flags()
     third = replace(intent("step-3"), strategy="table", on_failure=on_failure)
     if on_failure:
         check(store, third, failed_gate("*", mode=ROLLBACK), version=3)
@@ -98,7 +98,7 @@ def test_a_flagged_table_that_comes_back_is_on_record_and_flagged_again(store, o
 
     whole_goes_back(store, "step-4", 3, on_failure)
 
-    assert store.records.flags() == flags != ()
+    assert store.checks.flags() == flags != ()
     assert store.records.models()["orders"] == replace(
         record, last_step_seq=4, commit_version=9, settled_version=9
     )
@@ -107,7 +107,7 @@ def test_a_flagged_table_that_comes_back_is_on_record_and_flagged_again(store, o
 
 def test_rows_that_somebody_accepted_come_back_as_a_success(store):
     fails(store, "step-1", (1, 1), mode=FLAG)
-    store.journal.close_flags(store.records.flags(), "fine", "ann")
+    store.journal.close_flags(store.checks.flags(), "fine", "ann")
     succeed(store, days("step-2", "orders", (1, 1)), version=5)
 
     goes_back(store, "step-3", 2, (1, 1), on_failure="")
@@ -170,13 +170,13 @@ def test_flags_that_closed_and_opened_again_read_back(opened, store):
     for each in (store, closed):
         goes_back(each, "step-3", 2, (1, 2), on_failure="")
 
-    assert closed.records.flags() == store.records.flags()
+    assert closed.checks.flags() == store.checks.flags()
     assert keys(store) == [(1, 1), (1, 2)]
     document = store.archive.export()
     fresh = opened(name="fresh")
     fresh.archive.load(document)
     assert fresh.archive.export() == document
-    assert fresh.records.flags() == store.records.flags()
+    assert fresh.checks.flags() == store.checks.flags()
 
 
 # What the others of the step are told
@@ -239,7 +239,7 @@ def test_a_rollback_that_failed_leaves_no_history_and_is_due_still(store):
     store.journal.fail("step-2", BROKEN)
 
     assert (store.records.history("orders", None), runs(store)) == before
-    assert [each.rollback_due for each in store.records.unsettled()] == [True]
+    assert [each.rollback_due for each in store.checks.unsettled()] == [True]
     assert store.records.steps_of("orders")[1].failure == BROKEN
 
 

@@ -74,7 +74,7 @@ def test_a_full_refresh_sets_the_high_time_anew(store):
 def test_a_step_that_ends_after_a_newer_one_only_raises_the_high_time(store, late, expected):
     slow = on(late, "slow", lowers_watermarks=True)
     store.journal.begin(slow, {}, HERE, None)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
     succeed(store, on(4, "quick", holder=OTHER), version=1, holder=OTHER)
     store.journal.finish("slow", wrote(0), recovered=True)
 

@@ -42,7 +42,7 @@ def test_two_runs_write_two_targets_at_once(store):
     begun = store.journal.begin(intent("step-2", "b", OTHER), {}, OTHER, None)
 
     assert begun == Begun(2, 1)
-    assert [lease.target for lease in store.journal.leases()] == ["mart.a", "mart.b"]
+    assert [lease.target for lease in store.leases.taken()] == ["mart.a", "mart.b"]
 
 
 def test_T5_a_holder_whose_process_is_gone_is_stale_at_once_on_its_host(store, world):
@@ -76,7 +76,7 @@ def test_T6_a_paused_writer_may_not_finish_after_another_took_its_target(store, 
     succeed(store, with_mark(9, "quick", ELSEWHERE), version=1, holder=ELSEWHERE)
     before = store.archive.export()
 
-    assert not store.journal.holds("slow")
+    assert not store.leases.holds("slow")
     with pytest.raises(LeaseLostError) as caught:
         store.journal.finish("slow", wrote(2))
 
@@ -99,7 +99,7 @@ def test_an_expired_lease_that_nobody_took_still_lets_its_step_finish(store, wor
     store.journal.begin(intent(), {}, HERE, None)
     world.pass_(600)
 
-    assert store.journal.holds("step-1")
+    assert store.leases.holds("step-1")
     store.journal.finish("step-1", wrote(0))
 
     assert store.records.models()["orders"].status is Status.SUCCESS
@@ -109,10 +109,10 @@ def test_a_heartbeat_pushes_out_the_leases_of_its_run_alone(store, world):
     store.journal.begin(intent("step-1", "a"), {}, HERE, None)
     store.journal.begin(intent("step-2", "b", OTHER), {}, OTHER, None)
     now = world.pass_(10)
-    store.journal.renew("run-1")
+    store.leases.renew("run-1")
 
     until, old = now + dt.timedelta(seconds=60), NOON + dt.timedelta(seconds=60)
-    assert store.journal.leases() == (
+    assert store.leases.taken() == (
         Lease("mart.a", "run-1", "host-a", 11, 1, NOON, now, until),
         Lease("mart.b", "run-2", "host-a", 22, 1, NOON, NOON, old),
     )
@@ -122,29 +122,29 @@ def test_steps_of_one_run_share_a_lease_and_the_last_one_releases_it(store):
     first = store.journal.begin(intent("step-1"), {}, HERE, None)
     second = store.journal.begin(intent("step-2"), {}, HERE, None)
     store.journal.finish("step-1", wrote(0))
-    between = store.journal.leases()
+    between = store.leases.taken()
     store.journal.fail("step-2", BROKEN)
 
     assert (first.lease_token, second.lease_token, len(between)) == (1, 1, 1)
-    assert store.journal.leases() == ()
+    assert store.leases.taken() == ()
 
 
 def test_tokens_of_a_target_rise_for_ever(store):
     succeed(store, intent("step-1"))
     store.journal.begin(intent("step-2"), {}, HERE, None)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
 
     assert store.journal.begin(intent("step-3"), {}, HERE, None) == Begun(3, 3)
-    assert not store.journal.holds("step-2")
-    assert store.journal.holds("step-3")
+    assert not store.leases.holds("step-2")
+    assert store.leases.holds("step-3")
 
 
 def test_unlock_says_whether_there_was_a_lease(store):
     store.journal.begin(intent(), {}, HERE, None)
 
-    assert store.journal.unlock("mart.orders")
-    assert not store.journal.unlock("mart.orders")
-    assert not store.journal.unlock("mart.unknown")
+    assert store.leases.unlock("mart.orders")
+    assert not store.leases.unlock("mart.orders")
+    assert not store.leases.unlock("mart.unknown")
 
 
 def test_the_end_of_a_run_releases_all_it_holds(store):
@@ -152,21 +152,21 @@ def test_the_end_of_a_run_releases_all_it_holds(store):
     store.journal.begin(intent("step-2", "b", OTHER), {}, OTHER, None)
     store.journal.end_run("run-1", Status.FAILED)
 
-    assert [lease.target for lease in store.journal.leases()] == ["mart.b"]
+    assert [lease.target for lease in store.leases.taken()] == ["mart.b"]
 
 
 def test_T21_a_run_that_was_interrupted_twice_holds_what_it_may_still_write(store):
     store.journal.begin(intent(), {}, HERE, None)
     store.journal.end_run("run-1", Status.FAILED, holds=True)
 
-    assert [lease.run for lease in store.journal.leases()] == ["run-1"]
+    assert [lease.run for lease in store.leases.taken()] == ["run-1"]
 
 
 def test_T15_a_lease_says_which_process_took_it(store):
     holder = replace(HERE, process="boot/space/start")
     store.journal.begin(intent(), {}, holder, None)
 
-    assert [lease.process for lease in store.journal.leases()] == ["boot/space/start"]
+    assert [lease.process for lease in store.leases.taken()] == ["boot/space/start"]
 
 
 @pytest.mark.parametrize("end", ["finish", "fail", "reject", "running"])
@@ -179,7 +179,7 @@ def test_a_step_planned_before_one_of_another_run_is_planned_again(store, end):
         store.journal.finish("step-1", wrote(0))
     if end == "fail":
         store.journal.fail("step-1", BROKEN)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
 
     with pytest.raises(PlanOutdatedError):
         store.journal.begin(intent("step-2", holder=OTHER), {}, OTHER, 0)

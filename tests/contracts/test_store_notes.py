@@ -12,18 +12,18 @@ SECOND = Touched(4, NOON, "MERGE", step="s", store="another", user="ann")
 
 
 def test_noted_commits_read_back_oldest_first(store):
-    store.records.note(RAW, [SECOND, FIRST])
+    store.notes.note(RAW, [SECOND, FIRST])
 
-    assert store.records.touched("raw.events", -1) == (FIRST, SECOND)
-    assert store.records.touched("raw.events", 2) == (SECOND,)
-    assert store.records.touched("raw.other", -1) == ()
+    assert store.notes.touched("raw.events", -1) == (FIRST, SECOND)
+    assert store.notes.touched("raw.events", 2) == (SECOND,)
+    assert store.notes.touched("raw.other", -1) == ()
 
 
 def test_seen_says_how_far_a_log_was_read_and_the_newest_commit_of_others(store):
-    store.records.note(RAW, [FIRST, SECOND])
-    store.records.note(Seen("raw.quiet", "table-b", 0), [])
+    store.notes.note(RAW, [FIRST, SECOND])
+    store.notes.note(Seen("raw.quiet", "table-b", 0), [])
 
-    assert store.records.seen() == {
+    assert store.notes.seen() == {
         "raw.events": replace(RAW, foreign=4),
         "raw.quiet": Seen("raw.quiet", "table-b", 0),
     }
@@ -35,42 +35,42 @@ def test_commits_of_steps_on_record_and_of_this_store_are_not_foreign(store):
         replace(FIRST, version=3, step="step-1", store="the lost one"),
         replace(FIRST, version=4, step="unknown", store=store.archive.store_id()),
     ]
-    store.records.note(RAW, [FIRST, *ours])
+    store.notes.note(RAW, [FIRST, *ours])
 
-    assert store.records.seen()["raw.events"].foreign == 2
+    assert store.notes.seen()["raw.events"].foreign == 2
 
 
 def test_noting_more_adds_to_what_is_there(store):
-    store.records.note(RAW, [FIRST])
-    store.records.note(replace(RAW, version=7), [replace(SECOND, version=6)])
+    store.notes.note(RAW, [FIRST])
+    store.notes.note(replace(RAW, version=7), [replace(SECOND, version=6)])
 
-    assert store.records.seen() == {"raw.events": replace(RAW, version=7, foreign=6)}
-    assert [commit.version for commit in store.records.touched("raw.events", 0)] == [2, 6]
+    assert store.notes.seen() == {"raw.events": replace(RAW, version=7, foreign=6)}
+    assert [commit.version for commit in store.notes.touched("raw.events", 0)] == [2, 6]
 
 
 def test_a_commit_that_is_noted_again_is_noted_as_of_now(store):
     wider = replace(FIRST, spans={"day": None, "hour": ((1, 2),)})
-    store.records.note(RAW, [FIRST, SECOND])
-    store.records.note(replace(RAW, version=3), [wider])
+    store.notes.note(RAW, [FIRST, SECOND])
+    store.notes.note(replace(RAW, version=3), [wider])
 
-    assert store.records.touched("raw.events", 0) == (wider, SECOND)
-    assert store.records.seen()["raw.events"].version == 5
+    assert store.notes.touched("raw.events", 0) == (wider, SECOND)
+    assert store.notes.seen()["raw.events"].version == 5
 
 
 def test_a_table_of_another_id_starts_anew(store):
-    store.records.note(RAW, [FIRST, SECOND])
+    store.notes.note(RAW, [FIRST, SECOND])
     other = Seen("raw.events", "table-z", 1)
-    store.records.note(other, [replace(FIRST, version=1)])
+    store.notes.note(other, [replace(FIRST, version=1)])
 
-    assert store.records.seen() == {"raw.events": replace(other, foreign=1)}
-    assert [commit.version for commit in store.records.touched("raw.events", -1)] == [1]
+    assert store.notes.seen() == {"raw.events": replace(other, foreign=1)}
+    assert [commit.version for commit in store.notes.touched("raw.events", -1)] == [1]
 
 
 def test_notes_survive_export_and_import(opened, store):
-    store.records.note(RAW, [FIRST, SECOND])
+    store.notes.note(RAW, [FIRST, SECOND])
     fresh = opened(name="fresh")
     fresh.archive.load(store.archive.export())
 
-    assert fresh.records.seen() == store.records.seen()
-    assert fresh.records.touched("raw.events", -1) == (FIRST, SECOND)
+    assert fresh.notes.seen() == store.notes.seen()
+    assert fresh.notes.touched("raw.events", -1) == (FIRST, SECOND)
     assert fresh.archive.export() == store.archive.export()

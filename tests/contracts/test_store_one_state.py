@@ -13,7 +13,7 @@ from penstock.app.request import RunRequest, StatusRequest
 from penstock.core.errors import PlanOutdatedError, StateError
 from penstock.core.records import Holder
 from penstock.plan.values import State
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 
 USERS = a_model("users")
 THEIRS = Holder("run-theirs", "host-b", 44, "bob")
@@ -48,11 +48,11 @@ def everything(store):
         records.models(),
         records.partitions(),
         records.runs("lines"),
-        records.flags(),
+        store.checks.flags(),
         records.history("orders", None),
         records.watermark_history("orders"),
         store.journal.running(),
-        store.journal.leases(),
+        store.leases.taken(),
         store.archive.export(),
     )
 

@@ -75,7 +75,7 @@ def test_every_partition_of_a_success_is_on_record(store, world):
             grid=DAY,
         )
     }
-    assert store.records.marks() == {1: MARK}
+    assert store.records.fingerprints() == {1: MARK}
     assert store.records.step_pins("orders") == {1: {"raw.orders": DeltaPin("table-raw", 4)}}
 
 
@@ -175,7 +175,7 @@ def test_a_rejected_step_fails_its_partitions(store):
 
 def test_a_step_that_ends_late_leaves_the_partitions_that_a_newer_one_wrote(store):
     store.journal.begin(days("slow", "orders", (1, 3)), {}, HERE, None)
-    store.journal.unlock("mart.orders")
+    store.leases.unlock("mart.orders")
     quick = replace(days("quick", "orders", (2, 2)), run="run-2")
     succeed(store, quick, version=9, holder=OTHER)
     store.journal.finish("slow", wrote(8), recovered=True)
@@ -258,7 +258,7 @@ def test_fingerprints_differ_by_version_revision_and_date_too(store):
     for number, mark in enumerate([*marks, *marks], 1):
         succeed(store, days(f"step-{number}", "orders", (number, number), fingerprint=mark))
 
-    assert store.records.marks() == dict(enumerate(marks, 1))
+    assert store.records.fingerprints() == dict(enumerate(marks, 1))
     assert [group.count for group in store.records.partitions()["orders"].groups] == [2, 2, 2, 2]
 
 
@@ -399,7 +399,7 @@ def test_what_was_exported_loads_with_its_partitions(opened, store):
     assert fresh.archive.export() == store.archive.export()
     assert fresh.records.partitions() == store.records.partitions()
     assert fresh.records.runs("orders") == store.records.runs("orders")
-    assert fresh.records.marks() == store.records.marks()
+    assert fresh.records.fingerprints() == store.records.fingerprints()
     assert fresh.records.history("orders", None) == store.records.history("orders", None)
 
 

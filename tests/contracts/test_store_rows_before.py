@@ -30,7 +30,7 @@ def build(store, step, version=1, **rows):
 
 
 def before(store, *ranges, last=0, step_seq=99):
-    return dict(store.records.rows_before("orders", ranges, last, step_seq).by_partition)
+    return dict(store.checks.rows_before("orders", ranges, last, step_seq).by_partition)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_failures_and_flags_do_not_count(store):
     assert before(store, (1, 2)) == {1: 10, 2: 3}
 
     store.journal.settle_checks("step-4", failed_gate("1970-01-03"))
-    store.journal.close_flags(store.records.flags(), "why", "ann")
+    store.journal.close_flags(store.checks.flags(), "why", "ann")
     assert before(store, (1, 2)) == {1: 10, 2: 20}
 
 
@@ -88,7 +88,7 @@ def test_executions_without_rows_do_not_count_where_rows_are_asked_for(store):
         store.journal.finish(step.step, wrote(number, rows=rows))
 
     def recent(**asked):
-        return store.records.rows_before("orders", ((0, 0),), 2, 9, **asked).recent
+        return store.checks.rows_before("orders", ((0, 0),), 2, 9, **asked).recent
 
     assert recent() == (0, 0)
     assert recent(with_rows=True) == (5, 4)
@@ -129,7 +129,7 @@ def test_a_table_has_its_newest_successes(store, last, expected):
     succeed(store, replace(intent("alter"), kind=StepKind.ALTER), version=4)
     check(store, intent("flagged"), failed_gate("*"))
 
-    found = store.records.rows_before("orders", ((0, 0),), last, 9)
+    found = store.checks.rows_before("orders", ((0, 0),), last, 9)
     assert found == RowsBefore(recent=expected)
-    assert store.records.rows_before("orders", ((0, 0),), last, 1) == RowsBefore()
-    assert store.records.rows_before("never", ((0, 0),), last, 1) == RowsBefore()
+    assert store.checks.rows_before("orders", ((0, 0),), last, 1) == RowsBefore()
+    assert store.checks.rows_before("never", ((0, 0),), last, 1) == RowsBefore()

@@ -204,14 +204,14 @@ class CheckPlace(DriftPlace):
         return self.stored(lambda store: store.records.history(model, None))
 
     def flags(self) -> tuple[Flag, ...]:
-        return self.stored(lambda store: store.records.flags())
+        return self.stored(lambda store: store.checks.flags())
 
     def quarantines(self) -> tuple[Quarantine, ...]:
-        return self.stored(lambda store: store.records.quarantines())
+        return self.stored(lambda store: store.checks.quarantines())
 
     def check_records(self, model: str = "user_stats") -> tuple[CheckRecord, ...]:
         """Give the history of a model's checks, newest first."""
-        return self.stored(lambda store: store.records.checks_of(model))
+        return self.stored(lambda store: store.checks.checks_of(model))
 
     def quarantined(self) -> list[tuple[str | None, ...]]:
         """Give the rows of all quarantines, as texts in order."""
@@ -237,7 +237,7 @@ class CheckPlace(DriftPlace):
 
     def leases(self) -> int:
         """Count the leases that are taken."""
-        return self.stored(lambda store: len(store.journal.leases()))
+        return self.stored(lambda store: len(store.leases.taken()))
 
 
 def said(results: Sequence[CheckResult]) -> dict[str, str]:

@@ -6,22 +6,32 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any
 
+from penstock.core.check_ports import CheckRecords
 from penstock.core.errors import StateError
-from penstock.core.ports import Archive, Records, Store
+from penstock.core.ports import Archive, Notes, Records, Store
 
 
 class FlakyStore:
-    """Passes everything on to a real store, but for the calls of its journal that `lose` names."""
+    """Passes everything on to a real store, but for calls of its journal and leases."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lost: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
-        self.journal: Any = _FlakyJournal(self)
+        self.journal: Any = _FlakyPart(self)
+        self.leases: Any = _FlakyPart(self)
 
     @property
     def records(self) -> Records:
         return self._store.records
+
+    @property
+    def checks(self) -> CheckRecords:
+        return self._store.checks
+
+    @property
+    def notes(self) -> Notes:
+        return self._store.notes
 
     @property
     def archive(self) -> Archive:
@@ -36,7 +46,8 @@ class FlakyStore:
         if self._lost[method] > 0:
             self._lost[method] -= 1
             raise StateError("state-unreachable", "the state store cannot be reached")
-        return getattr(self._store.journal, method)(*given, **named)
+        part = self._store.journal if hasattr(self._store.journal, method) else self._store.leases
+        return getattr(part, method)(*given, **named)
 
     def one_state(self) -> AbstractContextManager[None]:
         return self._store.one_state()
@@ -45,7 +56,9 @@ class FlakyStore:
         self._store.close()
 
 
-class _FlakyJournal:
+class _FlakyPart:
+    """Hands the calls of a part of the store to `call`; no method is of two parts."""
+
     def __init__(self, store: FlakyStore) -> None:
         self._flaky = store
 

@@ -18,7 +18,7 @@ from penstock.core.records import Holder
 from penstock.core.step import Intent, Outcome, StepKind
 from penstock.core.token import write_fence
 from penstock.core.window import Watermark
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 
 ME = Holder("run-1", "here", 11, "ann")
 
@@ -72,4 +72,4 @@ def built(services: Services, model: Model, *marks: Watermark, text: str = "", *
     journal.begin(intent, contents, ME, None)
     version = None if model.is_view else 0
     journal.finish(intent.step, Outcome(version, f"id-{model.name}", version))
-    journal.unlock(str(model.table))
+    services.writing.leases.unlock(str(model.table))

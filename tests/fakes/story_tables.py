@@ -17,7 +17,7 @@ from penstock.core.ports import inert
 from penstock.core.project import LeaseSettings, Project
 from penstock.core.token import write_fence
 from penstock.project.load import load_project
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 
 if TYPE_CHECKING:
     from pyspark.sql import Row as SqlRow

@@ -30,7 +30,7 @@ from penstock.core.ports import inert
 from penstock.core.records import Holder, Lease, ModelRecord
 from penstock.core.step import Intent, StepKind
 from penstock.core.token import write_fence, write_token
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 
 ELSEWHERE = Holder("run-other", "host-b", 22, "bob")
 DEAD = Holder("run-dead", socket.gethostname(), 33, "eve")

@@ -80,8 +80,8 @@ def sync(place: CheckPlace, mode: str) -> None:
 def left_open(place: CheckPlace) -> list[object]:
     """Give what must not be there after a command: leases, open steps, staged rows."""
     services = place.services()
-    journal, records = services.writing.journal, services.reading.records
-    found = [*journal.leases(), *journal.running(), *records.unsettled()]
+    store = services.writing
+    found = [*store.leases.taken(), *store.journal.running(), *store.checks.unsettled()]
     services.close()
     return [*found, *place.staged()]
 

@@ -24,7 +24,7 @@ def settled(crash, model):
     assert [result.error for result in report.values() if not result.ok] == []
     services = crash.place.services()
     record = services.reading.records.models()[model]
-    leases = services.writing.journal.leases()
+    leases = services.writing.leases.taken()
     running = services.writing.journal.running()
     history = services.reading.records.history(model, 10)
     services.close()

@@ -80,8 +80,8 @@ def kill(place: DriftPlace, fault: str, *words: str) -> None:
 def settled(place: DriftPlace) -> list[object]:
     """Give leases and steps that are still open, which must be none."""
     services = place.services()
-    journal = services.writing.journal
-    found = [*journal.leases(), *journal.running()]
+    store = services.writing
+    found = [*store.leases.taken(), *store.journal.running()]
     services.close()
     return found
 

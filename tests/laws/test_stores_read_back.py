@@ -33,7 +33,7 @@ from penstock.core.step import (
 from penstock.core.strategy import Writing
 from penstock.core.typed import TypedValue
 from penstock.core.window import Bound, InputWindow, Watermark, Window
-from penstock.state.memory import MemoryStore
+from penstock.state.memory.store import MemoryStore
 from penstock.state.open import open_store
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -236,7 +236,7 @@ def test_partitions_read_back_as_they_were_written(empty, intent, outcome):
         store.journal.begin(step, {}, HERE, None)
         store.journal.finish("step-1", outcome)
         record = store.records.partitions()[intent.model]
-        mark = store.records.marks()[1]
+        mark = store.records.fingerprints()[1]
         settled = outcome.settled_version if outcome.version is None else outcome.version
 
         assert mark == intent.fingerprint
@@ -326,11 +326,11 @@ def do(store, clock, name, deed):
         case ("reject", intent, failure, holder):
             return journal.reject(placed(intent, name, holder), failure, holder)
         case ("renew", run):
-            return journal.renew(run)
+            return store.leases.renew(run)
         case ("end_run", run):
             return journal.end_run(run, Status.FAILED)
         case ("unlock", model):
-            return journal.unlock(f"mart.{model}")
+            return store.leases.unlock(f"mart.{model}")
         case ("check" | "record" | "pend" | "settle" | "look" | "close" | "forget", *_):
             return do_checks(store, name, deed)
         case _:
@@ -361,7 +361,7 @@ def do_checks(store, name, deed):
         case ("look", model, report):
             return journal.note_checks("run-1", model, report, ("0..2",), 5)
         case ("close", number):
-            return journal.close_flags(store.records.flags()[number : number + 1], "law", "ann")
+            return journal.close_flags(store.checks.flags()[number : number + 1], "law", "ann")
         case ("forget", number):
             return journal.forget_quarantine(f"step-{number}")
 
@@ -373,7 +373,7 @@ def do_beside(store, clock, deed):
         case ("rebuild", steps):
             return store.archive.rebuild(steps)
         case ("note", seen, commits):
-            return store.records.note(seen, commits)
+            return store.notes.note(seen, commits)
         case ("mark", model, mark, is_reset, who):
             value = None if is_reset else str(mark.value)
             change = WatermarkChange(
@@ -403,31 +403,31 @@ def remembered(store):
                 )
                 for r in store.records.partitions().values()
             ],
-            store.records.marks(),
-            store.records.seen(),
-            [store.records.touched(name, 1) for name in ("raw.a", "raw.b")],
+            store.records.fingerprints(),
+            store.notes.seen(),
+            [store.notes.touched(name, 1) for name in ("raw.a", "raw.b")],
             [store.records.watermark_history(model) for model in known],
             sorted(store.records.last_results().items()),
             store.records.text("text"),
             store.journal.running(),
-            store.journal.leases(),
-            [store.journal.holds(s.intent.step) for s in store.journal.running()],
+            store.leases.taken(),
+            [store.leases.holds(s.intent.step) for s in store.journal.running()],
             checks_remembered(store),
         )
     )
 
 
 def checks_remembered(store):
-    records = store.records
+    checks = store.checks
     return (
-        records.unsettled(),
-        records.flags(),
-        records.quarantines(),
-        {model: sorted(found) for model, found in records.evaluated().items()},
-        [records.checks_of(model) for model in MODELS],
-        [records.checks_of(model, "rows", 2) for model in MODELS],
+        checks.unsettled(),
+        checks.flags(),
+        checks.quarantines(),
+        {model: sorted(found) for model, found in checks.evaluated().items()},
+        [checks.checks_of(model) for model in MODELS],
+        [checks.checks_of(model, "rows", 2) for model in MODELS],
         [
-            records.rows_before(model, ranges, last, step_seq)
+            checks.rows_before(model, ranges, last, step_seq)
             for model in MODELS
             for ranges in (((0, 0),), ((1, 1),), ((2, 2),), ())
             for last in (0, 1, 5)

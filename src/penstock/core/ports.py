@@ -161,7 +161,7 @@ class Folders(Protocol):
 
 
 class Journal(CheckJournal, Protocol):
-    """Writing down runs and steps. Every method is one transaction."""
+    """Writing down runs, steps and what checks said of them. Every method is one transaction."""
 
     def start_run(self, run: Run) -> None:
         """Write the run as RUNNING."""
@@ -192,14 +192,6 @@ class Journal(CheckJournal, Protocol):
         """
         ...
 
-    def holds(self, step: str) -> bool:
-        """Whether the step's run still owns the target with the token it was given."""
-        ...
-
-    def renew(self, run: str) -> None:
-        """Push out the expiry of every lease the run still owns."""
-        ...
-
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
         """Write success: records, watermarks, history, lease; `LeaseLostError` if not ours."""
         ...
@@ -221,7 +213,19 @@ class Journal(CheckJournal, Protocol):
         """Give the steps that are written as RUNNING."""
         ...
 
-    def leases(self) -> tuple[Lease, ...]:
+
+class Leases(Protocol):
+    """The right to write a target. Every method is one transaction."""
+
+    def holds(self, step: str) -> bool:
+        """Whether the step's run still owns the target with the token it was given."""
+        ...
+
+    def renew(self, run: str) -> None:
+        """Push out the expiry of every lease the run still owns."""
+        ...
+
+    def taken(self) -> tuple[Lease, ...]:
         """Give the leases that are taken."""
         ...
 
@@ -237,7 +241,7 @@ class PartitionRecords(Protocol):
         """Give what is known of every model that has partitions: groups, never rows."""
         ...
 
-    def marks(self) -> Mapping[int, Fingerprint]:
+    def fingerprints(self) -> Mapping[int, Fingerprint]:
         """Give the fingerprints that groups and runs name by number."""
         ...
 
@@ -266,8 +270,8 @@ class Notes(Protocol):
         ...
 
 
-class Records(PartitionRecords, Notes, CheckRecords, Protocol):
-    """Reading what is remembered, and setting watermarks by hand."""
+class Records(PartitionRecords, Protocol):
+    """Reading what is remembered of models, and setting watermarks by hand."""
 
     def models(self) -> Mapping[str, ModelRecord]:
         """Give the record of every model that ever ran."""
@@ -356,6 +360,21 @@ class Store(Protocol):
     @property
     def records(self) -> Records:
         """What is read to decide."""
+        ...
+
+    @property
+    def leases(self) -> Leases:
+        """Who may write which target."""
+        ...
+
+    @property
+    def checks(self) -> CheckRecords:
+        """What is read of checks."""
+        ...
+
+    @property
+    def notes(self) -> Notes:
+        """What was read of tables' logs."""
         ...
 
     @property

@@ -131,7 +131,7 @@ class ModelRecord:
 class PartitionGroup:
     """Partitions of one model with one fingerprint and status, counted (spec/drift.md §13).
 
-    `fingerprint` is the number that `Records.marks` explains, 0 for partitions that never
+    `fingerprint` is the number that `Records.fingerprints` explains, 0 for partitions that never
     succeeded. `commit_high` is the greatest `commit_version`, `settled_low` the least
     `settled_version`; `unsettled` counts successes whose rows are known to be gone.
     """

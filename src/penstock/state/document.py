@@ -1,15 +1,30 @@
-"""The head of an exported store: whose it is, and whether it can be read at all."""
+"""An exported store as JSON: whose it is, whether it can be read at all, and values as cells."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-from penstock.core.errors import StateError
-from penstock.state.identity import Identity
+from penstock.core.errors import StateError, UsageError
+from penstock.core.partition import Span
+from penstock.state.lease import Identity
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Cell = str | int | float | bool | None | list["Cell"] | dict[str, "Cell"]
 Tables = Mapping[str, list[dict[str, Cell]]]
+Spans = Mapping[str, tuple[Span, ...] | None]
+WrittenSpans = dict[str, list[list[int]] | None]
+
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, UsageError, ValueError)
+"""What a reader raises for a cell that is not as it was written."""
 
 MOST = 20
 _LONGEST = 400
@@ -71,3 +86,79 @@ def _tables(found: object) -> Tables:
     if wrong:
         raise invalid(wrong)
     return found
+
+
+def encode(value: object) -> Cell:
+    """Give a value as JSON has it: mappings by keys that are no text as pairs.
+
+    >>> encode({(1, 2): dt.date(2024, 1, 1)})
+    [[[1, 2], '2024-01-01']]
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return encode_fields(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {str(key): encode(each) for key, each in value.items()}
+        return [[encode(key), encode(each)] for key, each in value.items()]
+    if isinstance(value, list | tuple):
+        return [encode(each) for each in value]
+    return value  # type: ignore[return-value]  # text, numbers, words, None
+
+
+def encode_fields(value: DataclassInstance) -> dict[str, Cell]:
+    """Give a dataclass as an object that names its class."""
+    cells = {each.name: encode(getattr(value, each.name)) for each in fields(value)}
+    return {"is": type(value).__name__, **cells}
+
+
+def decode(cell: Cell, wanted: Any) -> Any:  # noqa: ANN401  # it is of the type that is asked for
+    """Read what `encode` gave of a value of a type; a cell that is none raises an `UNREADABLE`."""
+    inside, origin = get_args(wanted), get_origin(wanted)
+    if origin in {Union, UnionType}:
+        return _decode_one_of(cell, inside)
+    if origin is tuple and isinstance(cell, list):
+        kinds = repeat(inside[0]) if inside[-1] is ... else iter(inside)
+        return tuple(decode(each, kind) for each, kind in zip(cell, kinds, strict=False))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        pairs: Any = cell.items() if isinstance(cell, dict) else cell
+        return {decode(key, inside[0]): decode(each, inside[1]) for key, each in pairs}
+    if is_dataclass(wanted) and isinstance(wanted, type) and isinstance(cell, dict):
+        hints = get_type_hints(wanted)
+        return wanted(
+            **{each.name: decode(cell[each.name], hints[each.name]) for each in fields(wanted)}
+        )
+    if isinstance(wanted, type) and issubclass(wanted, dt.date) and isinstance(cell, str):
+        return wanted.fromisoformat(cell)
+    return wanted(cell) if isinstance(wanted, type) and issubclass(wanted, Enum) else cell
+
+
+def _decode_one_of(cell: Cell, kinds: tuple[Any, ...]) -> object:
+    if cell is None:
+        return None
+    named = cell.get("is") if isinstance(cell, dict) else None
+    fitting = [
+        k for k in kinds if k is not NoneType and named in {None, getattr(k, "__name__", "")}
+    ]
+    return decode(cell, fitting[0])
+
+
+def write_spans(spans: Spans) -> WrittenSpans:
+    """Give lists for tuples.
+
+    >>> write_spans({"day": ((0, 5), (8, 9)), "n": None})
+    {'day': [[0, 5], [8, 9]], 'n': None}
+    """
+    return {
+        column: None if found is None else [list(span) for span in found]
+        for column, found in sorted(spans.items())
+    }
+
+
+def read_spans(written: Mapping[str, Sequence[Sequence[int]] | None]) -> Spans:
+    """Read what `write_spans` gave."""
+    return {
+        column: None if found is None else tuple((low, high) for low, high in found)
+        for column, found in written.items()
+    }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     URL,
@@ -19,15 +22,25 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
-from penstock.state import postgres, sqlite
-from penstock.state.identity import Identity, is_gone
-from penstock.state.lease import IsGone
-from penstock.state.parts import Parts
-from penstock.state.sql_database import Database
-from penstock.state.sql_store import SqlStore
-from penstock.state.tables import FORMAT, REVISION, project
+from penstock.state.journal import StoreContext, StoreJournal, StoreLeases
+from penstock.state.lease import Identity, IsGone, is_gone
+from penstock.state.schema import FORMAT, REVISION, project
+from penstock.state.sql import postgres, sqlite
+from penstock.state.sql.archive import SqlArchive
+from penstock.state.sql.check_records import SqlChecks
+from penstock.state.sql.damage import lacking
+from penstock.state.sql.database import Database
+from penstock.state.sql.notes import SqlNotes
+from penstock.state.sql.records import SqlRecords
+from penstock.state.sql.transaction import SqlTransactions
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 __all__ = ["Identity", "open_store", "store_exists"]
+
+UNRELEASED = ("0001", "0002", "0003", "0004")
+SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def open_store(
@@ -55,7 +68,7 @@ def open_store(
     except BaseException:
         database.close()
         raise
-    return SqlStore(database, Parts(identity, clock, lease, fault, is_gone), file)
+    return SqlStore(database, StoreContext(identity, clock, lease, fault, is_gone), file)
 
 
 def store_exists(url: str) -> bool:
@@ -147,16 +160,14 @@ def _read_revision(connection: Connection) -> str:
 
 def _migrate(database: Database, file: Path | None, identity: Identity, clock: Clock) -> None:
     """Migrate under the database's lock; a file is copied first."""
-    from penstock.state import migrate  # 100 ms that a ready store need not pay
-
     with database.alone() as connection:
         old = _read_revision(connection)
         if old == REVISION:
             return
         if old:
-            migrate.require_known(old, database.place)
+            require_known(old, database.place)
             _keep_old(file, old)
-        migrate.upgrade(connection)
+        upgrade(connection)
         if connection.scalar(select(project.c.store_id)) is None:
             connection.execute(
                 insert(project).values(
@@ -193,3 +204,87 @@ def _require_ours(database: Database, identity: Identity) -> None:
             f"not to target {identity.target!r} of project {identity.project!r}",
             hint="give each target of each project a state of its own",
         )
+
+
+def newest(scripts: Path = SCRIPTS) -> str:
+    """Give the revision that a migrated database has."""
+    from alembic.script import ScriptDirectory
+
+    return str(ScriptDirectory.from_config(_config(scripts)).get_current_head())
+
+
+def require_known(revision: str, place: str, scripts: Path = SCRIPTS) -> None:
+    """Raise `state-too-new` for a revision that no file of ours describes.
+
+    `state-too-old` for one of those that were given up before the first release.
+    """
+    if revision in UNRELEASED:
+        raise StateError(
+            "state-too-old",
+            f"{place} was written before penstock's first release (schema {revision})",
+            hint="move it away and run penstock state rebuild",
+        )
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    try:
+        ScriptDirectory.from_config(_config(scripts)).get_revision(revision)
+    except CommandError as error:
+        raise StateError(
+            "state-too-new",
+            f"{place} was written by a newer penstock (schema {revision})",
+            hint="upgrade penstock: pip install --upgrade penstock",
+        ) from error
+
+
+def upgrade(connection: Connection, scripts: Path = SCRIPTS) -> None:
+    """Run every migration that is missing inside the connection's transaction."""
+    from alembic import command
+
+    config = _config(scripts)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _config(scripts: Path) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+    return config
+
+
+class SqlStore:
+    """The state store of one target; `file` is an SQLite database's, None for servers."""
+
+    def __init__(self, database: Database, context: StoreContext, file: Path | None) -> None:
+        transactions = SqlTransactions(database, context.identity.penstock, context.clock.new_id)
+        self._database = database
+        self._file = file
+        self.journal = StoreJournal(transactions, context, self._keep_copy)
+        self.leases = StoreLeases(transactions, context)
+        self.records = SqlRecords(database)
+        self.checks = SqlChecks(database)
+        self.notes = SqlNotes(database)
+        self.archive = SqlArchive(database, transactions, context)
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads until the block ends be of one state of the store."""
+        return self._database.one_state()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def _keep_copy(self) -> None:
+        """Keep the last good copy; a copy that fails costs no run, the older one stays.
+
+        So it does where tables or columns are gone: what is kept must be good for `restore`.
+        """
+        if self._file is None:
+            return
+        with contextlib.suppress(sqlite3.Error, OSError, StateError):
+            with self._database.read() as connection:
+                is_whole = next(lacking(connection), None) is None
+            if is_whole:
+                sqlite.keep_copy(self._file, sqlite.good_copy(self._file))

@@ -34,21 +34,22 @@ def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
     if greatest is not None:
         entry["last_max_value"] = _plain(greatest)
     entry["watermarks"] = {
-        mark.key: {"type": mark.value.type, "value": mark.value.text} for mark in record.watermarks
+        watermark.key: {"type": watermark.value.type, "value": watermark.value.text}
+        for watermark in record.watermarks
     }
     return entry
 
 
-def _greatest(marks: tuple[Watermark, ...]) -> TypedValue | None:
+def _greatest(watermarks: tuple[Watermark, ...]) -> TypedValue | None:
     try:
-        return max(mark.value for mark in marks)
+        return max(watermark.value for watermark in watermarks)
     except TypeError:
         return None
 
 
 def _plain(value: TypedValue) -> str:
     """Give a time as `2025-11-05 23:00:00`, with a fraction only if there is one."""
-    moment = value.key
-    if not isinstance(moment, dt.datetime):
+    time = value.key
+    if not isinstance(time, dt.datetime):
         return value.text
-    return str(moment)
+    return str(time)

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from penstock.core.errors import StateError
-from penstock.state import sqlite
+from penstock.state.sql import sqlite
 
 
 def restore(url: str, at: dt.datetime) -> Path:

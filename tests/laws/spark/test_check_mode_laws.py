@@ -61,7 +61,7 @@ def place_of(tmp_path_factory, spark):
 
 def left(place):
     """Give rows and records by day; steps and versions differ by nature."""
-    marks = place.stored(lambda store: store.records.marks())
+    marks = place.stored(lambda store: store.records.fingerprints())
     records = {
         day: (run.status, run.fingerprint and marks[run.fingerprint].label, run.holds_rows)
         for day, run in place.partitions().items()

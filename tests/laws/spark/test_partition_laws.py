@@ -47,7 +47,7 @@ def marks(place):
     """Give what built each range of partitions, and whether it left rows."""
     services = place.services()
     records = services.reading.records
-    marks = records.marks()
+    marks = records.fingerprints()
     found = [
         (number, marks[run.fingerprint].label, run.holds_rows)
         for run in records.runs("daily_user_stats")

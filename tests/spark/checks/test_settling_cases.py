@@ -76,8 +76,8 @@ class Shown:
         """Give what no command may leave: leases, open steps, what is unsettled or staged."""
 
         def left(store) -> list[object]:
-            journal, records = store.journal, store.records
-            return [*journal.leases(), *journal.running(), *records.unsettled()]
+            running, waiting = store.journal.running(), store.checks.unsettled()
+            return [*store.leases.taken(), *running, *waiting]
 
         return [*self.place.stored(left), *self.place.staged()]
 

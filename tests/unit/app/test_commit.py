@@ -206,12 +206,12 @@ def test_a_step_whose_log_cannot_be_read_is_left_for_recover():
 
 
 def test_T6_a_step_that_lost_its_lease_does_not_commit(workshop):
-    journal = workshop.store.journal
+    leases = workshop.store.leases
     holds = workshop.store.call
 
     def taken_over(method, *given, **named):
         if method == "holds":
-            journal.unlock("s.top")
+            leases.unlock("s.top")
         return holds(method, *given, **named)
 
     workshop.store.call = taken_over

@@ -8,7 +8,7 @@ from penstock.app.services.workers import beating
 from penstock.core.errors import StateError
 
 
-class Journal:
+class Leases:
     """Counts renewals; the ones in `unreachable` raise."""
 
     def __init__(self, unreachable=()):
@@ -25,24 +25,24 @@ class Journal:
 
 
 def test_leases_are_renewed_until_the_run_ends():
-    journal = Journal()
+    leases = Leases()
 
-    with beating(journal, "run-1", 0.001):
-        assert journal.enough.wait(20)
+    with beating(leases, "run-1", 0.001):
+        assert leases.enough.wait(20)
 
-    assert set(journal.renewed) == {"run-1"}
+    assert set(leases.renewed) == {"run-1"}
     assert "penstock-heartbeat" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_store_that_is_gone_for_a_moment_is_tried_again():
-    journal = Journal(unreachable=(1, 2))
+    leases = Leases(unreachable=(1, 2))
 
-    with beating(journal, "run-1", 0.001):
-        assert journal.enough.wait(20)
+    with beating(leases, "run-1", 0.001):
+        assert leases.enough.wait(20)
 
 
 def test_the_heart_stops_when_the_run_breaks():
-    with pytest.raises(ZeroDivisionError), beating(Journal(), "run-1", 0.001):
+    with pytest.raises(ZeroDivisionError), beating(Leases(), "run-1", 0.001):
         raise ZeroDivisionError
 
     assert "penstock-heartbeat" not in {thread.name for thread in threading.enumerate()}

@@ -30,7 +30,7 @@ def test_J23_an_interrupted_run_tells_what_ran_and_how_to_go_on():
     assert statuses(report) == {"a": "success", "b": "skipped", "c": "skipped"}
     assert report["b"].reason == "interrupted"
     assert report.resume == "penstock run --select 'b c'"
-    assert workshop.store.journal.leases() == ()
+    assert workshop.store.leases.taken() == ()
 
 
 def test_an_interrupt_after_the_last_step_leaves_nothing_to_resume():
@@ -69,7 +69,7 @@ def test_a_bug_ends_the_run_and_leaves_no_lease_behind():
     with pytest.raises(ZeroDivisionError):
         workshop.run()
 
-    assert workshop.store.journal.leases() == ()
+    assert workshop.store.leases.taken() == ()
     assert workshop.store.calls["end_run"] == 1
     assert workshop.records()["b"].failure.message == "ZeroDivisionError: a bug"
     assert workshop.records()["b"].status is Status.FAILED

@@ -42,7 +42,7 @@ def test_T1_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop
     record = workshop.records()["top"]
     assert (record.status, record.commit_version, record.rows_written) == (Status.SUCCESS, 0, 1)
     assert (record.table_id, record.watermarks) == ("id-2", (MARK,))
-    assert workshop.store.journal.leases() == ()
+    assert workshop.store.leases.taken() == ()
 
 
 def test_T2_a_step_that_had_not_committed_is_failed_and_runs_once(workshop):
@@ -86,7 +86,7 @@ def test_T5_a_dead_run_on_this_host_is_taken_over_at_once(workshop):
 
 def test_a_step_whose_lease_somebody_dropped_is_settled(workshop):
     workshop.begin(ELSEWHERE, "top")
-    workshop.store.journal.unlock("s.top")
+    workshop.store.leases.unlock("s.top")
 
     assert told(workshop) == ["step step-other of top had not committed; marked failed (crashed)"]
 
@@ -187,7 +187,7 @@ def test_T16_a_copy_that_was_put_back_by_hand_gives_out_no_number_that_delta_has
     step = workshop.begin(ELSEWHERE, "log", base_version=0)
     table = workshop.lake.tables[step.uri]
     table.transactions[step.transaction] = 9
-    workshop.store.journal.unlock("s.log")
+    workshop.store.leases.unlock("s.log")
     workshop.lake.land("/landing/events", n="2")
 
     assert statuses(workshop.run("log")) == {"log": "success"}

@@ -120,7 +120,7 @@ def test_a_query_that_fails_leaves_a_failed_record_and_no_lease():
     record = workshop.records()["top"]
 
     assert (record.status, record.failure.code) == (Status.FAILED, "spark-unresolved-column")
-    assert workshop.store.journal.leases() == ()
+    assert workshop.store.leases.taken() == ()
     assert workshop.plan().plan.steps[0].reason.state is State.FAILED
 
 

@@ -70,7 +70,7 @@ def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(services):
     going_on.set()
 
     journal = services.writing.journal
-    assert [lease.run for lease in journal.leases()] == ["run-1"]
+    assert [lease.run for lease in services.writing.leases.taken()] == ["run-1"]
     assert [step.status for step in journal.running()] == [Status.RUNNING]
 
 
@@ -87,4 +87,4 @@ def test_a_run_on_record_gives_back_what_it_holds(services, succeeds, leases):
         if succeeds:
             succeeded()
 
-    assert services.writing.journal.leases() == leases
+    assert services.writing.leases.taken() == leases

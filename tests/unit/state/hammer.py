@@ -8,7 +8,7 @@ import uuid
 from contracts.store_cases import LEASE, OURS, intent, wrote
 from penstock.core.errors import LeaseHeldError
 from penstock.core.records import Holder
-from penstock.state.identity import process_of
+from penstock.state.lease import process_of
 from penstock.state.open import open_store
 
 

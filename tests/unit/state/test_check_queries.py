@@ -45,9 +45,9 @@ def plans(store, ask):
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
             found.extend(row[3] for row in cursor.fetchall())
 
-    engine = store._records._database._engine
+    engine = store.checks._database._engine
     event.listen(engine, "before_cursor_execute", explain)
-    ask(store.records)
+    ask(store.checks)
     event.remove(engine, "before_cursor_execute", explain)
     return found
 
@@ -55,13 +55,13 @@ def plans(store, ask):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda records: records.unsettled(),
-        lambda records: records.flags(),
-        lambda records: records.evaluated(),
-        lambda records: records.checks_of("orders"),
-        lambda records: records.checks_of("orders", "min_rows", 3),
-        lambda records: records.rows_before("orders", ((2, 3),), 2, 9),
-        lambda records: records.rows_before("lines", ((0, 0),), 2, 9),
+        lambda checks: checks.unsettled(),
+        lambda checks: checks.flags(),
+        lambda checks: checks.evaluated(),
+        lambda checks: checks.checks_of("orders"),
+        lambda checks: checks.checks_of("orders", "min_rows", 3),
+        lambda checks: checks.rows_before("orders", ((2, 3),), 2, 9),
+        lambda checks: checks.rows_before("lines", ((0, 0),), 2, 9),
     ],
     ids=["unsettled", "flags", "evaluated", "checks", "named", "partitions", "table"],
 )
@@ -73,9 +73,9 @@ def test_no_question_reads_a_whole_table(store, ask):
 
 def test_rows_before_are_asked_in_few_statements(store):
     statements = []
-    engine = store._records._database._engine
+    engine = store.checks._database._engine
     event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
-    store.records.rows_before("orders", ((1, 3),), 2, 9)
+    store.checks.rows_before("orders", ((1, 3),), 2, 9)
 
     assert len([each for each in statements if "execution_history" in each]) == 1
 

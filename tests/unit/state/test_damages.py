@@ -86,7 +86,7 @@ class Busy:
     def fill(self):
         workshop = self.workshop
         workshop.run()
-        journal, records = workshop.store.journal, workshop.store.records
+        journal = workshop.store.journal
         for number, failing in enumerate([(), ("2024-02-03",)]):
             step = workshop.begin(
                 HERE,
@@ -110,7 +110,7 @@ class Busy:
         failed = workshop.begin(HERE, "top", "failed")
         journal.fail(failed.step, BROKEN)
         touched = Touched(0, AT, "WRITE", spans={"n": ((0, 5),), "date": None})
-        records.note(Seen("raw.events", "id-1", 0), [touched])
+        workshop.store.notes.note(Seen("raw.events", "id-1", 0), [touched])
         journal.end_run(HERE.run, Status.SUCCESS)
         workshop.begin(ELSEWHERE, "top", "left")  # by a process that is gone
         workshop.clock.advance(days=1)
@@ -164,7 +164,7 @@ def synced(workshop):
 
 def exported(workshop):
     workshop.store.archive.export()
-    workshop.store.journal.leases()
+    workshop.store.leases.taken()
 
 
 def written(workshop):

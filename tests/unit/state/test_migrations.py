@@ -11,10 +11,9 @@ from sqlalchemy import create_engine
 
 from contracts.store_cases import LEASE, OURS, succeed, with_mark
 from penstock.core.errors import StateError
-from penstock.state import migrate
 from penstock.state import open as opening
 from penstock.state.open import open_store
-from penstock.state.tables import REVISION, metadata
+from penstock.state.schema import REVISION, metadata
 
 NEXT = """
 import sqlalchemy as sa
@@ -52,9 +51,9 @@ def reopened(file, clock):
 def next_schema(tmp_path, monkeypatch):
     """Play the penstock that knows one revision more; gives the place of its last script."""
     scripts = tmp_path / "migrations"
-    shutil.copytree(migrate.SCRIPTS, scripts)
-    monkeypatch.setattr(migrate.require_known, "__defaults__", (scripts,))
-    monkeypatch.setattr(migrate.upgrade, "__defaults__", (scripts,))
+    shutil.copytree(opening.SCRIPTS, scripts)
+    monkeypatch.setattr(opening.require_known, "__defaults__", (scripts,))
+    monkeypatch.setattr(opening.upgrade, "__defaults__", (scripts,))
     monkeypatch.setattr(opening, "REVISION", "0006")
     script = scripts / "versions" / "0005_next.py"
     script.write_text(NEXT)
@@ -67,7 +66,7 @@ def columns(file):
 
 
 def test_the_newest_script_is_the_revision_that_opening_expects():
-    assert migrate.newest() == REVISION
+    assert opening.newest() == REVISION
 
 
 def test_migrations_reach_the_schema_of_the_tables(file, reopened):

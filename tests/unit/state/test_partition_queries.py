@@ -31,7 +31,7 @@ def store(file, clock):
 def test_partitions_of_all_models_are_read_from_an_index_alone(store, question):
     succeed(store, days("step-1", "orders", (1, 3)))
     succeed(store, intent("step-2", "lines"))
-    engine = store._records._database._engine
+    engine = store.records._database._engine
     plans = []
 
     def explain(connection, cursor, statement, parameters, *rest):

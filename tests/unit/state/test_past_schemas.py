@@ -22,11 +22,13 @@ from contracts.store_cases import (
     succeed,
     wrote,
 )
+from fakes.clock import FixedClock
 from penstock.core.check_results import RowsBefore
+from penstock.core.errors import StateError
 from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
-from penstock.state import migrate
+from penstock.state import open as opening
 from penstock.state.open import open_store
 
 PAST = Path(__file__).parent / "past"
@@ -55,72 +57,75 @@ def migrated(file, clock):
         store.close()
 
 
-NEW = {  # columns and tables
-    *("high_time", "grid", "undone_by", "seen_tables", "table_commits", "upstream_states"),
-    *("checked", "pending", "check_results", "flags", "quarantines"),
-    *("epoch", "process"),
+HIGH_TIMES = {
+    "cities": dt.datetime(2024, 3, 11, tzinfo=dt.UTC),
+    "late": dt.datetime(2024, 3, 4, tzinfo=dt.UTC),
+    "orders": dt.datetime(2024, 3, 3, 0, 0, 0, 250, tzinfo=dt.UTC),
+    "rebuilt": dt.datetime(2024, 3, 7, tzinfo=dt.UTC),
+    "users": dt.datetime(2024, 3, 2, tzinfo=dt.UTC),
+    "view": None,
+    "visits": dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC),
 }
-MADE_ANEW = {"version", "sql_revision"}  # "" became 1 and NULL: the columns of the views
+RUNS = [
+    (1, 2, Status.SUCCESS, 18),
+    (3, 3, Status.FAILED, 24),
+    (4, 4, Status.SUCCESS, 19),
+    (5, 5, Status.FAILED, 0),
+]
 
 
-def rows(file, but=NEW | MADE_ANEW):
-    """Give every row of every table and view, as pairs of column and value."""
+def contents(file):
+    """Give every row of every table and view."""
     with closing(sqlite3.connect(file)) as database:
-        database.row_factory = sqlite3.Row
         names = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
         return {
-            name: [
-                [pair for pair in zip(row.keys(), row, strict=True) if pair[0] not in but]
-                for row in database.execute(f'SELECT * FROM "{name}"')
-            ]
-            for (name,) in names
-            if name not in {"alembic_version", *but}
+            name: database.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in list(names)
         }
 
 
-@pytest.mark.parametrize(
-    ("schema", "steps", "partitions"),
-    [("0001", 15, 6), ("0002", 17, 6), ("0003", 23, 11), ("0004", 24, 11)],
-)
+def schema(file):
+    """Give the columns and indexes of every table and view, in any order."""
+    with closing(sqlite3.connect(file)) as database:
+        names = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        return {
+            name: (
+                {row[1:] for row in database.execute(f'PRAGMA table_info("{name}")')},
+                {row[1:4] for row in database.execute(f'PRAGMA index_list("{name}")')},
+                {row[2:5] for row in database.execute(f'PRAGMA foreign_key_list("{name}")')},
+            )
+            for (name,) in list(names)
+        }
+
+
+@pytest.mark.parametrize("name", sorted(each.stem for each in PAST.glob("*.sql")))
+def test_migrations_from_every_past_schema_reach_the_same_schema(name, file, migrated, tmp_path):
+    fresh = tmp_path / "fresh.db"
+    open_store(f"sqlite:///{fresh}", identity=OURS, clock=FixedClock(), lease=LEASE).close()
+    migrated(name)
+
+    assert schema(file) == schema(fresh)
+
+
+@pytest.mark.parametrize(("name", "steps", "partitions"), [("0005", 24, 11)])
 def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(
-    file, migrated, schema, steps, partitions
+    file, migrated, tmp_path, name, steps, partitions
 ):
-    migrated(schema)
-    before = rows(file.with_name(f"state.db.{schema}.bak"))
+    untouched = tmp_path / "untouched.db"
+    with closing(sqlite3.connect(untouched)) as database:
+        database.executescript((PAST / f"{name}.sql").read_text())
+    migrated(name)
 
-    assert len(before["steps"]) == steps
-    assert len(before["partition_state_full"]) == partitions
-    assert rows(file) == before
-
-
-def test_T8_fingerprints_of_schema_0002_are_of_the_only_version_there_was(file, migrated):
-    records = migrated("0002").records
-
-    assert records.marks()[7] == Fingerprint("sql-2", "canonical-2")
-    assert {mark.version for mark in records.marks().values()} == {1}
-    assert {dict(row)["version"] for row in rows(file, but=())["execution_history_full"]} == {1}
+    assert contents(file) == contents(untouched)
+    assert len(contents(file)["steps"]) == steps
+    assert len(contents(file)["partition_state_full"]) == partitions
 
 
-def test_T8_models_of_schema_0002_have_no_partitions(migrated):
-    records = migrated("0002").records
+def test_T8_models_of_a_past_schema_read_as_they_were_written(migrated):
+    records = migrated("0005").records.models()
 
-    assert records.partitions() == {}
-    assert records.models()["cities"].failure == BROKEN
-    assert records.models()["cities"].watermarks == (mark(2),)
-    assert records.models()["cities"].high_time == dt.datetime(2024, 3, 11, tzinfo=dt.UTC)
-
-
-def test_T8_tables_of_schema_0001_get_the_high_time_of_the_steps_that_wrote_them(migrated):
-    records = migrated("0001").records.models()
-
-    assert {name: record.high_time for name, record in records.items()} == {
-        "cities": dt.datetime(2024, 3, 8, tzinfo=dt.UTC),
-        "late": dt.datetime(2024, 3, 4, tzinfo=dt.UTC),
-        "orders": dt.datetime(2024, 3, 3, 0, 0, 0, 250, tzinfo=dt.UTC),
-        "rebuilt": dt.datetime(2024, 3, 7, tzinfo=dt.UTC),
-        "users": dt.datetime(2024, 3, 2, tzinfo=dt.UTC),
-        "view": None,
-    }
+    assert {name: record.high_time for name, record in records.items()} == HIGH_TIMES
+    assert records["cities"].failure == BROKEN
+    assert records["cities"].watermarks == (mark(2),)
     assert records["orders"] == ModelRecord(
         model="orders",
         status=Status.FAILED,
@@ -142,61 +147,83 @@ def test_T8_tables_of_schema_0001_get_the_high_time_of_the_steps_that_wrote_them
     )
 
 
-def test_a_migrated_database_goes_on_where_it_stood(file, migrated):
-    store = migrated("0001")
-    succeed(store, intent("step-16", "orders"), version=4)
+def test_T8_fingerprints_of_a_past_schema_read_as_they_were_written(migrated):
+    known = migrated("0005").records.fingerprints()
 
-    assert store.records.models()["orders"].step_seq == 16
-    assert dict(rows(file)["partition_state_full"][0])["commit_version"] == 4
+    assert known[7] == Fingerprint("sql-2", "canonical-2")
+    assert {number for number in known if known[number].version == 2} == {9}
+
+
+def test_a_migrated_database_goes_on_where_it_stood(file, migrated):
+    store = migrated("0005")
+    number = store.journal.begin(intent("next", "orders"), {}, HERE, None).step_seq
+    store.journal.finish("next", wrote(4))
+
+    assert store.records.models()["orders"].step_seq == number
+    assert number == max(step[0] for step in contents(file)["steps"])
 
 
 def test_a_migrated_model_may_be_cut_into_partitions(file, migrated):
-    store = migrated("0002")
-    succeed(store, days("step-18", "cities", (1, 3)), version=4)
+    store = migrated("0005")
+    succeed(store, days("next", "cities", (1, 3)), version=4)
 
     assert [(run.low, run.high) for run in store.records.runs("cities")] == [(1, 3)]
-    assert [dict(row)["partition"] for row in rows(file)["partition_state_full"][-3:]] == [
+    assert [row[1] for row in contents(file)["partition_state_full"] if row[0] == "cities"] == [
         "1970-01-02",
         "1970-01-03",
         "1970-01-04",
     ]
 
 
-def test_T8_schema_0003_has_partitions_and_no_checks(migrated):
-    records = migrated("0003").records
+def test_T8_partitions_of_a_past_schema_read_as_they_were_written(migrated):
+    store = migrated("0005")
+    records, checks = store.records, store.checks
 
-    assert [(run.low, run.high, run.status, run.step_seq) for run in records.runs("visits")] == [
-        (1, 2, Status.SUCCESS, 18),
-        (3, 3, Status.SUCCESS, 19),
-        (4, 4, Status.SUCCESS, 19),
-        (5, 5, Status.FAILED, 0),
-    ]
-    assert [commit.step for commit in records.touched("mart.visits", 0)] == ["step-19", ""]
-    assert (records.unsettled(), records.flags(), records.quarantines()) == ((), (), ())
-    assert (records.evaluated(), records.checks_of("visits")) == ({}, ())
-    assert records.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})
+    assert [(run.low, run.high, run.status, run.step_seq) for run in records.runs("visits")] == RUNS
+    assert [commit.step for commit in store.notes.touched("mart.visits", 0)] == ["step-19", ""]
+    assert [flag.partition for flag in checks.flags()] == ["1970-01-04"]
+    assert checks.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})
 
 
-def test_T8_steps_of_schema_0003_can_be_checked(migrated):
-    store = migrated("0003")
-    step = days("step-24", "visits", (3, 3), run="run-6", on_failure="flag")
-    holder = replace(HERE, run="run-6")
+def test_T8_steps_of_a_past_schema_can_be_checked(migrated):
+    store = migrated("0005")
+    step = days("next", "visits", (4, 4), run="run-9", on_failure="flag")
+    holder = replace(HERE, run="run-9")
     store.journal.start_run(run(holder))
     store.journal.begin(step, {}, holder, None)
-    store.journal.record_checks("step-24", failed_gate("1970-01-04"))
-    store.journal.finish("step-24", wrote(4))
+    store.journal.record_checks("next", failed_gate("1970-01-05"))
+    store.journal.finish("next", wrote(4))
 
-    assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
+    assert [flag.partition for flag in store.checks.flags()] == ["1970-01-04", "1970-01-05"]
 
 
-def test_T8_a_store_of_schema_0004_begins_its_first_epoch(migrated):
-    store = migrated("0004")
+def test_a_document_of_a_past_schema_is_imported(migrated, tmp_path, clock):
+    document = (PAST / "0005.json").read_text()
+    fresh = open_store(f"sqlite:///{tmp_path}/fresh.db", identity=OURS, clock=clock, lease=LEASE)
+    fresh.archive.load(document)
 
-    assert store.archive.epoch() == store.archive.store_id()
-    assert [flag.partition for flag in store.records.flags()] == ["1970-01-04"]
+    assert fresh.archive.export() == document
+    assert fresh.records.models() == migrated("0005").records.models()
+    fresh.close()
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])
+def test_a_schema_that_was_never_released_is_refused(file, migrated, clock, revision):
+    migrated("0005").close()
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+
+    with pytest.raises(StateError) as caught:
+        open_store(f"sqlite:///{file}", identity=OURS, clock=clock, lease=LEASE)
+
+    assert caught.value.render() == (
+        f"error: state-too-old: sqlite:///{file} was written before penstock's first release "
+        f"(schema {revision})\n"
+        "  hint: move it away and run penstock state rebuild"
+    )
 
 
 def test_every_past_schema_has_a_database_here():
-    schemas = sorted(file.stem[:4] for file in migrate.SCRIPTS.glob("versions/0*.py"))
+    schemas = sorted(file.stem[:4] for file in opening.SCRIPTS.glob("versions/0*.py"))
 
-    assert sorted(file.stem for file in PAST.glob("*.sql")) == schemas[:-1]
+    assert sorted(file.stem for file in PAST.glob("*.sql")) == schemas

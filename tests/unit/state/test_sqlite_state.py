@@ -14,7 +14,7 @@ import pytest
 from contracts.store_cases import HERE, LEASE, OURS, intent, run, succeed, with_mark, wrote
 from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.records import Lease, Status
-from penstock.state.identity import Identity, is_gone, process_of
+from penstock.state.lease import Identity, is_gone, process_of
 from penstock.state.open import open_store, store_exists
 from penstock.state.restore import restore
 

@@ -19,7 +19,7 @@ def accept(services: Services, step: str, reason: str) -> AcceptReport:
     """
     if not reason.strip():
         raise UsageError("missing-key", "--accept needs --reason", hint="--reason 'why it is good'")
-    flags = services.reading.records.flags()
+    flags = services.reading.checks.flags()
     known = sorted({flag.step for flag in flags if flag.step.startswith(step)}) if step else []
     if len(known) != 1:
         why = f"{len(known)} steps begin so" if known else "no step with an open flag begins so"
@@ -34,7 +34,7 @@ def drop_quarantine(services: Services, step: str) -> AcceptReport:
 
     Raises `unknown-step`.
     """
-    kept = services.reading.records.quarantines()
+    kept = services.reading.checks.quarantines()
     chosen = kept if step == "all" else tuple(q for q in kept if step and q.step.startswith(step))
     if step != "all" and len({each.step for each in chosen}) != 1:
         raise UsageError(
@@ -53,7 +53,7 @@ def close_passed(
     """Close the flags of partitions that were looked at and pass every check that failed then."""
     flags = [
         flag
-        for flag in services.writing.records.flags()
+        for flag in services.writing.checks.flags()
         if flag.model == model.name
         and holds(partitions, flag.ord)
         and _passes(report, flag, model.grid)

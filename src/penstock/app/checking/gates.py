@@ -240,7 +240,7 @@ def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}
     if not above:
         return ()
-    flags = [flag for flag in services.reading.records.flags() if flag.model in above]
+    flags = [flag for flag in services.reading.checks.flags() if flag.model in above]
     read = [
         flag
         for flag in flags

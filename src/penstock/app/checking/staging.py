@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.ranges import Ranges, difference
 from penstock.core.step import Intent
-from penstock.state.parts import RECOVER
+from penstock.state.transitions.views import RECOVER
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -70,10 +70,10 @@ def sweep(services: Services) -> None:
     if not staged:
         return
     journal, now = services.writing.journal, services.clock.now()
-    quarantines = services.writing.records.quarantines()
+    quarantines = services.writing.checks.quarantines()
     running = {record.intent.step for record in journal.running()}
     kept = {each.step for each in quarantines if each.expires > now}
-    ours = services.writing.records.known_steps(set(staged.values()))
+    ours = services.writing.checks.known_steps(set(staged.values()))
     for name, step in staged.items():
         is_quarantine = name.endswith(step.replace("-", ""))
         if step in ours and step not in running and not (step in kept and is_quarantine):
@@ -94,7 +94,7 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
 
     Nobody was told of those. What a run has promised to keep stays until its time is over.
     """
-    for each in services.writing.records.quarantines():
+    for each in services.writing.checks.quarantines():
         if each.model != model.name or each.step == newest.step:
             continue
         if not difference(each.failed, newest.failed) and _run_died(services, model, each):

@@ -26,7 +26,7 @@ def unevaluated_lines(services: Services, project: Project) -> Iterator[tuple[st
     """
     records, run_timestamp = services.reading.records, services.clock.now()
     models = [model for model in project.models.values() if any(map(_texts, _sets(model)))]
-    known = records.evaluated() if models else {}
+    known = services.reading.checks.evaluated() if models else {}
     built = records.models() if models else {}
     for model in models:
         record = built.get(model.name)
@@ -88,16 +88,16 @@ Lines = Mapping[str, tuple[str, ...]]
 
 def check_lines(services: Services, project: Project) -> Lines:
     """Give what is to be said of each model; models of which nothing is are left out."""
-    records = services.reading.records
+    checks = services.reading.checks
     found: dict[str, list[str]] = {}
-    for each in records.unsettled():
+    for each in checks.unsettled():
         found.setdefault(each.step.intent.model, []).append(each.sentence)
     flags: dict[str, list[Flag]] = {}
-    for flag in records.flags():
+    for flag in checks.flags():
         flags.setdefault(flag.model, []).append(flag)
     for name, open_flags in flags.items():
         found.setdefault(name, []).append(_flagged(open_flags))
-    for kept in records.quarantines():
+    for kept in checks.quarantines():
         model = project.models.get(kept.model)
         keys = shown_ranges(model.grid, kept.failed) if model else ""
         rows = "1 row" if kept.rows == 1 else f"{kept.rows:,} rows"
@@ -122,7 +122,7 @@ def with_lines(status: ModelStatus, lines: Lines) -> ModelStatus:
 
 def _failed_gates(services: Services, view: Model) -> str:
     """Say which gates of a view failed when somebody other than its own step looked last."""
-    records = services.reading.records.checks_of(view.name, None, len(view.all_checks))
+    records = services.reading.checks.checks_of(view.name, None, len(view.all_checks))
     newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
     gates = [each.result for each in newest if each.result.failed_gate]
     if not gates:

@@ -171,9 +171,9 @@ class CheckTarget:
         if not rules:
             return RowsBefore()
         last = max(rule.last or 1 for rule in rules)
-        records = self.services.reading.records
+        reading = self.services.reading.checks
         name, adds = self.model.name, self._adds
-        return records.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+        return reading.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
 
     def _bind_target(self, view: str, version: int | None) -> Schema | None:
         """Make the target readable at a version, or as it is; None where it is not there."""

@@ -31,9 +31,9 @@ def check_history(
     if limit < 1:
         raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
     if model.startswith(SOURCE) and model.removeprefix(SOURCE) in services.project.sources:
-        return services.reading.records.checks_of(model, name, limit)
+        return services.reading.checks.checks_of(model, name, limit)
     found = named_model(services, model)
-    records = services.reading.records.checks_of(found.name, name, limit)
+    records = services.reading.checks.checks_of(found.name, name, limit)
     if name is not None and not records and name not in check_names(found):
         raise unknown_check(found, name)
     return records
@@ -77,7 +77,7 @@ def history(
     everything = records.history(found.name, None, key) if key else None
     executions = everything if everything is not None else records.history(found.name, limit)
     taken_back = _reverted(everything or executions)
-    unchecked = records.steps_that_skipped(found.name, SKIPPED)
+    unchecked = services.reading.checks.steps_that_skipped(found.name, SKIPPED)
     rows = []
     for one in executions[:limit]:
         sql = (records.text(one.fingerprint.sql) or "") if show_sql else ""

@@ -170,7 +170,7 @@ class Runner:
         status = Status.FAILED
         beat = self._services.project.lease.heartbeat.total_seconds()
         try:
-            with beating(journal, self._report.run_id, beat):
+            with beating(self._services.writing.leases, self._report.run_id, beat):
                 self._tell(RunStarted(self._report.run_id, self._plan))
                 self._collect(results)
             if all(result.ok for result in results):

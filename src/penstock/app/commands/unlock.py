@@ -17,7 +17,7 @@ def lease_of(services: Services, target: str) -> Lease | None:
     project = services.project
     named = {name.lower(): str(model.table) for name, model in project.models.items()}
     named |= {name.lower(): str(seed.table) for name, seed in project.seeds.items()}
-    leases = services.reading.journal.leases() if services.has_state() else ()
+    leases = services.reading.leases.taken() if services.has_state() else ()
     tables = {table.lower() for table in named.values()} | {each.target.lower() for each in leases}
     if target.lower() not in named and target.lower() not in tables:
         hint = did_you_mean(target, (*named, *tables)) or "penstock list shows the models"
@@ -31,5 +31,5 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
 
     Its run, should it live after all, finds its step fenced: what it writes no longer counts.
     """
-    services.writing.journal.unlock(lease.target)
+    services.writing.leases.unlock(lease.target)
     return recover(services).sentences

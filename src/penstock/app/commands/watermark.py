@@ -173,7 +173,7 @@ def _write(
     services: Services, model: Model, key: tuple[str, str], value: str | None, why: str
 ) -> WatermarkChange:
     store, now = services.writing, services.clock.now()
-    for lease in store.journal.leases():
+    for lease in store.leases.taken():
         if lease.target == str(model.table) and lease.expires > now:
             raise LeaseHeldError(lease, hint="wait until that run has ended")
     change = WatermarkChange(

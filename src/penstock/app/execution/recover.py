@@ -186,7 +186,7 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
 def _left_open(services: Services) -> Iterator[StepRecord]:
     journal = services.writing.journal
     running = journal.running()
-    leases = {lease.target: lease for lease in journal.leases()} if running else {}
+    leases = {lease.target: lease for lease in services.writing.leases.taken()} if running else {}
     for record in running:
         lease = leases.get(str(record.intent.table))
         if lease is None or not lives(services, lease, record):

@@ -149,7 +149,7 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
     others are settled all the same. Without `writes` a rollback that is due is left for the next
     command that writes tables.
     """
-    waiting = services.reading.records.unsettled()
+    waiting = services.reading.checks.unsettled()
     if not writes:
         waiting = tuple(each for each in waiting if not each.rollback_due)
     if not waiting:
@@ -167,7 +167,7 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
 
 def pending_notes(services: Services) -> tuple[str, ...]:
     """Say what the next command that writes will settle."""
-    waiting = services.reading.records.unsettled()
+    waiting = services.reading.checks.unsettled()
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
 
 

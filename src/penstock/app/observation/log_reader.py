@@ -113,7 +113,7 @@ class LogReader:
         known = self.seen.get(name)
         read = self._log(name, uri, after, columns)
         same = known is not None and known.table_id in ("", read.seen.table_id)
-        noted = self.services.reading.records.touched(name, after) if same else ()
+        noted = self.services.reading.notes.touched(name, after) if same else ()
         commits = (*noted, *(c for c in read.tail.commits if c.version > after))
         return Tail(commits, read.tail.gap)
 
@@ -139,7 +139,7 @@ class LogReader:
                 replace(each, step="", store="") if each.version in unknown else each
                 for each in read.tail.commits
             ]
-            self.services.writing.records.note(read.seen, commits)
+            self.services.writing.notes.note(read.seen, commits)
 
     def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
         """Read a log above what is noted; without notes from where anybody may ask, and for all.
@@ -194,7 +194,7 @@ def open_log_reader(services: Services) -> LogReader:
     """Begin a look: with what was noted of tables, and no table opened yet."""
     records = services.reading
     needs = cache(lambda: _needs(services))
-    return LogReader(services, records.records.seen(), records.archive.store_id(), needs)
+    return LogReader(services, records.notes.seen(), records.archive.store_id(), needs)
 
 
 def _needs(services: Services) -> Needs:

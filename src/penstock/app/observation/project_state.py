@@ -72,7 +72,7 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
         open_log_reader(services),
         run_timestamp,
         reading.partitions(),
-        reading.marks(),
+        reading.fingerprints(),
         view.now.broken,
     )
     below, unreadable = _below(detection, chosen)

@@ -20,7 +20,7 @@ from penstock.core.project import Project
 from penstock.core.records import Holder, Lease, Run
 from penstock.core.step import Intent
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.state.identity import process_of
+from penstock.state.lease import process_of
 
 OpenStore = Callable[[], Store]
 

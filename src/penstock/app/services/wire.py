@@ -30,7 +30,7 @@ from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.spark_engine import SparkEngine
 from penstock.engine.staged_files import DiskFolders
 from penstock.project.load import load_project
-from penstock.state.identity import is_gone
+from penstock.state.lease import is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession
@@ -167,7 +167,7 @@ def elsewhere(services: Services, warehouse: str) -> Services:
 
 def apart(services: Services, project: Project, clock: Clock) -> Services:
     """Wire another project on the same Spark, with a store in memory that nobody else sees."""
-    from penstock.state.memory import MemoryStore
+    from penstock.state.memory.store import MemoryStore
 
     store = MemoryStore(clock, project.lease)
     engine = services.engine
@@ -204,7 +204,7 @@ class Stores:
 
     def open_reading(self) -> Store:
         """Open the database, or an empty memory if there is none."""
-        from penstock.state.memory import MemoryStore
+        from penstock.state.memory.store import MemoryStore
 
         if self.exists():
             return self.open_writing()
@@ -212,7 +212,7 @@ class Stores:
 
     def open_writing(self) -> Store:
         """Open the database; make it if there is none."""
-        from penstock.state.identity import Identity
+        from penstock.state.lease import Identity
         from penstock.state.open import open_store
 
         if self._opened is None:

@@ -10,14 +10,14 @@ from threading import Thread
 from typing import TypeVar
 
 from penstock.app.services.services import Services
-from penstock.core.ports import Journal
+from penstock.core.ports import Leases
 from penstock.core.records import Run, Status
 
 _SOON_SECONDS = 1.0
 
 
 @contextmanager
-def beating(journal: Journal, run: str, every_seconds: float) -> Iterator[None]:
+def beating(leases: Leases, run: str, every_seconds: float) -> Iterator[None]:
     """Renew the run's leases in the background until the block ends.
 
     Nothing that the store throws ends it: a beat that failed is tried again at once, so that a
@@ -30,7 +30,7 @@ def beating(journal: Journal, run: str, every_seconds: float) -> Iterator[None]:
         while not done.wait(pause):
             pause = min(every_seconds, _SOON_SECONDS)
             with suppress(Exception):  # whatever a store throws, the run lives on
-                journal.renew(run)
+                leases.renew(run)
                 pause = every_seconds
 
     thread = threading.Thread(target=beat, name="penstock-heartbeat", daemon=True)
@@ -59,7 +59,9 @@ def on_record(services: Services, run: Run) -> Iterator[Callable[[], None]]:
     journal.start_run(run)
     holds = False
     try:
-        with beating(journal, run.id, services.project.lease.heartbeat.total_seconds()):
+        with beating(
+            services.writing.leases, run.id, services.project.lease.heartbeat.total_seconds()
+        ):
             yield lambda: ended.append(Status.SUCCESS)
     except StillRunningError:
         holds = True

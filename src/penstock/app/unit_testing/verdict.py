@@ -183,7 +183,7 @@ class ExpectationCheck:
 
     def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
         outcome = self.outcome
-        kept = outcome.services.reading.records.quarantines()
+        kept = outcome.services.reading.checks.quarantines()
         steps = {result.step for result in outcome.results}
         mine = [each for each in kept if each.step in steps]
         if not mine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from penstock.state.tables import metadata
+from penstock.state.schema import metadata
 
 
 def run() -> None:

@@ -63,7 +63,7 @@ def built(*parts, rows):
 
 def recorded(workshop, model="v"):
     """Give what is on record of the checks of a model since it was built, oldest first."""
-    found = workshop.store.records.checks_of(model)
+    found = workshop.store.checks.checks_of(model)
     return [(str(each.result.status), each.result.message) for each in reversed(found)][1:]
 
 

@@ -89,4 +89,4 @@ def test_kept_rows_stay_until_their_time_is_over_and_staged_rows_go(workshop, se
     workshop.clock.advance(seconds=int(dt.timedelta(days=8).total_seconds()))
     sweep(services)
     assert names(services) == ()
-    assert workshop.store.records.quarantines() == ()
+    assert workshop.store.checks.quarantines() == ()

@@ -155,7 +155,7 @@ def test_without_record_no_trace_is_left(record, artifacts, looks):
 
     assert report.results
     assert workshop.artifacts == artifacts
-    assert len(workshop.store.records.checks_of("a")) == looks
+    assert len(workshop.store.checks.checks_of("a")) == looks
 
 
 LIMITS = SourceFreshness("at", dt.timedelta(days=1), dt.timedelta(days=2))

@@ -59,7 +59,7 @@ def test_what_is_kept_is_told_by_the_next_look(services, uri):
 
 def test_notes_of_a_table_that_another_one_replaced_do_not_count(services, uri):
     noted = Touched(9, MOMENT, "UPDATE")
-    services.writing.records.note(Seen(EVENTS, "gone", 9), (noted,))
+    services.writing.notes.note(Seen(EVENTS, "gone", 9), (noted,))
 
     tail = open_log_reader(services).tail(EVENTS, uri, 3, ("created_at",))
 

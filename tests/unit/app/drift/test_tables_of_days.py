@@ -85,7 +85,7 @@ def build(services, step: str = "step-1", after: int | None = None) -> None:
     write_days(intent.uri, token)
     table = DeltaTable(intent.uri)
     journal.finish(intent.step, Outcome(table.version(), table.metadata().id, table.version()))
-    journal.unlock(str(model.table))
+    services.writing.leases.unlock(str(model.table))
     note_written(services, ["daily"])
 
 

@@ -68,7 +68,7 @@ def due(workshop, model="log", step="step-due"):
 
 def left(workshop):
     return [
-        (each.step.intent.step, each.rollback_due) for each in workshop.store.records.unsettled()
+        (each.step.intent.step, each.rollback_due) for each in workshop.store.checks.unsettled()
     ]
 
 
@@ -212,7 +212,7 @@ def test_rows_of_a_model_that_is_built_otherwise_now_are_flagged_unlooked(  # on
     ]
     assert result.error.code == "after-check-failed"
     assert settled.failed == {"log": failed}
-    assert {flag.checks for flag in workshop.store.records.flags()} == {("two_rows",)}
+    assert {flag.checks for flag in workshop.store.checks.flags()} == {("two_rows",)}
     assert [word for _, word, _ in workshop.lake.ran] == ["session"]
     assert left(workshop) == []
 
@@ -285,7 +285,7 @@ def test_rows_whose_past_vacuum_took_stay_and_are_flagged(workshop, monkeypatch)
     assert [(each.intent.kind, each.status) for each in workshop.store.records.steps_of("log")][
         2:
     ] == []
-    assert len(workshop.store.records.flags()) == 1
+    assert len(workshop.store.checks.flags()) == 1
 
 
 GROWTH = Check("growth", Phase.AFTER, RowCountChange(Decimal(1)), Location("models/a.yml", 5))

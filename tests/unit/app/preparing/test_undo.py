@@ -105,7 +105,7 @@ def test_rows_that_others_wrote_after_the_step_keep_it_from_being_undone(worksho
     why = "version 2 (WRITE, not ours) lies after version 1"
     assert (restored(workshop), result.notes) == ([], (REFUSED.format(why),))
     assert result.consequence == "rows written and flagged"
-    assert workshop.store.records.unsettled() == ()
+    assert workshop.store.checks.unsettled() == ()
 
 
 def test_rows_whose_past_is_gone_stay_and_are_flagged(workshop, monkeypatch):
@@ -114,7 +114,7 @@ def test_rows_whose_past_is_gone_stay_and_are_flagged(workshop, monkeypatch):
     result = workshop.run()["log"]
 
     assert result.notes == (REFUSED.format("2 files of version 0 are gone"),)
-    assert (restored(workshop), len(workshop.store.records.flags())) == ([], 1)
+    assert (restored(workshop), len(workshop.store.checks.flags())) == ([], 1)
 
 
 def test_features_that_a_restore_leaves_on_are_told(workshop, monkeypatch):

@@ -1,0 +1,381 @@
+"""The journal of every store: what may happen, and the transition that says what it means.
+
+A store hands out transactions; what it keeps and how is its own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from penstock.core.check_results import Checked, Flag, InvariantReport
+from penstock.core.errors import PlanOutdatedError
+from penstock.core.ports import Clock, Fault, RebuiltStep
+from penstock.core.project import LeaseSettings
+from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.state.lease import (
+    Identity,
+    IsGone,
+    Request,
+    grant,
+    lease_lost,
+    step_ended,
+    unknown_step,
+)
+from penstock.state.transitions.events import (
+    Began,
+    ChecksNoted,
+    ChecksRecorded,
+    ChecksSettled,
+    Event,
+    Failed,
+    Finished,
+    FlagsClosed,
+    GivenUp,
+    QuarantineDropped,
+)
+from penstock.state.transitions.model_state import ModelState, StepState
+from penstock.state.transitions.transition import apply
+
+
+@dataclass(frozen=True, slots=True)
+class StoreContext:
+    """Whose store it is, and everything it needs from outside."""
+
+    identity: Identity
+    clock: Clock
+    lease: LeaseSettings
+    fault: Fault
+    is_gone: IsGone
+
+
+class Transaction(Protocol):
+    """What one transaction of a store reads and writes; all of it happens or nothing."""
+
+    def load(self, model: str, event: Event) -> ModelState:
+        """Give what is on record of a model, as far as the event touches it."""
+        ...
+
+    def save(self, before: ModelState, after: ModelState) -> None:
+        """Write what differs."""
+        ...
+
+    def find(self, step: str | int) -> StepState | None:
+        """Give a step by its id or number; None if it never began here."""
+        ...
+
+    def running(self) -> Sequence[StepState]:
+        """Give the steps that are written as RUNNING, in the order they began."""
+        ...
+
+    def last_number(self, model: str = "", besides: str = "") -> int:
+        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        ...
+
+    def lease(self, target: str) -> tuple[Lease | None, int]:
+        """Give who holds a target, and the last token that was given for it, 0 without one."""
+        ...
+
+    def leases(self) -> Sequence[Lease]:
+        """Give the leases that are taken, expired ones too, by target."""
+        ...
+
+    def put_lease(self, target: str, lease: Lease | None) -> None:
+        """Write who holds a target; None frees it, its last token stays."""
+        ...
+
+    def write_run(self, run: Run) -> None:
+        """Write a run in the place of the one with its id."""
+        ...
+
+    def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
+        """Write how a run ended, if it is on record; tell whether it had steps."""
+        ...
+
+    def keep_texts(self, texts: Mapping[str, str]) -> None:
+        """Store texts by their checksums unless they are there."""
+        ...
+
+    @property
+    def epoch(self) -> str:
+        """The epoch of the store."""
+        ...
+
+    @epoch.setter
+    def epoch(self, drawn: str) -> None: ...
+
+
+class Transactions(Protocol):
+    """What a store hands out: a transaction that only reads, or the one that writes."""
+
+    def read(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction that only reads."""
+        ...
+
+    def write(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction that writes: there is one at a time, others wait."""
+        ...
+
+
+class StoreJournal:
+    """Writes runs, steps, checks and what they leave; every method is one transaction.
+
+    `after_run` is called after a run that had steps.
+    """
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        context: StoreContext,
+        after_run: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._transactions = transactions
+        self._context = context
+        self._after_run = after_run
+
+    def start_run(self, run: Run) -> None:
+        """Write the run as RUNNING."""
+        with self._transactions.write() as tables:
+            tables.write_run(replace(run, status=Status.RUNNING, ended=None))
+
+    def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
+        """Write how the run ended and release whatever it still holds, unless it `holds` on."""
+        now = self._now()
+        with self._transactions.write() as tables:
+            had_steps = tables.end_run(run, status, now)
+            for lease in () if holds else tables.leases():
+                if lease.run == run:
+                    tables.put_lease(lease.target, None)
+        if had_steps:
+            self._after_run()
+
+    def begin(
+        self,
+        intent: Intent,
+        contents: Mapping[str, str],
+        holder: Holder,
+        planned_on: int | None,
+        above: int = 0,
+    ) -> Begun:
+        """Take the target's lease and write the step as RUNNING, or do nothing at all.
+
+        The step of a stale lease that is still written as RUNNING stays so: recover it first.
+        Raises `LeaseHeldError`, and `PlanOutdatedError` when another run began a step of the
+        model, whatever became of it, after `planned_on` (0: it never had one; None: do not
+        compare).
+        """
+        with self._transactions.write() as tables:
+            now, target = self._now(), str(intent.table)
+            request = Request(
+                target, holder, now, self._context.lease.length, self._context.is_gone
+            )
+            lease = grant(request, *tables.lease(target))
+            tables.put_lease(target, lease)
+            last = 0 if planned_on is None else tables.last_number(intent.model, besides=intent.run)
+            if planned_on is not None and last > planned_on:
+                raise PlanOutdatedError(target)
+            number, epoch = max(tables.last_number(), above) + 1, tables.epoch
+            tables.keep_texts(contents)
+            given = replace(intent, step_seq=number, epoch=epoch)
+            _happen(tables, given.model, Began(given, now, executed_by(holder), lease.token))
+        return Begun(number, lease.token, epoch)
+
+    def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
+        """Write success: step, partitions, watermarks, history, lease.
+
+        A failure that `record_checks` wrote makes the step FAILED, with its data on record. A step
+        that was finished already stays as it is. Raises `LeaseLostError` when the lease is
+        not the step's; `recovered` does not ask for the lease and raises `step-ended` for a
+        step that failed.
+        """
+        with self._transactions.write() as tables:
+            found = find_step(tables, step)
+            if found.outcome is not None:
+                return
+            if recovered and found.status is not Status.RUNNING:
+                raise step_ended(step, found.status)
+            if not recovered:
+                _require_owned(tables, found)
+            event = Finished(found.seq, self._now(), outcome, recovered)
+            _happen(tables, found.intent.model, event)
+            _release_after(tables, found)
+            self._context.fault("during-finish")
+
+    def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
+        """Write failure: status and history; what the last success left stays.
+
+        A step that ended already stays as it ended.
+        """
+        with self._transactions.write() as tables:
+            found = find_step(tables, step)
+            if found.status is Status.RUNNING:
+                event = Failed(found.seq, self._now(), failure, recovered)
+                _happen(tables, found.intent.model, event)
+                _release_after(tables, found)
+
+    def reject(
+        self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
+    ) -> None:
+        """Write a step that failed before it began, without a lease.
+
+        With `checked` it is SKIPPED, because a gate before it failed; its partitions are FAILED.
+        """
+        with self._transactions.write() as tables:
+            now, number = self._now(), tables.last_number() + 1
+            given = replace(intent, step_seq=number)
+            _happen(tables, intent.model, Began(given, now, executed_by(holder)))
+            if checked is not None:
+                _happen(tables, intent.model, ChecksRecorded(number, now, checked))
+            event = Failed(number, now, failure, skipped=checked is not None)
+            _happen(tables, intent.model, event)
+
+    def running(self) -> tuple[StepRecord, ...]:
+        """Give the steps that are written as RUNNING, in the order they began."""
+        with self._transactions.read() as tables:
+            return tuple(step.record for step in tables.running())
+
+    def record_checks(self, step: str, checked: Checked) -> None:
+        """Write what the checks of a running step said; `finish` and `fail` go by it."""
+        with self._transactions.write() as tables:
+            found = find_step(tables, step)
+            _require_owned(tables, found)
+            event = ChecksRecorded(found.seq, self._now(), checked)
+            _happen(tables, found.intent.model, event)
+
+    def settle_checks(self, step: str, checked: Checked) -> None:
+        """Write the checks of a step that ended while they were pending."""
+        with self._transactions.write() as tables:
+            found = find_step(tables, step)
+            event = ChecksSettled(found.seq, self._now(), checked)
+            _happen(tables, found.intent.model, event)
+
+    def note_checks(
+        self,
+        run: str,
+        model: str,
+        report: InvariantReport,
+        partitions: tuple[str, ...],
+        version: int | None,
+    ) -> None:
+        """Write what `penstock check` found, of no step."""
+        with self._transactions.write() as tables:
+            _happen(tables, model, ChecksNoted(run, self._now(), report, partitions, version))
+
+    def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
+        """Close open flags; a partition that failed only by them is SUCCESS again."""
+        with self._transactions.write() as tables:
+            for model in dict.fromkeys(flag.model for flag in flags):
+                keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
+                _happen(tables, model, FlagsClosed(keys, self._now(), why, who))
+
+    def forget_quarantine(self, step: str) -> None:
+        """Write that the rows that a step had kept are gone."""
+        with self._transactions.write() as tables:
+            found = tables.find(step)
+            if found is not None:
+                _happen(tables, found.intent.model, QuarantineDropped(found.seq, self._now()))
+
+    def _now(self) -> dt.datetime:
+        return self._context.clock.now()
+
+
+class StoreLeases:
+    """Keeps, gives back and shows the leases of targets; every method is one transaction."""
+
+    def __init__(self, transactions: Transactions, context: StoreContext) -> None:
+        self._transactions = transactions
+        self._context = context
+
+    def holds(self, step: str) -> bool:
+        """Whether the step's run still owns the target with the token it was given.
+
+        A lease that expired and that nobody took still is the run's.
+        """
+        with self._transactions.read() as tables:
+            return _owns(tables, find_step(tables, step))
+
+    def renew(self, run: str) -> None:
+        """Push out the expiry of every lease the run still owns."""
+        now = self._context.clock.now()
+        with self._transactions.write() as tables:
+            for lease in tables.leases():
+                if lease.run == run:
+                    expires = now + self._context.lease.length
+                    tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
+
+    def taken(self) -> tuple[Lease, ...]:
+        """Give the leases that are taken, expired ones too, by target."""
+        with self._transactions.read() as tables:
+            return tuple(tables.leases())
+
+    def unlock(self, target: str) -> bool:
+        """Drop the lease of a target, whoever holds it; False if nobody does."""
+        with self._transactions.write() as tables:
+            held, _ = tables.lease(target)
+            tables.put_lease(target, None)
+            return held is not None
+
+
+def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:
+    """Write steps that only the logs remember, oldest first; known steps are left alone.
+
+    Steps keep their numbers. One whose number another step of the store has gets a new one above
+    all. What is older than a success on record only goes into the history. A step that was given
+    up and has landed all the same is written as one that came after. A new epoch begins.
+    """
+    tables.epoch = epoch
+    free = max([tables.last_number(), *(step.intent.step_seq for step in steps)]) + 1
+    for step in steps:
+        known, model = tables.find(step.intent.step), step.intent.model
+        if known is not None:
+            if known.status is Status.RUNNING or known.outcome is not None:
+                continue
+            _happen(tables, known.intent.model, GivenUp(known.seq))
+        number = step.intent.step_seq
+        if number < 1 or tables.find(number) is not None:
+            number, free = free, free + 1
+        began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
+        _happen(tables, model, Began(replace(step.intent, step_seq=number), began))
+        _happen(tables, model, Finished(number, step.ended, step.outcome, by_time=True))
+
+
+def find_step(tables: Transaction, step: str) -> StepState:
+    """Give a step; `unknown-step` if it never began."""
+    found = tables.find(step)
+    if found is None:
+        raise unknown_step(step)
+    return found
+
+
+def executed_by(holder: Holder) -> str:
+    """Give the words under which the history names a process."""
+    return f"{holder.user}@{holder.host}"
+
+
+def _happen(tables: Transaction, model: str, event: Event) -> None:
+    before = tables.load(model, event)
+    tables.save(before, apply(before, event))
+
+
+def _owns(tables: Transaction, step: StepState) -> bool:
+    held, _ = tables.lease(step.target)
+    return held is not None and (held.run, held.token) == (step.intent.run, step.lease_token)
+
+
+def _require_owned(tables: Transaction, step: StepState) -> None:
+    if step.status is not Status.RUNNING or not _owns(tables, step):
+        raise lease_lost(step.intent.step, step.target)
+
+
+def _release_after(tables: Transaction, step: StepState) -> None:
+    """Free the step's target unless it is not its lease, or another step still writes it."""
+    busy = any(
+        (other.target, other.intent.run) == (step.target, step.intent.run)
+        for other in tables.running()
+    )
+    if _owns(tables, step) and not busy:
+        tables.put_lease(step.target, None)

@@ -1,0 +1,398 @@
+"""The tables of the state store as they are now; migrations/ tells how they came to be.
+
+Every number that identifies a row is given by penstock, never by the database, so that an
+exported document can be loaded anywhere. Times are UTC.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import zlib
+from typing import TYPE_CHECKING
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Dialect
+
+REVISION = "0005"  # the newest file under migrations/versions; a test compares
+FORMAT = 1
+
+
+class UtcTime(TypeDecorator[dt.datetime]):
+    """A time in UTC with microseconds; always aware, and its order in the database is time's."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
+        """Turn the time to UTC; a naive one raises `ValueError`."""
+        del dialect
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value.astimezone(dt.UTC)
+
+    def process_result_value(
+        self, value: dt.datetime | None, dialect: Dialect
+    ) -> dt.datetime | None:
+        """Say that the time is UTC where the database does not."""
+        del dialect
+        if value is None:
+            return None
+        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+
+
+class PackedText(TypeDecorator[str]):
+    """A text that is stored compressed."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+        """Compress the UTF-8 bytes."""
+        del dialect
+        return None if value is None else zlib.compress(value.encode())
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+        """Read what was compressed."""
+        del dialect
+        return None if value is None else zlib.decompress(value).decode()
+
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, default="", server_default="")
+
+
+def _count(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, default=0, server_default="0")
+
+
+def _known_count(name: str) -> Column[int]:
+    """Make a count that is NULL where nobody knows it."""
+    return Column(name, BigInteger, default=0, server_default="0")
+
+
+def _grid(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, default="*", server_default="*")
+
+
+def _key(name: str) -> Column[int]:
+    return Column(name, BigInteger, primary_key=True, autoincrement=False)
+
+
+project = Table(
+    "project",
+    metadata,
+    Column("store_id", Text, primary_key=True),
+    Column("format_version", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("penstock", Text, nullable=False),
+    # Drawn anew whenever the store may have forgotten something, so it is never exported.
+    Column("epoch", Text, nullable=False, server_default="", info={"drawn": True}),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("command", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("run_timestamp", UtcTime, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("started", UtcTime, nullable=False),
+    Column("ended", UtcTime),
+    Column("status", Text, nullable=False),
+)
+
+models = Table(
+    "models",
+    metadata,
+    _key("id"),
+    Column("name", Text, nullable=False, unique=True),
+    _grid("grid"),  # of the partitions on record
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    _key("step_seq"),
+    Column("id", Text, nullable=False, unique=True),
+    Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("target", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    _grid("grid"),
+    Column("partitions", Text, nullable=False),
+    Column("intent", Text, nullable=False, info={"json": True}),
+    Column("lease_token", BigInteger, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("run_date", Date, nullable=False),
+    Column("executed_by", Text, nullable=False),
+    Column("recovered", Boolean, nullable=False),
+    Column("started", UtcTime, nullable=False),
+    Column("ended", UtcTime),
+    Column("table_id", Text),
+    Column("commit_version", BigInteger),
+    Column("settled_version", BigInteger),
+    Column("undone_by", BigInteger),  # the rollback after which it is as if it never ran
+    Column("checked", Text, info={"json": True}),  # what its checks decided; NULL: none recorded
+    Column("pending", Text, info={"json": True}),  # partitions whose checks are still to be made
+    _count("rows_written"),
+    _count("rows_inserted"),
+    _count("rows_updated"),
+    _count("rows_deleted"),
+    Column("rows_late", BigInteger),
+    _count("rows_null_time"),
+    _count("bytes_written"),
+    _count("duration_ms"),
+    Column("metrics", Text, nullable=False, default="{}", info={"json": True}),
+    _text("error_code"),
+    _text("error_message"),
+    _text("error_where"),
+    _text("error_hint"),
+    Index(None, "model_id", "step_seq"),
+    Index(None, "run"),
+    Index(None, "status"),
+    Index(None, "pending"),
+    Index(None, "model_id", "pending"),
+)
+
+step_inputs = Table(
+    "step_inputs",
+    metadata,
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
+    Column("input", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("table_id", Text, nullable=False),  # of files: the digest of their listing
+    Column("pinned_version", BigInteger, nullable=False),
+)
+
+fingerprints = Table(
+    "fingerprints",
+    metadata,
+    _key("id"),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    _text("version"),
+    _text("revision"),
+    Column("effective_from", Date),
+    Column("sql_checksum", Text, nullable=False),
+    Column("canonical_checksum", Text, nullable=False),
+    Column("settings_checksum", Text, nullable=False),
+    Column("layout_checksum", Text, nullable=False),
+    _text("schema_checksum"),
+    _text("yaml_checksum"),
+    _text("schema_json"),
+    _text("parser_version"),
+    Index(None, "model_id", "sql_checksum"),
+)
+
+contents = Table(
+    "contents",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("text", PackedText, nullable=False),
+)
+
+partition_state = Table(
+    "partition_state",
+    metadata,
+    Column("model_id", BigInteger, ForeignKey("models.id"), primary_key=True),
+    _key("ord"),
+    Column("partition", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id")),
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
+    Column("last_step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
+    Column("commit_version", BigInteger),
+    Column("settled_version", BigInteger),
+    Column("executed_at", UtcTime),
+    _count("execution_time_ms"),
+    _known_count("rows_written"),
+    _known_count("bytes_written"),
+    Index(  # all that `partitions` asks for, so that a million rows are counted without them
+        "ix_partition_state_groups",
+        "model_id",
+        "fingerprint_id",
+        "status",
+        "step_seq",
+        "ord",
+        "commit_version",
+        "settled_version",
+    ),
+)
+
+execution_history = Table(
+    "execution_history",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("ord", BigInteger, nullable=False),
+    Column("partition", Text, nullable=False),
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
+    Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id"), nullable=False),
+    Column("executed_at", UtcTime, nullable=False),
+    _count("execution_time_ms"),
+    _known_count("rows_written"),
+    _known_count("bytes_written"),
+    Column("status", Text, nullable=False),
+    _text("error_code"),
+    _text("error_message"),
+    Column("triggered_by", Text, nullable=False),
+    Column("executed_by", Text, nullable=False),
+    Index(None, "model_id", "step_seq"),
+    Index(None, "model_id", "ord", "step_seq"),
+)
+
+check_results = Table(
+    "check_results",
+    metadata,
+    _key("batch"),  # what was recorded together
+    _key("number"),
+    Column("run", Text, nullable=False),
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),  # NULL: `penstock check`
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("partitions", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("details", Text),
+    Column("values", Text, nullable=False, info={"json": True}),
+    Column("failures", BigInteger),
+    Column("sample", Text, info={"json": True}),
+    Column("error", Text),
+    Column("scope", Text, nullable=False),
+    Column("version", BigInteger),
+    Column("definition", Text, nullable=False),
+    Column("started", UtcTime, nullable=False),
+    _count("duration_us"),
+    Column("where", Text, info={"json": True}),
+    Index(None, "model_id", "batch", "number"),
+    Index(None, "model_id", "name", "batch", "number"),
+    Index(None, "model_id", "definition", "status"),
+)
+
+flags = Table(
+    "flags",
+    metadata,
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
+    _key("ord"),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("partition", Text, nullable=False),
+    Column("checks", Text, nullable=False, info={"json": True}),
+    Column("version", BigInteger),
+    Column("opened", UtcTime, nullable=False),
+    Column("closed", UtcTime),
+    _text("why"),
+    _text("who"),
+    Index(None, "closed", "model_id"),
+)
+
+quarantines = Table(
+    "quarantines",
+    metadata,
+    Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("uri", Text, nullable=False),
+    Column("table", Text, nullable=False),
+    Column("failed", Text, nullable=False, info={"json": True}),
+    _count("rows"),
+    Column("expires", UtcTime, nullable=False),
+    Column("dropped", UtcTime),
+)
+
+target_state = Table(
+    "target_state",
+    metadata,
+    Column("target", Text, primary_key=True),
+    Column("table_id", Text, nullable=False),
+    Column("seen_version", BigInteger),
+    _text("partition_field"),
+    _text("partition_type"),
+    Column("high_time", UtcTime),  # the greatest run timestamp of the steps that wrote it
+)
+
+seen_tables = Table(
+    "seen_tables",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("table_id", Text, nullable=False),
+    Column("seen_version", BigInteger, nullable=False),
+)
+
+table_commits = Table(
+    "table_commits",
+    metadata,
+    Column("name", Text, ForeignKey("seen_tables.name"), primary_key=True),
+    _key("version"),
+    Column("table_id", Text, nullable=False),
+    _text("step"),
+    _text("store"),
+    Column("operation", Text, nullable=False),
+    _text("user"),
+    Column("time", UtcTime, nullable=False),
+    Column("spans", Text, nullable=False, info={"json": True}),
+)
+
+watermarks = Table(
+    "watermarks",
+    metadata,
+    _key("id"),  # the newest row of a model's input and column counts
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    Column("input", Text, nullable=False),
+    Column("column", Text, nullable=False),
+    Column("value", Text),  # NULL: reset
+    Column("set_at", UtcTime, nullable=False),
+    _text("step"),
+    _text("who"),
+    _text("why"),
+    Index(None, "model_id", "input", "column", "id"),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("target", Text, primary_key=True),
+    Column("token", BigInteger, nullable=False),  # stays when nobody holds the target
+    Column("run", Text),  # NULL: free, and so are the columns below
+    Column("host", Text),
+    Column("pid", BigInteger),
+    Column("acquired", UtcTime),
+    Column("heartbeat", UtcTime),
+    Column("expires", UtcTime),
+    _text("process"),
+    Index(None, "run"),
+)

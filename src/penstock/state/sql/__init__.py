@@ -1,0 +1,1 @@
+"""The store over SQLAlchemy Core: one set of statements for every database."""

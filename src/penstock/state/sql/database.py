@@ -1,0 +1,186 @@
+"""One database behind an SQLAlchemy engine: transactions, and failures put into words."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from penstock.core.errors import StateError, UsageError
+from penstock.state.schema import project
+from penstock.state.sql.damage import damage_of
+
+Translate = Callable[[SQLAlchemyError, str], StateError | None]
+
+_READS: Mapping[str, Mapping[str, Any]] = {
+    "postgresql": {
+        "isolation_level": "REPEATABLE READ",
+        "penstock_begin": "SET TRANSACTION READ ONLY",
+    }
+}
+"""How transactions that only read begin: SQLite's see one state whatever one says."""
+
+_WRITES: Mapping[str, Mapping[str, Any]] = {
+    "sqlite": {"penstock_begin": "BEGIN IMMEDIATE"},
+    "postgresql": {"isolation_level": "READ COMMITTED"},  # sees what it has waited for
+}
+
+_OPENING = 0x70656E73746F636B
+"""The advisory lock under which a PostgreSQL database gets its tables: "penstock" in ASCII."""
+
+_SYMPTOMS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    SQLAlchemyError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+"""What reading a damaged row may raise, and a bug of ours as well: the rows tell which."""
+_AT_ONCE = 500
+
+
+Upsert = sqlite.Insert | postgresql.Insert
+
+
+def upsert(connection: Connection, table: Table) -> Upsert:
+    """Give an insert that can say what becomes of a row that is there; SQL has no word for it."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
+
+
+def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows; one whose key is there takes the place of the old one."""
+    if not rows:
+        return
+    statement = upsert(connection, table)
+    keys = [column.name for column in table.primary_key]
+    values = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+    statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
+    connection.execute(statement, [dict(row) for row in rows])
+
+
+def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Give values in parts that a condition may name: databases limit how many."""
+    for first in range(0, len(values), _AT_ONCE):
+        yield values[first : first + _AT_ONCE]
+
+
+class Database:
+    """Hands out transactions, and puts their failures into words.
+
+    `translate` words what befell the database, `damaged` what is wrong with its rows. Anything
+    else that is raised is a bug, and passes.
+    """
+
+    def __init__(
+        self, engine: Engine, translate: Translate, damaged: Callable[[str, str], StateError]
+    ) -> None:
+        self._engine = engine
+        self._translate = translate
+        self._damaged = damaged
+        self._here = threading.local()
+        self._reads = dict(_READS.get(engine.dialect.name, {}))
+        self._writes = dict(_WRITES.get(engine.dialect.name, {}))
+        self.place = engine.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Let every `read` of this thread see the same state until the block ends.
+
+        It is that of the first read. What the block itself writes is not seen before it ends.
+        """
+        if self._pinned() is not None:
+            yield
+            return
+        with self._worded(_SYMPTOMS), self._begun(self._reads) as connection:
+            self._here.connection = connection
+            try:
+                yield
+            finally:
+                self._here.connection = None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that only reads; it sees one state of the database throughout."""
+        with self._worded((*_SYMPTOMS, UsageError)):
+            pinned = self._pinned()
+            if pinned is not None:
+                yield pinned
+                return
+            with self._begun(self._reads) as connection:
+                yield connection
+
+    @contextmanager
+    def read_now(self) -> Iterator[Connection]:
+        """Open a transaction that reads what is there now, inside of `one_state` too."""
+        with self._worded(_SYMPTOMS), self._begun(self._reads) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction that writes: there is one at a time, others wait.
+
+        SQLite locks its file; elsewhere the project's row is the lock.
+        """
+        with self._worded((*_SYMPTOMS, UsageError)), self._begun(self._writes) as connection:
+            connection.execute(select(project.c.store_id).with_for_update())
+            yield connection
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """Open a writing transaction on a database that may not have its tables yet.
+
+        There is one at a time; one that waited sees what the other made.
+        """
+        with self._worded(_SYMPTOMS), self._begun(self._writes) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(_OPENING)))
+            yield connection
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    def _pinned(self) -> Connection | None:
+        return getattr(self._here, "connection", None)
+
+    @contextmanager
+    def _begun(self, options: Mapping[str, Any]) -> Iterator[Connection]:
+        with (
+            self._engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def _worded(self, symptoms: tuple[type[Exception], ...]) -> Iterator[None]:
+        try:
+            yield
+        except symptoms as error:
+            worded = self._wording(error) or self._damage()
+            if worded is None:
+                raise
+            raise worded from error
+
+    def _wording(self, error: Exception) -> StateError | None:
+        return self._translate(error, self.place) if isinstance(error, SQLAlchemyError) else None
+
+    def _damage(self) -> StateError | None:
+        """Look at every row once something could not be read, and say which of them cannot."""
+        try:
+            with self._begun(self._reads) as connection:
+                found = damage_of(connection)
+        except _SYMPTOMS as error:
+            worded = self._wording(error)
+            return worded or self._damaged(self.place, str(getattr(error, "orig", error)))
+        return None if found is None else self._damaged(self.place, found)

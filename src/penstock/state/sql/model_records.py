@@ -1,0 +1,236 @@
+"""One record per model, read set-based: of models of one partition, and in sum of the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    ScalarSelect,
+    Select,
+    and_,
+    case,
+    func,
+    or_,
+    select,
+)
+
+from penstock.core.inputs import Pin
+from penstock.core.records import ModelRecord, Status
+from penstock.core.token import pin_of, read_intent
+from penstock.core.typed import read_typed
+from penstock.core.window import Watermark
+from penstock.state.schema import (
+    fingerprints,
+    models,
+    partition_state,
+    step_inputs,
+    steps,
+    target_state,
+    watermarks,
+)
+from penstock.state.sql.rows import FINGERPRINT_COLUMNS, failure_of, fingerprint_of
+from penstock.state.transitions.model_state import BUILDS
+
+Found = Row[tuple[object, ...]]
+FAILURE_COLUMNS = ("error_code", "error_message", "error_where", "error_hint")
+FAILURES = (str(Status.FAILED), str(Status.SKIPPED))
+WHOLE = models.c.grid == "*"
+_WHOLE_MODELS = select(models.c.id).where(WHOLE)
+
+
+def model_records(connection: Connection) -> dict[str, ModelRecord]:
+    """Give the record of every model that ever ended a step, by name."""
+    current = _watermarks(connection)
+    pins = _pins(connection)
+    versions = _versions(connection)
+    whole = [
+        _record(row, pins.get(row.model_id, {}), current[row.model_id])
+        for row in connection.execute(_whole())
+    ]
+    summed = [
+        _sum(row, versions.get(row.model_id), current[row.model_id])
+        for row in connection.execute(heads())
+    ]
+    return {each.model: each for each in sorted(whole + summed, key=lambda each: each.model)}
+
+
+def _whole() -> Select[Any]:
+    state = partition_state.c
+    done, last, tried = steps.alias("done"), steps.alias("last"), steps.alias("tried")
+    latest = steps.alias("latest")  # names the table that the model writes now
+    newest = (  # not always the last step: a change of properties may come after it
+        select(func.max(tried.c.step_seq))
+        .where(tried.c.model_id == state.model_id, tried.c.status.in_(FAILURES))
+        .correlate(partition_state)
+        .scalar_subquery()
+    )
+    failed = and_(state.status == str(Status.FAILED), last.c.step_seq == newest)
+    return (
+        select(
+            partition_state,
+            models.c.name,
+            *FINGERPRINT_COLUMNS,
+            done.c.id.label("step"),
+            done.c.table_id,
+            _unread(done).label("unread"),
+            target_state.c.high_time,
+            *(last.c[name] for name in FAILURE_COLUMNS),
+        )
+        .join(models, models.c.id == state.model_id)
+        .outerjoin(fingerprints, fingerprints.c.id == state.fingerprint_id)
+        .outerjoin(done, done.c.step_seq == state.step_seq)
+        .outerjoin(last, failed)
+        .join(latest, latest.c.step_seq == state.last_step_seq)
+        .outerjoin(target_state, target_state.c.target == latest.c.target)
+        .where(state.ord == 0, state.model_id.in_(_WHOLE_MODELS))
+    )
+
+
+def _unread(done: FromClause) -> ColumnElement[str | None]:
+    """Give the intents that left something of their pins unread; few do, and the others stay."""
+    words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by"))
+    return case((or_(*words), done.c.intent))
+
+
+def heads() -> Select[Any]:
+    """Ask for a row per model that has partitions: its last step, and its newest build that counts.
+
+    A build that was rolled back does not.
+    """
+    last, done = steps.alias("last"), steps.alias("done")
+    tried, built = steps.alias("tried"), steps.alias("built")
+    counts = and_(
+        built.c.table_id.is_not(None),  # a step that failed by its checks made a commit too
+        built.c.kind.in_([str(kind) for kind in BUILDS]),
+        built.c.undone_by.is_(None),
+        built.c.grid == models.c.grid,
+    )
+    return (
+        select(
+            models.c.id.label("model_id"),
+            models.c.name,
+            models.c.grid,
+            last.c.status,
+            last.c.step_seq.label("last_step_seq"),
+            done.c.id.label("step"),
+            done.c.step_seq,
+            done.c.intent,
+            done.c.ended,
+            done.c.duration_ms,
+            done.c.rows_written,
+            done.c.bytes_written,
+            target_state.c.table_id,
+            target_state.c.high_time,
+            *(last.c[name] for name in FAILURE_COLUMNS),
+        )
+        .select_from(models)
+        .join(last, last.c.step_seq == _newest(tried, tried.c.status != str(Status.RUNNING)))
+        .outerjoin(done, done.c.step_seq == _newest(built, counts))
+        .outerjoin(target_state, target_state.c.target == last.c.target)
+        .where(~WHOLE)
+    )
+
+
+def _newest(of: FromClause, condition: ColumnElement[bool]) -> ScalarSelect[int]:
+    return (
+        select(of.c.step_seq)
+        .where(of.c.model_id == models.c.id, condition)
+        .order_by(of.c.step_seq.desc())
+        .limit(1)
+        .correlate(models)
+        .scalar_subquery()
+    )
+
+
+def _versions(connection: Connection) -> dict[int, Found]:
+    """Give the greatest versions of each model's partitions, from the index alone."""
+    state = partition_state.c
+    query = select(
+        state.model_id,
+        func.max(state.commit_version).label("commit_version"),
+        func.max(state.settled_version).label("settled_version"),
+    ).group_by(state.model_id)
+    rows: Iterable[Found] = connection.execute(query)
+    return {row.model_id: row for row in rows}
+
+
+def _pins(connection: Connection) -> dict[int, dict[str, Pin]]:
+    query = (
+        select(partition_state.c.model_id, step_inputs)
+        .join(step_inputs, step_inputs.c.step_seq == partition_state.c.step_seq)
+        .where(partition_state.c.ord == 0, partition_state.c.model_id.in_(_WHOLE_MODELS))
+    )
+    pins: dict[int, dict[str, Pin]] = defaultdict(dict)
+    for row in connection.execute(query):
+        pins[row.model_id][row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
+    return pins
+
+
+def _watermarks(connection: Connection) -> dict[int, tuple[Watermark, ...]]:
+    newest = select(func.max(watermarks.c.id)).group_by(
+        watermarks.c.model_id, watermarks.c.input, watermarks.c.column
+    )
+    query = (
+        select(watermarks.c.model_id, watermarks.c.input, watermarks.c.column, watermarks.c.value)
+        .where(watermarks.c.id.in_(newest), watermarks.c.value.is_not(None))
+        .order_by(watermarks.c.input, watermarks.c.column)
+    )
+    found: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
+    for row in connection.execute(query):
+        found[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
+    return found
+
+
+def _record(row: Found, pins: Mapping[str, Pin], current: tuple[Watermark, ...]) -> ModelRecord:
+    unread = read_intent(row.unread) if row.unread else None
+    return ModelRecord(
+        model=row.name,
+        status=Status(row.status),
+        last_step_seq=row.last_step_seq,
+        step=row.step or "",
+        step_seq=row.step_seq or 0,
+        fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
+        table_id=row.table_id or "",
+        commit_version=row.commit_version,
+        settled_version=row.settled_version,
+        pins=pins,
+        watermarks=current,
+        executed_at=row.executed_at,
+        duration_ms=row.execution_time_ms,
+        rows_written=row.rows_written,
+        bytes_written=row.bytes_written,
+        failure=None if row.error_code is None else failure_of(row),
+        high_time=row.high_time,
+        cut_at=unread.cut_at if unread else None,
+        passed_by=unread.passed_by if unread else (),
+    )
+
+
+def _sum(row: Found, versions: Found | None, current: tuple[Watermark, ...]) -> ModelRecord:
+    built = read_intent(row.intent) if row.intent else None
+    failed = row.status in FAILURES
+    return ModelRecord(
+        model=row.name,
+        status=Status(row.status),
+        last_step_seq=row.last_step_seq,
+        step=row.step or "",
+        step_seq=row.step_seq or 0,
+        fingerprint=built.fingerprint if built else None,
+        table_id=row.table_id or "",
+        commit_version=versions.commit_version if versions else None,
+        settled_version=versions.settled_version if versions else None,
+        pins={each.input: each.pin for each in built.inputs} if built else {},
+        watermarks=current,
+        executed_at=row.ended,
+        duration_ms=row.duration_ms or 0,
+        rows_written=row.rows_written or 0,
+        bytes_written=row.bytes_written or 0,
+        failure=failure_of(row) if failed else None,
+        high_time=row.high_time,
+    )

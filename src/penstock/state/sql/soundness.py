@@ -1,0 +1,359 @@
+"""What rows must be so that every reader can read them: types, words, JSON, references.
+
+Two ask: `state import` of a document before it changes anything, and a database in which something
+could not be read. A row is what a document holds of it: times as text, JSON as JSON.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from enum import Enum
+from functools import cache
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from sqlalchemy import BigInteger, Boolean, Column, Date, Integer, Table
+
+from penstock.core.check_results import CheckStatus, GroupValue, Sample
+from penstock.core.checks import CheckScope, Phase
+from penstock.core.errors import UsageError
+from penstock.core.findings import Location, Severity
+from penstock.core.partition import read_grid
+from penstock.core.ranges import Ranges
+from penstock.core.records import Status
+from penstock.core.step import Intent, StepKind
+from penstock.core.token import read_intent
+from penstock.core.typed import read_typed
+from penstock.state.document import UNREADABLE, Cell, read_spans
+from penstock.state.schema import UtcTime
+from penstock.state.transitions.check_history import read_sample, read_value
+from penstock.state.transitions.verdict import RecordedChecks, read_numbers, read_verdict
+
+Row = Mapping[str, Cell]
+Found = Iterator[tuple[str, str]]
+
+
+def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
+    """Say, with its place, what keeps each row from being read: `steps[3].status: …`.
+
+    Tables come after those that they refer to. Rows are read once, and not kept.
+    """
+    keys: dict[Column[Any], set[Cell]] = {}
+    for table, rows in tables:
+        known = _Keys(table, keys)
+        for number, row in enumerate(rows):
+            found = list(_of_row(table, row))
+            keys_found = list(known.of({name: each for name, each in row.items() if _is_key(each)}))
+            for place, sentence in found or [*keys_found, *_between(table, row)]:
+                yield f"{table.name}[{number}]{place}: {sentence}"
+
+
+class _Keys:
+    """The keys of a table so far, and those of the tables before it that it may name."""
+
+    def __init__(self, table: Table, known: dict[Column[Any], set[Cell]]) -> None:
+        self._primary = [column.name for column in table.primary_key]
+        self._seen: set[tuple[Cell, ...]] = set()
+        self._refers = {
+            column.name: (key.column.table.name, known[key.column])
+            for column in table.c
+            for key in column.foreign_keys
+            if key.column in known
+        }
+        self._single = {column.name: set[Cell]() for column in table.c if _identifies(column)}
+        known.update({table.c[name]: values for name, values in self._single.items()})
+
+    def of(self, row: Row) -> Found:
+        """Take in the keys of a row, of one with mistakes too: others may name it."""
+        key = tuple(row.get(name) for name in self._primary)
+        if len(key) > 1:
+            if key in self._seen:
+                yield "", f"its key {_shown(list(key))} is there twice"
+            self._seen.add(key)
+        for name, seen in self._single.items():
+            if row.get(name) in seen:
+                yield f".{name}", f"{_shown(row[name])} is there twice"
+            seen.add(row.get(name))
+        for name, (other, there) in self._refers.items():
+            if row.get(name) is not None and row[name] not in there:
+                yield f".{name}", f"{_shown(row[name])} is in no row of {other}"
+
+
+def _is_key(cell: Cell) -> bool:
+    return not isinstance(cell, list | dict)
+
+
+def _identifies(column: Column[Any]) -> bool:
+    return bool(column.unique) or (column.primary_key and len(column.table.primary_key) == 1)
+
+
+def _of_row(table: Table, row: Row) -> Found:
+    for column in table.c:
+        if column.name not in row:
+            yield "", f"lacks {column.name!r}"
+        else:
+            for place, sentence in _of_cell(column, row[column.name]):
+                yield f".{column.name}{place}", sentence
+    for name in row.keys() - {column.name for column in table.c}:
+        yield "", f"has {name!r}, which no store knows"
+
+
+def _of_cell(column: Column[Any], cell: Cell) -> Found:
+    if cell is None:
+        if not column.nullable:
+            yield "", "is empty"
+        return
+    if not column.info.get("json"):
+        wanted = _KINDS.get(type(column.type), _text)
+        wrong = wanted(cell)
+        if wrong:
+            yield "", f"is {_shown(cell)}, expected {wrong}"
+            return
+    reader = _READERS.get(f"{column.table.name}.{column.name}")
+    if reader is not None:
+        yield from reader(cell)
+
+
+def _between(table: Table, row: Row) -> Found:
+    """Look at cells that only mean something together."""
+    if table.name == "leases" and row["run"] is not None:
+        for name in ("host", "pid", "acquired", "heartbeat", "expires"):
+            if row[name] is None:
+                yield f".{name}", "is empty, though a run holds the target"
+
+
+# Cells by the type of their column: what else was expected, "" if the cell is right.
+
+
+def _text(cell: Cell) -> str:
+    if not isinstance(cell, str):
+        return "text"
+    try:
+        cell.encode()
+    except UnicodeEncodeError:
+        return "text in Unicode"
+    return ""
+
+
+def _whole(cell: Cell) -> str:
+    return "" if type(cell) is int and -(2**63) <= cell < 2**63 else "a whole number of 64 bits"
+
+
+def _small(cell: Cell) -> str:
+    return "" if type(cell) is int and -(2**31) <= cell < 2**31 else "a whole number of 32 bits"
+
+
+def _flag(cell: Cell) -> str:
+    return "" if isinstance(cell, bool) else "true or false"
+
+
+def _day(cell: Cell) -> str:
+    try:
+        dt.date.fromisoformat(str(cell))
+    except ValueError:
+        return "a day, such as 2024-12-31"
+    return ""
+
+
+def _time(cell: Cell) -> str:
+    try:
+        dt.datetime.fromisoformat(str(cell)).astimezone(dt.UTC)
+        zone = dt.datetime.fromisoformat(str(cell)).tzinfo
+    except (ValueError, OverflowError):
+        zone = None
+    return "" if zone else "a time with its zone, such as 2024-12-31T12:00:00+00:00"
+
+
+_KINDS: Mapping[type, Callable[[Cell], str]] = {
+    BigInteger: _whole,
+    Boolean: _flag,
+    Date: _day,
+    Integer: _small,
+    UtcTime: _time,
+}
+
+
+# Cells whose text means something.
+
+
+def _one_of(words: type[Enum]) -> Callable[[Cell], Found]:
+    known = [str(each.value) for each in words]
+
+    def look(cell: Cell) -> Found:
+        if cell not in known:
+            yield "", f"is {_shown(cell)}, expected one of {', '.join(known)}"
+
+    return look
+
+
+def _read_by(
+    read: Callable[[Any], object], what: str, wanted: object = object
+) -> Callable[[Cell], Found]:
+    """Look with the reader that will read the cell; `what` says what it reads."""
+
+    def look(cell: Cell) -> Found:
+        try:
+            found = list(_unfit(read(cell), wanted))
+        except UNREADABLE as error:
+            yield "", f"{_shown(cell)} is no {what}: {_reason(error)}"
+        else:
+            yield from ((f".{place}".rstrip("."), sentence) for place, sentence in found)
+
+    return look
+
+
+def _as_text(read: Callable[[str], object]) -> Callable[[Cell], object]:
+    return lambda cell: read(json.dumps(cell))
+
+
+def _values(cell: Iterable[Mapping[str, Cell]]) -> tuple[GroupValue, ...]:
+    return tuple(read_value(each) for each in cell)
+
+
+def _spans(cell: Mapping[str, list[list[int]] | None]) -> tuple[object, ...]:
+    return tuple(read_spans(cell).values())
+
+
+def _pin_kind(cell: Cell) -> Found:
+    if cell not in ("delta", "files", "view", "none"):
+        yield "", f"is {_shown(cell)}, expected one of delta, files, view, none"
+
+
+def _counts(cell: Cell) -> Found:
+    if not isinstance(cell, dict):
+        yield "", f"is {_shown(cell)}, expected an object"
+
+
+def _words(cell: Cell) -> Found:
+    if not isinstance(cell, list) or not all(isinstance(each, str) for each in cell):
+        yield "", f"is {_shown(cell)}, expected a list of names"
+
+
+_INTENT: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("step", "run", "model", "uri", "kind", "strategy", "reason"), (str,)),
+    **dict.fromkeys(("triggered_by", "run_timestamp", "partitions"), (str,)),
+    **dict.fromkeys(("table", "inputs", "window", "watermark"), (list,)),
+    "fingerprints": (dict,),
+    "step_seq": (int,),
+    "lowers_watermarks": (bool,),
+    "base_version": (int, NoneType),
+}
+_CALLED: Mapping[type, str] = {
+    bool: "true or false",
+    dict: "an object",
+    int: "a whole number",
+    list: "a list",
+    NoneType: "null",
+    str: "text",
+}
+
+
+def _intent(cell: Cell) -> Found:
+    if not isinstance(cell, dict):
+        yield "", f"is {_shown(cell)}, expected an object"
+        return
+    wrong = [
+        (f".{name}", f"is {_shown(cell[name])}, expected {' or '.join(_CALLED[k] for k in kinds)}")
+        for name, kinds in _INTENT.items()
+        if name in cell and type(cell[name]) not in kinds
+    ]
+    lacking = [f"lacks {name!r}" for name in _INTENT if name not in cell]
+    yield from wrong
+    yield from (("", sentence) for sentence in lacking)
+    if wrong or lacking:
+        return
+    try:
+        intent = read_intent(json.dumps(cell))
+        yield from ((f".{place}", sentence) for place, sentence in _unfit(intent, Intent))
+    except UNREADABLE as error:
+        yield "", f"is no intent: {_reason(error)}"
+
+
+def _unfit(value: object, wanted: object) -> Found:
+    """Compare a value with its declared type, into its fields."""
+    inside = get_args(wanted)
+    if isinstance(wanted, UnionType):
+        if all(list(_unfit(value, each)) for each in inside):
+            yield "", f"is {_shown(value)}"
+    elif get_origin(wanted) is tuple:
+        yield from _unfit_parts(value, inside)
+    elif isinstance(wanted, type):
+        strange = not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
+        naive = isinstance(value, dt.datetime) and value.tzinfo is None
+        if strange or naive:
+            yield "", f"is {_shown(value)}, expected {_CALLED.get(wanted, wanted.__name__)}"
+        elif is_dataclass(wanted):
+            yield from _unfit_fields(value, wanted)
+
+
+def _unfit_parts(value: object, kinds: tuple[object, ...]) -> Found:
+    if not isinstance(value, tuple):
+        yield "", f"is {_shown(value)}, expected a list"
+        return
+    wanted = repeat(kinds[0]) if kinds[-1] is ... else iter(kinds)
+    for number, (each, kind) in enumerate(zip(value, wanted, strict=False)):
+        for place, sentence in _unfit(each, kind):
+            yield f"[{number}].{place}".rstrip("."), sentence
+
+
+def _unfit_fields(value: object, of: type) -> Found:
+    for name, wanted in _hints(of).items():
+        for place, sentence in _unfit(getattr(value, name), wanted):
+            yield f"{name}.{place}".rstrip("."), sentence
+
+
+@cache
+def _hints(of: type) -> Mapping[str, object]:
+    return get_type_hints(of)
+
+
+_READERS: Mapping[str, Callable[[Cell], Found]] = {
+    "runs.status": _one_of(Status),
+    "models.grid": _read_by(read_grid, "grid"),
+    "steps.kind": _one_of(StepKind),
+    "steps.grid": _read_by(read_grid, "grid"),
+    "steps.intent": _intent,
+    "steps.status": _one_of(Status),
+    "steps.checked": _read_by(_as_text(read_verdict), "record of checks", RecordedChecks),
+    "steps.pending": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
+    "steps.metrics": _counts,
+    "step_inputs.kind": _pin_kind,
+    "fingerprints.version": _read_by(int, "number"),
+    "fingerprints.revision": _read_by(lambda cell: int(cell or 0), "number"),
+    "partition_state.status": _one_of(Status),
+    "execution_history.status": _one_of(Status),
+    "check_results.phase": _one_of(Phase),
+    "check_results.severity": _one_of(Severity),
+    "check_results.status": _one_of(CheckStatus),
+    "check_results.scope": _one_of(CheckScope),
+    "check_results.values": _read_by(_values, "list of values", tuple[GroupValue, ...]),
+    "check_results.sample": _read_by(read_sample, "sample", Sample),
+    "check_results.where": _read_by(lambda cell: Location(*cell), "place", Location),
+    "flags.checks": _words,
+    "quarantines.failed": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
+    "table_commits.spans": _read_by(_spans, "list of spans", tuple[Ranges | None, ...]),
+    "watermarks.value": _read_by(read_typed, "value with its type"),
+}
+
+
+_LINE = 60
+
+
+def _shown(value: object) -> str:
+    """Show a value as JSON has it, at most a line of it."""
+    try:
+        text = json.dumps(value, ensure_ascii=True)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= _LINE else f"{text[:_LINE]}..."
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it lacks {error.args[0]!r}"
+    text = error.sentence if isinstance(error, UsageError) else str(error)
+    return text[:200] or type(error).__name__

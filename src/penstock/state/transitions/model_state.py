@@ -1,0 +1,182 @@
+"""What is on record of one model: the value that every event changes into another."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.core.check_results import CheckRecord, Quarantine
+from penstock.core.model import Fingerprint
+from penstock.core.partition import Grain, Grid
+from penstock.core.ranges import Ranges, of_numbers
+from penstock.core.records import Status, StepRecord, WatermarkChange
+from penstock.core.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.typed import TypedValue, read_typed
+from penstock.state.transitions.runs import Runs
+from penstock.state.transitions.verdict import RecordedChecks
+
+BUILDS = (StepKind.BUILD, StepKind.SEED)
+"""The kinds of steps that make rows from inputs."""
+
+RESHAPES = (StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE)
+"""The kinds that make a table ready. Where rows were held back they come inside of a build: begun
+after it and ended before it, they make it no older."""
+
+REMAKES = (StepKind.CREATE, StepKind.REWRITE)
+"""The kinds after which all of a table lies otherwise."""
+
+Key = tuple[int, int]
+"""A flag: the number of its step and that of its partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """What is known of neighbouring partitions; a whole table is the partition 0 of its grid.
+
+    `step_seq` is that of the step whose rows are there, 0 if none ever succeeded; `executed_at` is
+    when it ended. How many rows they are, the history says under that number.
+    """
+
+    status: Status
+    last_step_seq: int
+    fingerprint: Fingerprint | None = None
+    step_seq: int = 0
+    commit_version: int | None = None
+    settled_version: int | None = None
+    executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """A step as it was begun and as it ended.
+
+    `verdict` is what was recorded of its checks, `pending` are partitions whose checks are still to
+    be made. `undone_by` is the number of the rollback after which it is as if it never ran.
+    """
+
+    intent: Intent
+    started: dt.datetime
+    executed_by: str
+    lease_token: int = 0
+    status: Status = Status.RUNNING
+    ended: dt.datetime | None = None
+    duration_ms: int = 0
+    recovered: bool = False
+    outcome: Outcome | None = None
+    failure: StepFailure | None = None
+    verdict: RecordedChecks | None = None
+    pending: Ranges = ()
+    undone_by: int = 0
+
+    @property
+    def seq(self) -> int:
+        """Its number."""
+        return self.intent.step_seq
+
+    @property
+    def target(self) -> str:
+        """The name under which its target is leased."""
+        return str(self.intent.table)
+
+    @property
+    def record(self) -> StepRecord:
+        """The step as records tell it."""
+        return StepRecord(
+            intent=self.intent,
+            status=self.status,
+            started=self.started,
+            lease_token=self.lease_token,
+            ended=self.ended,
+            outcome=self.outcome,
+            failure=self.failure,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What the history says of neighbouring partitions of one step; None where nobody knows."""
+
+    step_seq: int
+    low: int
+    high: int
+    fingerprint: Fingerprint
+    at: dt.datetime
+    rows: int | None = None
+    size_bytes: int | None = None
+    failure: StepFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlagState:
+    """A flag; `why` and `who` say by what and by whom it was closed: a step's id, or words."""
+
+    checks: tuple[str, ...]
+    opened: dt.datetime
+    version: int | None = None
+    closed: dt.datetime | None = None
+    why: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetState:
+    """What is known of a table; `high_time` is the greatest run timestamp of what wrote it."""
+
+    table_id: str = ""
+    seen_version: int | None = None
+    high_time: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineState:
+    """Rows that were kept, and when they were dropped."""
+
+    kept: Quarantine
+    dropped: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The records of one model, and those of the tables that its steps write.
+
+    A store may leave out what an event does not touch. `history`, `watermarks` and `results` only
+    grow, oldest first; each of `results` is what was recorded together.
+    """
+
+    model: str
+    grid: Grid = Grid()
+    partitions: Runs[PartitionState] = ()
+    steps: Mapping[int, StepState] = field(default_factory=dict)
+    history: tuple[Executed, ...] = ()
+    flags: Mapping[Key, FlagState] = field(default_factory=dict)
+    watermarks: tuple[WatermarkChange, ...] = ()
+    targets: Mapping[str, TargetState] = field(default_factory=dict)
+    results: tuple[tuple[CheckRecord, ...], ...] = ()
+    quarantines: Mapping[int, QuarantineState] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model is one partition."""
+        return self.grid.grain is Grain.WHOLE
+
+    @property
+    def current_watermarks(self) -> dict[tuple[str, str], TypedValue]:
+        """The values that count now, by input and column."""
+        newest = {(each.input, each.column): each.value for each in self.watermarks}
+        return {key: read_typed(value) for key, value in newest.items() if value is not None}
+
+    def open_flags_of(self, step_seq: int) -> Ranges:
+        """Give the partitions of a step of which a flag is open."""
+        return of_numbers(
+            n for (seq, n), f in self.flags.items() if seq == step_seq and not f.closed
+        )
+
+    def with_step(self, step: StepState) -> ModelState:
+        """Give the records with a step as it is now."""
+        return replace(self, steps={**self.steps, step.seq: step})
+
+
+def is_whole(intent: Intent) -> bool:
+    """Whether the step's model is one partition."""
+    return intent.grid.grain is Grain.WHOLE
