@@ -31,7 +31,7 @@ def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
 
     `high_time` is the greatest run timestamp in rows that penstock did not make.
     """
-    told: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_snapshot(model))}
+    told: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_settings(model))}
     if high_time is not None:
         told["high_time"] = high_time.isoformat()
     return _written(told)
@@ -86,7 +86,7 @@ def differences(model: Model, text: str) -> tuple[str, ...]:
     """Name each setting in which table and model disagree, with both values."""
     told = read_property(text)
     found = []
-    for word, wanted in _said(_snapshot(model)).items():
+    for word, wanted in _said(_settings(model)).items():
         stored = told.get(word)
         if _folded(stored) != _folded(wanted):
             found.append(
@@ -100,7 +100,7 @@ def needs_refresh(wrong: Iterable[str]) -> bool:
     return any(each.startswith("columns ") for each in wrong)
 
 
-def _snapshot(model: Model) -> HistorySettings:
+def _settings(model: Model) -> HistorySettings:
     if model.history is None:
         raise TypeError(f"{model.name} keeps no versions")
     return model.history
@@ -142,7 +142,7 @@ def retention_of(model: Model, options: Options) -> Retention | None:
     """Give the retention of this run: the command's, the model's, or none."""
     if options.no_prune:
         return None
-    return options.retention or _snapshot(model).retention
+    return options.retention or _settings(model).retention
 
 
 def check_prune(models: Iterable[Model], options: Options) -> None:
