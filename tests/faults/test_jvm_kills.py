@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from fakes.command import Command
 from fakes.faulted import UNDISTURBED
-from fakes.jvm_kill import Command
 from fakes.place import statuses
 
 pytestmark = pytest.mark.spark
@@ -51,6 +51,7 @@ def test_a_jvm_killed_before_the_commit_is_one_sentence_and_the_next_run_repairs
     assert crash.place.run("users").plan.is_empty
 
 
+@pytest.mark.matrix
 def test_a_jvm_killed_after_the_commit_leaves_a_step_that_is_done(crash) -> None:
     command = killed_at(crash, "after-commit", "run", "--select", "log")
 
@@ -86,8 +87,7 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
         crash.place.model(f"slow{number}", SLEEP, materialized="table")
     command = Command(crash.place.root, "run", "--select", "slow*")
     shop = crash.place.shop()
-    while len(shop.writing.journal.running()) < 4:
-        time.sleep(0.1)
+    command.wait_until(lambda: len(shop.writing.journal.running()) == 4)
     time.sleep(2)  # into their queries
 
     command.kill_jvm()
@@ -102,6 +102,7 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
     shop.close()
 
 
+@pytest.mark.matrix
 def test_ctrl_c_on_a_run_whose_jvm_is_gone_ends_it_as_ever(crash) -> None:
     command = killed_at(crash, "before-commit", "run", "--select", "users")
 

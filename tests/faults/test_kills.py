@@ -50,10 +50,26 @@ def told_of(point, report, history, version):
         assert [each.status for each in history][:2] == [Status.SUCCESS, Status.FAILED]
 
 
+OF_OWN_JVM = (
+    ("totals", "after-begin"),
+    ("users", "during-staging"),
+    ("log", "before-commit"),
+    ("users", "after-commit"),
+    ("totals", "during-finish"),
+    ("log", "after-finish"),
+)
+
+
 @pytest.mark.matrix
-@pytest.mark.parametrize(("model", "point"), MATRIX)
-def test_a_killed_step_is_settled_by_the_next_run(crash, model, point) -> None:
-    crash.kill(model, point)
+@pytest.mark.parametrize(
+    ("model", "point", "own_jvm"),
+    [
+        *(pytest.param(*cell, False, id="-".join(cell)) for cell in MATRIX),
+        *(pytest.param(*cell, True, id=f"{'-'.join(cell)}-own JVM") for cell in OF_OWN_JVM),
+    ],
+)
+def test_a_killed_step_is_settled_by_the_next_run(crash, model, point, own_jvm) -> None:
+    crash.kill(model, point, own_jvm=own_jvm)
 
     report, record, history = settled(crash, model)
 
@@ -108,7 +124,7 @@ def test_T1_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -
 
 
 def test_T2_a_crash_before_the_commit_is_failed_and_the_next_run_writes_once(crash) -> None:
-    crash.kill("users", "before-commit")
+    crash.kill("users", "before-commit", own_jvm=True)
     assert crash.place.version("users") == 0
 
     _, record, history = settled(crash, "users")
