@@ -24,7 +24,7 @@ postgres: ## find a PostgreSQL server for the contracts of stores, or install on
 
 .PHONY: check
 check: lint ## everything that needs no Java: format, lint, types, imports, unit tests, doctests
-	$(PYTEST) -q -m "not spark and not faults"
+	$(PYTEST) -q -m "not spark and not faults and not matrix" $(ON_TWO)
 
 .PHONY: test
 test: setup postgres lint ## the gate: what check does and every other test, on two processes

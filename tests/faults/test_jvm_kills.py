@@ -35,20 +35,20 @@ def killed_at(crash, point, *words):
 
 
 def test_a_jvm_killed_before_the_commit_is_one_sentence_and_the_next_run_repairs_it(crash) -> None:
-    command = killed_at(crash, "before-commit", "run", "--select", "users")
+    command = killed_at(crash, "before-commit", "run", "--select", "log")
 
     code, told = command.ended()
-    again = crash.place.run("users")
+    again = crash.place.run("log")
 
     assert code == 1
     assert noise(told) == [], told
     (sentence,) = sentences(told)
     assert "was killed (signal 9)" in sentence
     assert f"{crash.place.root}/.penstock/logs/" in sentence
-    assert told.splitlines()[-1] == "Resume: penstock run --select users"
+    assert told.splitlines()[-1] == "Resume: penstock run --select log"
     assert again.succeeded
-    assert crash.place.rows("users") == UNDISTURBED["users"]
-    assert crash.place.run("users").plan.is_empty
+    assert crash.place.rows("log") == UNDISTURBED["log"]
+    assert crash.place.run("log").plan.is_empty
 
 
 @pytest.mark.matrix
