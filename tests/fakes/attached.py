@@ -6,6 +6,7 @@ process is as real as any: what it holds in its hands dies with it, the JVM does
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,19 @@ def attach() -> None:
     conf = SparkConf(_jvm=gateway.jvm, _jconf=context.getConf())
     SparkSession(SparkContext(gateway=gateway, jsc=context, conf=conf))
     _interrupt_anyway()  # Ctrl-C does what it does where penstock started the JVM
+
+
+def run(root: str, words: tuple[str, ...], environ: dict[str, str], output: str) -> None:
+    """Be `penstock WORDS` in a project's folder; what is printed goes to a file."""
+    os.chdir(root)
+    os.environ.clear()
+    os.environ.update(environ)
+    written = os.open(output, os.O_WRONLY | os.O_APPEND)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(written, stream.fileno())
+    sys.argv = ["penstock", *words]
+    attach()
+    sys.exit(main())
 
 
 if __name__ == "__main__":

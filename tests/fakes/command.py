@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from fakes import attached
+from fakes.forked import Forked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,8 +29,8 @@ Found = TypeVar("Found")
 class Command:
     """`penstock WORDS` in a project's folder, with what it prints.
 
-    With a session of `spark` it works in that session's JVM, which outlives it; without one it
-    starts and takes down a JVM of its own, which costs ten seconds more.
+    With a session of `spark` it is forked, and works in that session's JVM, which outlives it;
+    without one it starts and takes down a JVM of its own, which costs ten seconds more.
     """
 
     def __init__(
@@ -39,15 +41,21 @@ class Command:
         fault: str = "",
         within: tuple[str, ...] = (),
     ) -> None:
-        more = attached.address(spark) if spark else {}
-        self._process = subprocess.Popen(
-            [*within, *program(spark), *words],
-            cwd=root,
-            env=os.environ | more | ({"PENSTOCK_FAULT": fault} if fault else {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        environ = os.environ | ({"PENSTOCK_FAULT": fault} if fault else {})
+        if spark:
+            environ |= attached.address(spark)
+        self._process: subprocess.Popen[str] | Forked
+        if spark and not within:
+            self._process = Forked(root, words, dict(environ))
+        else:
+            self._process = subprocess.Popen(
+                [*within, *program(spark), *words],
+                cwd=root,
+                env=environ,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
 
     @property
     def pid(self) -> int:
@@ -94,7 +102,8 @@ class Command:
 
     def ended(self) -> tuple[int, str]:
         """Let the process go on, if it was stopped, to its end; give its exit code and output."""
-        self.send(signal.SIGCONT)
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            self.send(signal.SIGCONT)
         try:
             output, _ = self._process.communicate(timeout=_PATIENCE_SECONDS)
         finally:
