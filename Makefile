@@ -5,6 +5,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+ON_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 INSTALLED := $(VENV)/.installed
 JAVA := $(VENV)/.java-home
 JARS := $(VENV)/.jars
@@ -23,11 +24,16 @@ postgres: ## find a PostgreSQL server for the contracts of stores, or install on
 
 .PHONY: check
 check: lint ## everything that needs no Java: format, lint, types, imports, unit tests, doctests
-	$(PYTEST) -q -m "not spark and not faults"
+	$(PYTEST) -q -m "not spark and not faults and not matrix" $(ON_TWO)
 
 .PHONY: test
 test: setup postgres lint ## the gate: what check does and every other test, on two processes
-	$(WITH_JAVA) $(PYTEST) -q -m "not matrix" -n 2 --dist loadfile --no-loadscope-reorder
+	$(WITH_JAVA) $(PYTEST) -q -m "not matrix" $(ON_TWO)
+
+.PHONY: test-all
+test-all: test ## the gate, then all that it leaves out, then the laws on new random cases
+	$(WITH_JAVA) $(PYTEST) -q -m matrix $(ON_TWO)
+	$(MAKE) test-laws
 
 .PHONY: lint
 lint: $(INSTALLED) ## format, lint, types and imports alone
@@ -43,15 +49,15 @@ format: $(INSTALLED) ## lay out the code and mend what ruff can mend
 
 .PHONY: test-faults
 test-faults: setup ## kill steps at every marked point, then ask the law of crashes
-	$(WITH_JAVA) $(PYTEST) -q -m faults
+	$(WITH_JAVA) $(PYTEST) -q -m faults $(ON_TWO)
 
 .PHONY: test-matrix
 test-matrix: setup ## the long cases that the gate leaves out, killed processes apart
-	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not faults"
+	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not faults" $(ON_TWO)
 
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on new random cases each time
-	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search
+	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(ON_TWO)
 
 .PHONY: demo
 demo: setup ## build a real project and show what penstock knows of it

@@ -5,31 +5,18 @@ import pty
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from fakes import attached
+from fakes.command import program
 from fakes.drift_place import MOMENT, DriftPlace
 from fakes.fixture_f import EDIT_E
 
 pytestmark = pytest.mark.spark
 
-PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 NO_JAVA = {"PATH": "/nowhere", "HOME": os.environ.get("HOME", "/")}
 AT = ("--as-of", MOMENT.isoformat())
-SMALL = """
-targets:
-  dev:
-    warehouse: warehouse
-    spark:
-      master: "local[1]"
-      driver_memory: 1g
-      conf:
-        spark.sql.shuffle.partitions: "1"
-        spark.databricks.delta.snapshotPartitions: "1"
-        spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1
-"""
 STATUS = """\
 daily_user_stats: sql_changed (15 partitions)
     2024-12-02 to 2024-12-16   sql_changed        v3
@@ -98,27 +85,25 @@ monthly_report), and there is no terminal to ask at
 
 
 @pytest.fixture
-def place(tmp_path, synced_folder):
+def place(tmp_path, spark, synced_folder):
     """A copy of fixture F after `sync --yes`."""
     root = tmp_path / "f"
     shutil.copytree(synced_folder, root)
-    place = DriftPlace(root, files={})
-    config = root / "penstock.yml"
-    config.write_text(config.read_text() + SMALL)
-    return place
+    return DriftPlace(root, spark, files={})
 
 
-def told(place, *words, env=NO_JAVA, typed=None):
+def told(place, *words, spark=None, typed=None):
     """Run a command; give its exit code, what it printed and what it complained of.
 
-    With `typed` there is a terminal at which somebody types it.
+    With `typed` there is a terminal at which somebody types it. There is no Java, but for `spark`.
     """
+    env = os.environ | attached.address(spark) if spark else NO_JAVA
     terminal, keyboard = pty.openpty()
     if typed is not None:
         os.write(terminal, f"{typed}\n".encode())
     try:
         done = subprocess.run(
-            [PENSTOCK, *words, *AT],
+            [*program(spark), *words, *AT],
             cwd=place.root,
             env=env,
             stdin=subprocess.DEVNULL if typed is None else keyboard,
@@ -141,7 +126,7 @@ def test_DS13_the_workflow_of_an_edit_is_status_plan_sync_status(place):
     plan = told(place, "sync", "--cascade", "--dry-run")
     unattended = told(place, "sync", "--cascade")
     refused = told(place, "sync", "--cascade", typed="y")
-    done = told(place, "sync", "--cascade", env=dict(os.environ), typed="yes")
+    done = told(place, "sync", "--cascade", spark=place.spark, typed="yes")
     after = told(place, "status")
 
     assert fresh == (0, "All current ✓\n", "")

@@ -5,102 +5,126 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
+from fakes.command import PENSTOCK, Command
 from fakes.place import Place
 
 pytestmark = pytest.mark.spark
 
-PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 NO_JAVA = {"PATH": "/nowhere", "HOME": os.environ.get("HOME", "/")}
+SEVERAL = """\
+import contextlib, io, json, sys
+from penstock.ui.cli.main import main
+for words in sys.argv[1:]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words.split())
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
 EVENTS = "{{ source('raw', 'events') }}"
 
 
 @pytest.fixture
-def events(place: Place) -> Place:
+def events(place: Place, monkeypatch) -> Place:
+    monkeypatch.chdir(place.root)
     place.source("events", "id INT, ts TIMESTAMP, amount INT")
     place.insert("events", "(1, '2024-01-01', 1), (2, '2024-01-02', 2)")
     place.model("t", f"select id, amount from {EVENTS}", materialized="table")
     return place
 
 
-def penstock(place, *words, **env):
-    return subprocess.run(
-        [PENSTOCK, *words],
+def without_java(place, *commands):
+    """Run commands in a process that finds no Java; give of each its code, output and errors."""
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL, *commands],
         cwd=place.root,
-        env=env or dict(os.environ),
+        env=NO_JAVA,
         capture_output=True,
         text=True,
         timeout=120,
-        check=False,
+        check=True,
     )
+    assert done.stderr == ""
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_J6_a_second_run_starts_no_jvm_and_makes_no_commit(events) -> None:
     events.run()
 
-    told = penstock(events, "run", **NO_JAVA)
+    (told,) = without_java(events, "run")
 
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == "nothing to do (1 model up to date)\n"
+    assert told == [0, "nothing to do (1 model up to date)\n", ""]
     assert events.version("t") == 0
 
 
 def test_J9_without_java_looking_works_and_run_says_what_is_missing(events) -> None:
-    for words in ("validate", "list", "show t", "graph", "plan", "status", "doctor"):
-        told = penstock(events, *words.split(), **NO_JAVA)
-        assert "Traceback" not in told.stderr
-        assert told.returncode == 0 or words == "doctor", told.stderr
+    looking = ("validate", "list", "show t", "graph", "plan", "status")
 
-    told = penstock(events, "run", **NO_JAVA)
+    *looked, _, (code, _, complaint) = without_java(events, *looking, "doctor", "run")
 
-    assert told.returncode == 2
-    assert told.stderr == (
+    assert [each for each, _, _ in looked] == [0] * len(looking), looked
+    assert code == 2
+    assert complaint == (
         "error: java-missing: Spark needs Java 17 or newer and none was found\n"
         "  hint: install a Java 17 runtime and set JAVA_HOME to it\n"
     )
 
 
-def test_J8_the_last_line_of_a_failed_run_resumes_it(events) -> None:
+def test_J8_the_last_line_of_a_failed_run_resumes_it(events, call) -> None:
     events.model("bad", f"select id, 1/0 as x from {EVENTS}", materialized="table")
     events.model("after", "select * from {{ ref('bad') }}", materialized="table")
 
-    told = penstock(events, "run")
+    told = call("run")
 
-    assert told.returncode == 1
-    lines = told.stdout.splitlines()
+    assert told.code == 1
+    lines = told.out.splitlines()
     assert lines[-1] == "Resume: penstock run --select 'bad after'"
     assert "Done: 1 step. 1 failed, 1 skipped." in lines
-    assert "models/m/bad.sql:2: spark-divide-by-zero: Division by zero." in told.stdout
-    assert "\tat " not in told.stdout + told.stderr
+    assert "models/m/bad.sql:2: spark-divide-by-zero: Division by zero." in told.out
+    assert "\tat " not in told.out + told.err
 
 
-def test_J20_run_as_json_is_one_document_and_nothing_else(events) -> None:
-    told = penstock(events, "run", "--json")
+def test_J20_run_as_json_is_one_document_and_nothing_else(events, call) -> None:
+    told = call("run", "--json")
 
-    document = json.loads(told.stdout)
+    assert told.code == 0
+    assert_one_step(json.loads(told.out))
 
-    assert told.returncode == 0
+
+@pytest.mark.matrix
+def test_J20_so_it_is_where_the_jvm_starts_and_ends_with_the_process(events) -> None:
+    done = subprocess.run(
+        [PENSTOCK, "run", "--json"],
+        cwd=events.root,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=True,
+    )
+
+    assert_one_step(json.loads(done.stdout))
+
+
+def assert_one_step(document) -> None:
     assert [(m["model"], m["status"], m["version"]) for m in document["models"]] == [
         ("t", "success", 0)
     ]
     assert document["models"][0]["rows"]["inserted"] == 2
 
 
-def test_J21_a_password_in_the_state_url_is_masked_everywhere(events) -> None:
+def test_J21_a_password_in_the_state_url_is_masked_everywhere(events, call) -> None:
     url = "postgresql+psycopg://ann:hunter2@127.0.0.1:1/penstock"
     file = events.root / "penstock.yml"
     file.write_text(file.read_text().replace("{warehouse:", f'{{state: "{url}", warehouse:'))
 
     for words in ("status", "run", "run --json", "status --json", "list --json", "doctor"):
-        told = penstock(events, *words.split())
-        assert "hunter2" not in told.stdout + told.stderr
+        told = call(*words.split())
+        assert "hunter2" not in told.out + told.err
     written = [p for p in (events.root / ".penstock").rglob("*") if p.is_file()]
 
-    assert told.returncode != 0
+    assert told.code != 0
     assert not [p for p in written if b"hunter2" in p.read_bytes()]
 
 
@@ -110,42 +134,22 @@ def test_J23_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events)
         "select count(*) as n from range(100000000000) where id % 7 = 3",
         materialized="table",
     )
-    process = subprocess.Popen(
-        [PENSTOCK, "run", "--select", "slow"],
-        cwd=events.root,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    _wait_for_running_step(events, process)
+    jobs = events.spark.sparkContext.statusTracker()
+    command = Command(events.root, "run", "--select", "slow", spark=events.spark)
+    command.wait_until(jobs.getActiveJobsIds)
 
-    process.send_signal(signal.SIGINT)
-    told, _ = process.communicate(timeout=60)
+    command.send(signal.SIGINT)
+    code, output = command.ended()
 
     services = events.services()
     record = services.reading.records.models()["slow"]
     leases = services.writing.leases.taken()
     services.close()
-    assert process.returncode == 130, told
+    assert code == 130, output
     assert record.failure is not None
     assert record.failure.code == "interrupted"
     assert leases == ()
     assert events.version("slow") == -1
-
-
-def _wait_for_running_step(place, process) -> None:
-    until = time.monotonic() + 90
-    while time.monotonic() < until:
-        assert process.poll() is None, process.communicate()[0]
-        if (place.root / ".penstock" / "state.db").exists():
-            services = place.services()
-            begun = services.writing.journal.running()
-            services.close()
-            if begun:
-                time.sleep(2)  # into the Spark job
-                return
-        time.sleep(0.2)
-    raise AssertionError("the step never began")
 
 
 def test_properties_and_comments_are_set_at_once_and_partitioning_only_by_full_refresh(

@@ -1,5 +1,10 @@
 """The stores that the suites run over; a new database joins by a param of `opened`."""
 
+import shutil
+import sqlite3
+import uuid
+from contextlib import closing
+
 import pytest
 
 from contracts.postgres_server import programs, started
@@ -46,13 +51,32 @@ def postgres():
         yield server
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory):
+    """A migrated SQLite file in which nothing is: making one costs more than most tests."""
+    file = tmp_path_factory.mktemp("empty") / "state.db"
+    open_store(f"sqlite:///{file}", identity=OURS, clock=FixedClock(), lease=LEASE).close()
+    return file
+
+
+def copied(empty, file, identity):
+    """Give the URL of an empty state of its own that a process of this project made."""
+    if not file.exists():
+        shutil.copy(empty, file)
+        born = (uuid.uuid4().hex, identity.project, identity.target, identity.penstock)
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("UPDATE project SET store_id=?, name=?, target=?, penstock=?", born)
+    return f"sqlite:///{file}"
+
+
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def place(request, tmp_path):
     """Give the URL of a database by its name; None for the store in memory."""
     if request.param == "memory":
         yield lambda name, identity: None
     elif request.param == "sqlite":
-        yield lambda name, identity: f"sqlite:///{tmp_path}/{name}.db"
+        empty = request.getfixturevalue("empty")
+        yield lambda name, identity: copied(empty, tmp_path / f"{name}.db", identity)
     else:
         server, made = request.getfixturevalue("postgres"), {}
 

@@ -1,22 +1,17 @@
 """Law 6 of checks: kill -9 at any point of any mode, run again: rows and records as undisturbed."""
 
 import datetime as dt
-import os
 import shutil
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from fakes.check_place import MOMENT, P1, P2, STATS, CheckPlace
 from fakes.clock import FixedClock
+from fakes.command import kill_at
 from fakes.kill_story import KILLED, first_delivery, second_delivery
 from penstock.app.services.wire import POINTS
 from penstock.core.checks import OnFailure
 
-PENSTOCK = Path(sys.executable).with_name("penstock")
 BUILD = ("backfill", "user_stats", "--from", P1, "--to", P2, "--yes", "--threads", "1")
 ONE, TWO, THREE = [(P1, "1")], [(P2, "2"), (P2, "3")], [(P2, "5")]
 ANEW = [(P1, "1"), (P1, "4")]
@@ -57,16 +52,8 @@ def place(tmp_path, spark, checked_folder):
 
 def kill(place: CheckPlace, point: str, *words: str) -> None:
     """Start a command and wait until the fault point kills it."""
-    process = subprocess.run(
-        [str(PENSTOCK), *words],
-        cwd=place.root,
-        env=os.environ | {"PENSTOCK_FAULT": point if ":" in point else f"{point}:1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert process.returncode == -signal.SIGKILL, process.stdout + process.stderr
+    fault = point if ":" in point else f"{point}:1"
+    kill_at(fault, place.root, *words, spark=place.spark)
 
 
 def killed(place: CheckPlace, mode: str, point: str) -> None:

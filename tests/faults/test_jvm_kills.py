@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from fakes.command import Command
 from fakes.faulted import UNDISTURBED
-from fakes.jvm_kill import Command
 from fakes.place import statuses
 
 pytestmark = pytest.mark.spark
@@ -35,22 +35,23 @@ def killed_at(crash, point, *words):
 
 
 def test_a_jvm_killed_before_the_commit_is_one_sentence_and_the_next_run_repairs_it(crash) -> None:
-    command = killed_at(crash, "before-commit", "run", "--select", "users")
+    command = killed_at(crash, "before-commit", "run", "--select", "log")
 
     code, told = command.ended()
-    again = crash.place.run("users")
+    again = crash.place.run("log")
 
     assert code == 1
     assert noise(told) == [], told
     (sentence,) = sentences(told)
     assert "was killed (signal 9)" in sentence
     assert f"{crash.place.root}/.penstock/logs/" in sentence
-    assert told.splitlines()[-1] == "Resume: penstock run --select users"
+    assert told.splitlines()[-1] == "Resume: penstock run --select log"
     assert again.succeeded
-    assert crash.place.rows("users") == UNDISTURBED["users"]
-    assert crash.place.run("users").plan.is_empty
+    assert crash.place.rows("log") == UNDISTURBED["log"]
+    assert crash.place.run("log").plan.is_empty
 
 
+@pytest.mark.matrix
 def test_a_jvm_killed_after_the_commit_leaves_a_step_that_is_done(crash) -> None:
     command = killed_at(crash, "after-commit", "run", "--select", "log")
 
@@ -86,8 +87,7 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
         crash.place.model(f"slow{number}", SLEEP, materialized="table")
     command = Command(crash.place.root, "run", "--select", "slow*")
     services = crash.place.services()
-    while len(services.writing.journal.running()) < 4:
-        time.sleep(0.1)
+    command.wait_until(lambda: len(services.writing.journal.running()) == 4)
     time.sleep(2)  # into their queries
 
     command.kill_jvm()
@@ -102,6 +102,7 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
     services.close()
 
 
+@pytest.mark.matrix
 def test_ctrl_c_on_a_run_whose_jvm_is_gone_ends_it_as_ever(crash) -> None:
     command = killed_at(crash, "before-commit", "run", "--select", "users")
 

@@ -50,10 +50,31 @@ def told_of(point, report, history, version):
         assert [each.status for each in history][:2] == [Status.SUCCESS, Status.FAILED]
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize(("model", "point"), MATRIX)
-def test_a_killed_step_is_settled_by_the_next_run(crash, model, point) -> None:
-    crash.kill(model, point)
+OF_OWN_JVM = (
+    ("totals", "after-begin"),
+    ("users", "during-staging"),
+    ("users", "after-commit"),
+    ("totals", "during-finish"),
+    ("log", "after-finish"),
+)
+
+
+BEYOND = pytest.mark.matrix
+
+
+@pytest.mark.parametrize(
+    ("model", "point", "own_jvm"),
+    [
+        pytest.param("log", "before-commit", True, id="log-before-commit-own JVM"),
+        *(pytest.param(*cell, False, id="-".join(cell), marks=BEYOND) for cell in MATRIX),
+        *(
+            pytest.param(*cell, True, id=f"{'-'.join(cell)}-own JVM", marks=BEYOND)
+            for cell in OF_OWN_JVM
+        ),
+    ],
+)
+def test_a_killed_step_is_settled_by_the_next_run(crash, model, point, own_jvm) -> None:
+    crash.kill(model, point, own_jvm=own_jvm)
 
     report, record, history = settled(crash, model)
 

@@ -1,10 +1,8 @@
 """Two runs on one target: cases T4 to T6."""
 
-import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,17 +15,9 @@ pytestmark = pytest.mark.spark
 
 def stopped(crash, model, *words):
     """Start a run that stops itself just before its commit; wait until it has."""
-    process = crash.start(model, "stop:before-commit:1", *words)
-    until = time.monotonic() + 90
-    while _state_of(process.pid) != "T":
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return process
-
-
-def _state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+    command = crash.start(*(words or ("run",)), "--select", model, fault="stop:before-commit:1")
+    command.wait_until_stopped()
+    return command
 
 
 def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_do(crash) -> None:
@@ -38,11 +28,11 @@ def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_d
     first = stopped(crash, "log")
 
     refused = crash.place.run("log")
-    threading.Timer(1, os.kill, (first.pid, signal.SIGCONT)).start()
+    threading.Timer(1, first.send, (signal.SIGCONT,)).start()
     waited = crash.place.run("log", wait=60)
 
-    told, _ = first.communicate(timeout=60)
-    assert first.returncode == 0, told
+    code, output = first.ended()
+    assert code == 0, output
     assert refused["log"].error.code == "lease-held"
     assert f"pid {first.pid}" in refused["log"].error.sentence
     assert statuses(waited) == {"log": "unchanged"}
@@ -67,12 +57,11 @@ def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash
     time.sleep(4.5)  # past its lease
 
     taken = crash.place.run("log")
-    os.kill(zombie.pid, signal.SIGCONT)
-    told, _ = zombie.communicate(timeout=60)
+    code, output = zombie.ended()
 
     assert taken.succeeded
-    assert zombie.returncode == 1
-    assert "lease-lost" in told
+    assert code == 1
+    assert "lease-lost" in output
     assert crash.place.version("log") == 1
     assert crash.place.rows("log") == UNDISTURBED["log"]
     assert crash.place.run("log").plan.is_empty
@@ -87,11 +76,10 @@ def test_H147_of_two_snapshot_runs_at_once_one_names_the_other_and_no_version_is
     first = stopped(crashed_history, "by_time", "snapshot", "run", "--as-of", T2.isoformat())
 
     refused = place.snap(T2, "by_time")
-    os.kill(first.pid, signal.SIGCONT)
-    told, _ = first.communicate(timeout=60)
+    code, output = first.ended()
     after = place.snap(T2, "by_time")
 
-    assert first.returncode == 0, told
+    assert code == 0, output
     assert refused["by_time"].error.code == "lease-held"
     assert f"pid {first.pid}" in refused["by_time"].error.sentence
     assert statuses(after) == {"by_time": "unchanged"}

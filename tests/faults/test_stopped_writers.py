@@ -7,10 +7,10 @@ import sqlite3
 import subprocess
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
+from fakes.command import wait_until_gone
 from fakes.faulted import HISTORIES, UNDISTURBED
 from fakes.history_story import T2
 from fakes.place import statuses
@@ -26,41 +26,19 @@ ORDERS = ("rerun, then wake", "wake, then rerun")
 SLEEPS = "java_method('java.lang.Thread', 'sleep', cast({} as bigint)) = 'null'"
 
 
-def state_of(pid: int) -> str:
-    """Give the letter of a process' state, "" for one that is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
-    except OSError:
-        return ""
-
-
-def until(what, seconds=120, process=None):
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert process is None or process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
-
-
 def stopped(crash, model, *words):
     """Start a command that stops itself with its statement in its hands; wait out its lease."""
-    process = crash.start(model, "stop:at-statement:1", *words)
-    until(lambda: state_of(process.pid) == "T", process=process)
+    command = crash.start(*(words or ("run",)), "--select", model, fault="stop:at-statement:1")
+    command.wait_until_stopped()
     time.sleep(LEASE_SECONDS)
-    return process
+    return command
 
 
-def woken(process):
-    os.kill(process.pid, signal.SIGCONT)
-    told, _ = process.communicate(timeout=120)
-    return told
-
-
-def killed(process):
-    process.kill()
-    process.wait()
-    process.stdout.close()
+def until(what, seconds=120):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def last_step(place, model):
@@ -80,19 +58,22 @@ def given_up(place):
         services.close()
 
 
-def overtaken(place, process, order, run):
-    """Give the step up, and run it again before or after its writer wakes; give what that says."""
+def overtaken(place, writer, order, run):
+    """Give the step up, and run it again before or after its writer wakes.
+
+    Gives the writer's exit code and output.
+    """
     if order == ORDERS[0]:
         report = run()
-        told = woken(process)
+        ended = writer.ended()
         assert report.recovered[0].endswith("had not committed; marked failed (crashed)")
     else:
         (sentence,) = given_up(place)
-        told = woken(process)
+        ended = writer.ended()
         report = run()
         assert sentence.endswith("had not committed; marked failed (crashed)")
     assert report.succeeded
-    return told
+    return ended
 
 
 def fresh_merge(crash):
@@ -125,16 +106,16 @@ def test_T14_a_writer_that_wakes_with_its_statement_in_its_hands_commits_nothing
 ):
     place = crash.place
     expected = fresh_merge(crash) if model == "fresh" else UNDISTURBED[model]
-    process = stopped(crash, model)
+    writer = stopped(crash, model)
 
-    told = overtaken(place, process, order, lambda: place.run(model))
+    code, output = overtaken(place, writer, order, lambda: place.run(model))
 
     rows = place.rows(model)
     rows = sorted((row[0], row[2]) for row in rows) if model == "fresh" else rows
     assert rows == expected
-    assert process.returncode == 1
-    assert "lease-lost" in told
-    assert "Traceback" not in told
+    assert code == 1
+    assert "lease-lost" in output
+    assert "Traceback" not in output
     assert last_step(place, model)[-2:] == [Status.FAILED, Status.SUCCESS]
     assert place.run(model).plan.is_empty
 
@@ -144,12 +125,12 @@ def test_T14_a_writer_that_wakes_with_its_statement_in_its_hands_commits_nothing
 @pytest.mark.parametrize("model", ["by_value", "placed"])
 def test_T14_a_history_run_that_wakes_late_closes_no_version_twice(crashed_history, model, order):
     place = crashed_history.place
-    process = stopped(crashed_history, model, *RUN_AT_T2)
+    writer = stopped(crashed_history, model, *RUN_AT_T2)
 
-    told = overtaken(place, process, order, lambda: place.snap(T2, model))
+    code, output = overtaken(place, writer, order, lambda: place.snap(T2, model))
 
     assert place.versions(model) == HISTORIES[model]
-    assert (process.returncode, "lease-lost" in told) == (1, True)
+    assert (code, "lease-lost" in output) == (1, True)
     assert place.snap(T2, model).plan.is_empty
 
 
@@ -160,20 +141,20 @@ def test_T14_a_restore_that_lands_late_is_found_recorded_and_what_it_took_back_c
     services = place.services()
     step = services.reading.records.steps_of("log")[-1].intent.step
     services.close()
-    process = crash.started("rollback", "log", "--to", step, "--yes", fault="stop:at-statement:1")
-    until(lambda: state_of(process.pid) == "T", process=process)
+    writer = crash.start("rollback", "log", "--to", step, "--yes", fault="stop:at-statement:1")
+    writer.wait_until_stopped()
     time.sleep(LEASE_SECONDS)
     place.insert("events", "(4, '2024-01-04', 4)")
 
     assert place.run("log").succeeded
     before = appended(place, "log")
-    told = woken(process)
+    code, output = writer.ended()
     after = appended(place, "log")
     states = place.states()["log"]
     report = place.run("log")
 
     assert (before, after) == ([(1, 1), (2, 2), (3, 3), (4, 4)], [(1, 1), (2, 2)])
-    assert (process.returncode, "Traceback" in told) == (1, False), told
+    assert (code, "Traceback" in output) == (1, False), output
     assert states == [State.UNRECORDED]
     assert "and the state did not know it; recorded" in report.recovered[0]
     assert appended(place, "log") == before
@@ -184,7 +165,7 @@ AFTER_SLEEP = [(1, 1), (2, 20), (3, 3), (4, 4)]
 
 
 def slow_append(crash, seconds):
-    """Make an append whose INSERT of the next row takes its time."""
+    """Make an append whose INSERT of the next row takes its time; give its query without that."""
     place = crash.place
     query = "select id, ts, amount from {{ source('raw', 'events') }}"
     place.model("slow", query, materialized="append", time_column="ts")
@@ -192,15 +173,16 @@ def slow_append(crash, seconds):
     place.insert("events", "(4, '2024-01-04', 4)")
     slow = f"{query} where {SLEEPS.format(seconds * 1000)}"
     place.model("slow", slow, materialized="append", time_column="ts")
+    return query
 
 
 def appended(place, model="slow"):
     return [(row[0], row[2]) for row in place.rows(model)]
 
 
-def in_mid_statement(crash, *words):
-    """Start a run of the slow append; give it once its INSERT is under way, with its JVM."""
-    process = crash.start("slow", "", *words)
+def in_mid_statement(crash, *, own_jvm):
+    """Start a run of the slow append; give it once its INSERT is under way."""
+    command = crash.start("run", "--select", "slow", own_jvm=own_jvm)
     file = crash.place.root / ".penstock" / "state.db"
 
     def running():
@@ -210,53 +192,70 @@ def in_mid_statement(crash, *words):
                 "WHERE name = 'slow' AND status = 'RUNNING'"
             ).fetchone()
 
-    until(running, process=process)
-    time.sleep(2)
-    children = Path(f"/proc/{process.pid}/task").glob("*/children")
-    jvm = next(int(pid) for file in children for pid in file.read_text().split())
-    return process, jvm
+    command.wait_until(running)
+    if own_jvm:
+        time.sleep(2)
+    else:
+        jobs = crash.place.spark.sparkContext.statusTracker()
+        command.wait_until(jobs.getActiveJobsIds)
+    return command
 
 
 @pytest.mark.parametrize(
     "parent", ["stopped too", pytest.param("killed", marks=pytest.mark.matrix)]
 )
 def test_T14_T15_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_rerun(crash, parent):
-    slow_append(crash, 6)
-    process, jvm = in_mid_statement(crash)
-    for pid in (jvm, process.pid):
+    quick = slow_append(crash, 6)
+    writer = in_mid_statement(crash, own_jvm=True)
+    jvm = writer.jvm()
+    for pid in (jvm, writer.pid):
         os.kill(pid, signal.SIGSTOP)
     if parent == "killed":
-        killed(process)
+        writer.kill()
     else:
         time.sleep(LEASE_SECONDS)
+    crash.place.model("slow", quick, materialized="append", time_column="ts")
 
     report = crash.place.run("slow")
     os.kill(jvm, signal.SIGCONT)
-    told = woken(process) if parent != "killed" else ""
-    until(lambda: state_of(jvm) in ("", "Z"))
+    code, output = writer.ended() if parent != "killed" else (1, "lease-lost")
+    wait_until_gone(jvm)
 
     assert report.succeeded
     assert appended(crash.place) == AFTER_SLEEP
-    assert parent == "killed" or (process.returncode, "lease-lost" in told) == (1, True)
+    assert (code, "lease-lost" in output) == (1, True)
+    assert crash.place.run("slow").plan.is_empty
+
+
+def test_T14_T15_an_insert_whose_process_was_killed_in_its_midst_adds_no_row_after_the_rerun(crash):
+    """Its JVM lives on, as that of a cluster would, and brings the statement to its end."""
+    quick = slow_append(crash, 12)
+    in_mid_statement(crash, own_jvm=False).kill()
+    crash.place.model("slow", quick, materialized="append", time_column="ts")
+    jobs = crash.place.spark.sparkContext.statusTracker()
+
+    report = crash.place.run("slow")
+    goes_on = bool(jobs.getActiveJobsIds())
+    until(lambda: not jobs.getActiveJobsIds())
+
+    assert goes_on
+    assert report.succeeded
+    assert report.recovered[0].endswith("had not committed; marked failed (crashed)")
+    assert appended(crash.place) == AFTER_SLEEP
     assert crash.place.run("slow").plan.is_empty
 
 
 @pytest.mark.matrix
 def test_T15_unlocking_a_living_run_gives_its_step_up(crash):
-    process = crash.start("log", "stop:at-statement:1")
-    until(lambda: state_of(process.pid) == "T", process=process)
+    writer = crash.start("run", "--select", "log", fault="stop:at-statement:1")
+    writer.wait_until_stopped()
 
-    unlocked = subprocess.run(
-        [*crash.command, "unlock", "log", "--yes"],
-        cwd=crash.place.root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    told = woken(process)
+    unlocked = crash.start("unlock", "log", "--yes", own_jvm=True).ended()
+    code, output = writer.ended()
 
-    assert "had not committed; marked failed (crashed)" in unlocked.stdout
-    assert (process.returncode, "lease-lost" in told) == (1, True)
+    assert unlocked[0] == 0
+    assert "had not committed; marked failed (crashed)" in unlocked[1]
+    assert (code, "lease-lost" in output) == (1, True)
     assert statuses(crash.place.run("log")) == {"log": "success"}
     assert crash.place.rows("log") == UNDISTURBED["log"]
 
@@ -268,13 +267,13 @@ def test_T15_unlocking_a_living_run_gives_its_step_up(crash):
 )
 def test_T15_a_holder_in_another_pid_namespace_is_not_taken_for_dead(crash):
     inside = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
-    process = crash.start("log", "stop:before-commit:1", within=inside)
+    command = crash.start("run", "--select", "log", fault="stop:before-commit:1", within=inside)
     file = crash.place.root / ".penstock" / "state.db"
-    until(lambda: holds(file), process=process)
+    command.wait_until(lambda: holds(file))
     time.sleep(1)
 
     refused = crash.place.run("log")
-    killed(process)
+    command.kill()
 
     assert refused["log"].error.code == "lease-held"
 
@@ -285,26 +284,35 @@ def holds(file):
 
 
 @pytest.mark.parametrize(
-    ("signals", "code"),
+    ("signals", "code", "own_jvm"),
     [
-        pytest.param((signal.SIGINT,), 130, marks=pytest.mark.matrix),
-        ((signal.SIGINT,) * 40, 130),
-        pytest.param((signal.SIGINT, signal.SIGINT), 130, marks=pytest.mark.matrix),
-        pytest.param((signal.SIGTERM,), 143, marks=pytest.mark.matrix),
+        pytest.param((signal.SIGINT,), 130, False, id="one"),
+        *(
+            pytest.param(signals, code, True, marks=pytest.mark.matrix, id=f"{name}-own JVM")
+            for name, signals, code in (
+                ("one", (signal.SIGINT,), 130),
+                ("two", (signal.SIGINT,) * 2, 130),
+                ("forty", (signal.SIGINT,) * 40, 130),
+                ("SIGTERM", (signal.SIGTERM,), 143),
+            )
+        ),
     ],
 )
-def test_T21_an_interrupted_append_is_settled_and_no_row_is_lost_or_doubled(crash, signals, code):
-    slow_append(crash, 6)
-    process, _ = in_mid_statement(crash)
+def test_T21_an_interrupted_append_is_settled_and_no_row_is_lost_or_doubled(
+    crash, signals, code, own_jvm
+):
+    quick = slow_append(crash, 6)
+    command = in_mid_statement(crash, own_jvm=own_jvm)
 
     for number in signals:
-        process.send_signal(number)
+        command.send(number)
         time.sleep(0.5 if len(signals) == 2 else 0.05)
-    told, _ = process.communicate(timeout=120)
+    ended, output = command.ended()
+    crash.place.model("slow", quick, materialized="append", time_column="ts")
     report = crash.place.run("slow")
 
-    assert process.returncode == code, told
-    assert "Traceback" not in told
+    assert ended == code, output
+    assert "Traceback" not in output
     assert report.succeeded
     assert appended(crash.place) == AFTER_SLEEP
     assert crash.place.run("slow").plan.is_empty

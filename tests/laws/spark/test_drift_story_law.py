@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from fakes.clock import FixedClock
@@ -63,7 +63,7 @@ def steps() -> dict[str, Callable[[DriftPlace, str, int], object]]:
         DAILY: (FIXTURE_F[DAILY], FIXTURE_F[DAILY].replace("2024-12-02", "2024-12-03")),
     }
     return {
-        "edit": lambda p, _, n: p.write({[*edits][n % 4]: edits[[*edits][n % 4]][n % 2]}),
+        "edit": lambda p, _, n: p.write({[*edits][n % 4]: edits[[*edits][n % 4]][n // 4 % 2]}),
         "event": lambda p, day, n: p.events(((f"n{n}", f"{day} 0{n}:30:00"),)),
         "others delete": lambda p, day, _: p.sql(
             f"DELETE FROM {p.table(DAILY_TABLE)} WHERE date = '{day}'"
@@ -89,8 +89,21 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("law")
 
 
-@settings(max_examples=40 if deep else 2, suppress_health_check=list(HealthCheck), deadline=None)
-@given(story=st.lists(HAPPENING, min_size=2, max_size=8 if deep else 4))
+@settings(
+    max_examples=40,
+    phases=tuple(Phase) if deep else (Phase.explicit,),
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
+)
+@example(
+    story=[
+        ("edit", "2024-12-02", 4),
+        ("event", "2024-12-03", 3),
+        ("others delete", "2024-12-09", 1),
+        ("crash", "2024-12-02", 1),
+    ]
+)
+@given(story=st.lists(HAPPENING, min_size=2, max_size=8))
 def test_a_cascade_over_everything_ends_current_and_as_from_scratch(
     spark, synced_folder, scratch, story
 ):
