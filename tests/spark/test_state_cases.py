@@ -118,7 +118,7 @@ def test_T16_an_old_state_that_is_put_back_loses_and_doubles_no_row(events, keep
     assert statuses(report) == {"log": "success", "users": "success", "totals": "success"}
     assert [(row[0], row[2]) for row in events.rows("log")] == [(n, n) for n in range(1, 6)]
     assert events.rows("users") == [(n, n) for n in range(1, 6)]
-    assert events.rows("totals", "1") == [(15,)]
+    assert events.rows("totals") == [(15,)]
     assert states(events) == {"log": "current", "totals": "current", "users": "current"}
     assert events.run().plan.is_empty
 
@@ -257,16 +257,16 @@ def test_law_1_planning_again_after_a_run_finds_nothing(events) -> None:
     events.run()
 
     assert events.run().plan.is_empty
-    assert events.rows("w", "1") == [(3,)]
+    assert events.rows("w") == [(3,)]
 
 
 def test_law_2_a_full_refresh_leaves_the_same_rows(events) -> None:
     build_three(events)
-    before = (events.rows("log"), events.rows("users"), events.rows("totals", "1"))
+    before = (events.rows("log"), events.rows("users"), events.rows("totals"))
 
     events.run(full_refresh=True)
 
-    assert (events.rows("log"), events.rows("users"), events.rows("totals", "1")) == before
+    assert (events.rows("log"), events.rows("users"), events.rows("totals")) == before
     assert events.run().plan.is_empty
 
 
