@@ -10,6 +10,10 @@ SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Each exchange is a job of its own otherwise; processes that tests start have them.
+    "spark.sql.adaptive.enabled": "false",
+    # Delta keeps what it knows of ten thousand tables for an hour: collecting took a tenth.
+    "spark.databricks.delta.delta.log.cacheSize": "32",
     # Compiled code fills the small cache of one compiler: sweeping took a fifth of the time.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     # Compiling Java takes longer than a few rows; the tests that start processes do compile.

@@ -136,6 +136,7 @@ def _paths(actions, kind):
     return {line[kind]["path"] for line in actions if kind in line}
 
 
+@pytest.mark.matrix
 def test_H143_the_rows_written_are_those_that_were_classified(tmp_path_factory, spark) -> None:
     place = HistoryPlace(tmp_path_factory.mktemp("random"), spark)
     query = (
