@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 from deltalake import write_deltalake
 
+from fakes import delta_tables
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
 from fakes.requests import ranged
@@ -220,8 +221,12 @@ class CheckPlace(DriftPlace):
 
     def texts(self, uri: str, version: int | None = None) -> list[tuple[str | None, ...]]:
         """Give the rows of a Delta table as texts in order."""
-        at = "" if version is None else f" VERSION AS OF {version}"
-        rows = self.sql(f"SELECT * FROM delta.`{uri}`{at}")
+        read = delta_tables.rows(uri, version)
+        if read is None:
+            at = "" if version is None else f" VERSION AS OF {version}"
+            rows = self.sql(f"SELECT * FROM delta.`{uri}`{at}")
+        else:
+            rows = [tuple(row.values()) for row in read]
         found = [tuple(None if v is None else str(v) for v in row) for row in rows]
         return sorted(found, key=str)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fakes import delta_tables, stranger
 from fakes.clock import FixedClock
 from fakes.commits import commits
 from fakes.fixture_f import EVENTS, EVENTS_PATH, FIXTURE_F
@@ -70,13 +71,8 @@ class DriftPlace:
 
     def events(self, rows: tuple[tuple[str | None, str], ...] = EVENTS) -> None:
         """Append events, one file each; the first ones make the table."""
-        self.sql(
-            f"CREATE TABLE IF NOT EXISTS {self.source} (user_id STRING, created_at TIMESTAMP) "
-            "USING delta"
-        )
         for user, when in rows:
-            name = "NULL" if user is None else f"'{user}'"
-            self.sql(f"INSERT INTO {self.source} VALUES ({name}, TIMESTAMP '{when}')")
+            stranger.append_event(self.root, user, when)
 
     @property
     def source(self) -> str:
@@ -94,8 +90,13 @@ class DriftPlace:
 
     def rows(self, path: str) -> list[tuple[str | None, ...]]:
         """Give a table's rows in order, as texts."""
-        found = self.sql(f"SELECT * FROM {self.table(path)} ORDER BY 1, 2")
-        return [tuple(None if v is None else str(v) for v in row) for row in found]
+        uri = f"{self.root}/warehouse/{path}"
+        found = delta_tables.rows(uri)
+        if found is None:
+            in_order = self.sql(f"SELECT * FROM {self.table(path)} ORDER BY 1, 2")
+        else:
+            in_order = delta_tables.in_order(found)
+        return [tuple(None if v is None else str(v) for v in row) for row in in_order]
 
     def version(self, path: str) -> int:
         """Give the version that a table would have without fences, -1 without a table."""

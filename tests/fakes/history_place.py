@@ -7,6 +7,7 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from fakes import delta_tables, stranger
 from fakes.history_story import source, word
 from fakes.history_table import literal, utc
 from fakes.oracle_types import Metrics
@@ -42,12 +43,12 @@ class HistoryPlace(Place):
     def has(self, name: str, *lines: str) -> None:
         """Replace the rows of a source: `1 a 01-05`."""
         if not lines:
-            self.sql(f"DELETE FROM {self.landing(name)}")
+            stranger.delete(self.root / "landing" / name, "true")
             return
         rows = ", ".join(
             f"({', '.join(literal(each) for each in row.values())})" for row in source(*lines).rows
         )
-        self.sql(f"INSERT OVERWRITE {self.landing(name)} VALUES {rows}")
+        delta_tables.overwrite(f"{self.root}/landing/{name}", rows)
 
     def snap(self, at: dt.datetime | None, *select: str, **asked: object) -> RunReport:
         """Run `penstock snapshot run --as-of AT`."""
@@ -75,9 +76,13 @@ class HistoryPlace(Place):
 
     def versions(self, name: str) -> list[str]:
         """Give the versions in the notation of the specification."""
-        assert self.spark is not None
-        frame = self.spark.read.format("delta").load(f"{self.root}/warehouse/m/{name}")
-        rows = [{key: utc(value) for key, value in row.asDict().items()} for row in frame.collect()]
+        uri = f"{self.root}/warehouse/m/{name}"
+        found = delta_tables.rows(uri)
+        if found is None:
+            assert self.spark is not None
+            frame = self.spark.read.format("delta").load(uri)
+            found = [row.asDict() for row in frame.collect()]
+        rows = [{key: utc(value) for key, value in row.items()} for row in found]
         rows.sort(key=lambda row: (row["id"], row["_ps_valid_from"]))
         return [shown(row) for row in rows]
 

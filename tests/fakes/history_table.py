@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fakes import delta_tables
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
 from penstock.app.preparing.statements import staged
@@ -112,12 +113,20 @@ class HistoryTable:
     def history(self) -> History:
         """Read the table as the oracle keeps it."""
         columns = self.settings.columns
-        frame = self.spark.read.format("delta").load(self.uri)
+        rows, names = self._read()
         system = {name.lower() for name in columns.names}
-        business = tuple(c for c in frame.columns if c.lower() not in system)
-        versions = [self._version(row.asDict(), business) for row in frame.collect()]
+        business = tuple(c for c in names if c.lower() not in system)
+        versions = [self._version(row, business) for row in rows]
         known = sorted(versions, key=lambda v: (repr(v.key), v.valid_from))
-        return History(tuple(known), business, columns.is_deleted in frame.columns)
+        return History(tuple(known), business, columns.is_deleted in names)
+
+    def _read(self) -> tuple[Sequence[Row], Sequence[str]]:
+        """Give rows and names of the columns."""
+        found = delta_tables.rows(self.uri)
+        if found:
+            return found, tuple(found[0])
+        frame = self.spark.read.format("delta").load(self.uri)
+        return [row.asDict() for row in frame.collect()], frame.columns
 
     def _version(self, row: Row, business: Sequence[str]) -> Version:
         columns = self.settings.columns

@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fakes import delta_tables
 from fakes.commits import commits
 from fakes.requests import a_run
 from penstock.app.commands.run import run
@@ -59,11 +60,11 @@ class Place:
                   - {{name: {name}, path: ../landing/{name}}}
             """,
         )
-        self.sql(f"CREATE TABLE {self.landing(name)} ({columns}) USING delta")
+        delta_tables.create(f"{self.root}/landing/{name}", columns)
 
     def insert(self, name: str, values: str) -> None:
         """Append rows to a source."""
-        self.sql(f"INSERT INTO {self.landing(name)} VALUES {values}")
+        delta_tables.append(f"{self.root}/landing/{name}", values)
 
     def landing(self, name: str) -> str:
         """Give SQL for a source's table."""
@@ -78,9 +79,12 @@ class Place:
         assert self.spark is not None
         return [tuple(row) for row in self.spark.newSession().sql(text).collect()]
 
-    def rows(self, name: str, order: str = "1, 2") -> list[tuple[object, ...]]:
-        """Give a model's rows in order."""
-        return self.sql(f"SELECT * FROM {self.table(name)} ORDER BY {order}")
+    def rows(self, name: str) -> list[tuple[object, ...]]:
+        """Give a model's rows in the order of its first two columns."""
+        found = delta_tables.rows(f"{self.root}/warehouse/m/{name}")
+        if found is None:
+            return self.sql(f"SELECT * FROM {self.table(name)} ORDER BY 1, 2")
+        return delta_tables.in_order(found)
 
     def services(self) -> Services:
         """Load and wire the project anew, as the next command would."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from fakes import delta_tables
 from fakes.history_story import T1, T2, T3, T4
 from fakes.place import Place
 from penstock.app.commands.run import run
@@ -159,13 +160,17 @@ class Chronicle:
         return self._read[name, version]
 
     def _written(self, name: str, version: int) -> list[str]:
-        frame = self.place.spark.read.option("versionAsOf", version).format("delta")
-        frame = frame.load(str(self.place.root / "warehouse" / "m" / name))
-        texts = frame.selectExpr(*[f"cast(`{column}` as string)" for column in frame.columns])
-        rows = [dict(zip(frame.columns, row, strict=True)) for row in texts.collect()]
+        uri = str(self.place.root / "warehouse" / "m" / name)
+        found = delta_tables.rows(uri, version)
+        rows = self._cast(uri, version) if found is None else [_texts(row) for row in found]
         order = [*_listed(self._cases[name].config["unique_key"]), "_ps_valid_from"]
         rows.sort(key=lambda row: [row[column] or "" for column in map(str.lower, order)])
         return [_shown(row) for row in rows]
+
+    def _cast(self, uri: str, version: int) -> list[dict[str, str | None]]:
+        frame = self.place.spark.read.option("versionAsOf", version).format("delta").load(uri)
+        texts = frame.selectExpr(*[f"cast(`{column}` as string)" for column in frame.columns])
+        return [dict(zip(frame.columns, row, strict=True)) for row in texts.collect()]
 
     def _run(self, number: int) -> None:
         place = self.place
@@ -177,7 +182,7 @@ class Chronicle:
             extract = case.extracts[number - 1]
             place.model(name, case.query(name, extract), **case.settings(extract))
             rows.extend(f"('{name}', array({words}))" for words in _words(extract.rows))
-        place.sql(f"INSERT OVERWRITE {place.landing('feed')} VALUES {', '.join(rows)}")
+        delta_tables.overwrite(f"{place.root}/landing/feed", ", ".join(rows))
         services = place.services()
         try:
             asked = SnapshotRequest(exclude=tuple(over), as_of=TIMES[number - 1])
@@ -214,6 +219,15 @@ def _words(rows: str) -> Iterator[str]:
         yield ", ".join(
             "NULL" if word == "NULL" else "''" if word == "''" else f"'{word}'" for word in words
         )
+
+
+def _texts(row: Mapping[str, object]) -> dict[str, str | None]:
+    """Give values as Spark casts them to texts."""
+    return {name: None if value is None else _text(value) for name, value in row.items()}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _word(text: str | None) -> str:

@@ -10,8 +10,16 @@ SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Each exchange is a job of its own otherwise; processes that tests start have them.
+    "spark.sql.adaptive.enabled": "false",
+    # Delta keeps what it knows of ten thousand tables for an hour: collecting took a tenth.
+    "spark.databricks.delta.delta.log.cacheSize": "32",
+    # A description of each plan for a UI that is not there took a sixth of the time.
+    "spark.sql.ui.explainMode": "simple",
     # Compiled code fills the small cache of one compiler: sweeping took a fifth of the time.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    # What lives for one query dies young; classes would start a full collection ten times.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m "
+    "-Xmn800m -XX:MetaspaceSize=256m",
     # Compiling Java takes longer than a few rows; the tests that start processes do compile.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -1,5 +1,7 @@
 """Seeds on real tables, and models that read them."""
 
+import pytest
+
 from fakes import seed_place
 from penstock.app.commands.seed import seed
 
@@ -75,6 +77,7 @@ def test_sync_builds_what_reads_a_seed_and_again_what_reads_a_seed_that_was_load
     assert set(map(tuple, place.states().values())) == {()}
 
 
+@pytest.mark.matrix
 def test_backfill_and_rollback_of_what_reads_a_seed_leave_the_seed_alone(tmp_path, spark) -> None:
     place = seed_place.seed_place(tmp_path, spark)
     seed_place.load(place)

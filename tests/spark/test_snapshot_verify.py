@@ -25,10 +25,9 @@ def shared(tmp_path_factory, spark):
     for name in ("people", "few"):
         place.source(name, COLUMNS)
         place.has(name, *FIRST)
-    for name in ("users", "broken", "switched", "timed"):
+    for name in ("users", "broken", "switched"):
         place.snapshot(name, **TS)
     place.snapshot("hashed", **HASHED[0])
-    place.snapshot("plain", **CK)
     place.snapshot("gone", "few", hard_deletes="invalidate", **CK)
     place.snapshot("event", "few", hard_deletes="invalidate", **EV)
     place.model("mart", "select 1 as id", materialized="table")
@@ -38,6 +37,20 @@ def shared(tmp_path_factory, spark):
     place.snap(T2)
     place.has("few", *FIRST)
     place.snap(T3)
+    return place
+
+
+@pytest.fixture
+def two(tmp_path, spark):
+    """Histories of two runs whose settings change later."""
+    place = HistoryPlace(tmp_path, spark)
+    place.source("people", COLUMNS)
+    place.has("people", *FIRST)
+    place.snapshot("timed", **TS)
+    place.snapshot("plain", **CK)
+    place.snap(T1)
+    place.has("people", "1 A 02-01", "2 b 01-06", "3 c 02-02")
+    place.snap(T2)
     return place
 
 
@@ -187,21 +200,23 @@ def at_third_commit():
     return fault
 
 
-def test_a_row_hash_can_come_later(shared) -> None:
-    shared.snapshot("plain", **HASHED[0])
+@pytest.mark.matrix
+def test_a_row_hash_can_come_later(two) -> None:
+    two.snapshot("plain", **HASHED[0])
 
-    report = migrated(shared, "plain")
+    report = migrated(two, "plain")
 
     assert (report.opens, report.closes, report.rehashed) == (0, 0, True)
-    assert again(shared, T4, "plain").metrics["unchanged"] == 3
+    assert again(two, T4, "plain").metrics["unchanged"] == 3
 
 
-def test_V8_does_not_bind_a_table_that_was_in_run_time_mode(shared) -> None:
-    shared.snapshot("timed", **EV)
+@pytest.mark.matrix
+def test_V8_does_not_bind_a_table_that_was_in_run_time_mode(two) -> None:
+    two.snapshot("timed", **EV)
 
-    migrated(shared, "timed")
+    migrated(two, "timed")
 
-    assert snapshot_verify(shared.root, "timed", spark=shared.spark).ok
+    assert snapshot_verify(two.root, "timed", spark=two.spark).ok
 
 
 def test_other_names_of_system_columns_cannot_be_migrated(shared) -> None:

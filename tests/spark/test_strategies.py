@@ -142,6 +142,7 @@ def test_J13_merge_writes_only_changed_and_new_rows(events) -> None:
     assert metrics["numTargetDeletionVectorsAdded"] == 1
 
 
+@pytest.mark.matrix
 def test_a_merge_that_changes_nothing_makes_no_commit(events) -> None:
     events.model(
         "users",
@@ -198,6 +199,7 @@ def test_J15_a_new_column_is_added_in_the_commit_that_needs_it(events) -> None:
     assert events.rows("users") == [(1, None), (2, 1), (3, 7)]
 
 
+@pytest.mark.matrix
 def test_a_new_column_of_an_append_is_added_too_and_on_schema_change_can_refuse(events) -> None:
     for name, more in (("log", {}), ("strict", {"on_schema_change": "fail"})):
         events.model(
@@ -225,6 +227,7 @@ def test_a_new_column_of_an_append_is_added_too_and_on_schema_change_can_refuse(
     assert report["strict"].error.code == "schema-changed"
 
 
+@pytest.mark.matrix
 def test_a_wider_type_is_taken_in_after_a_step_that_allows_it(events) -> None:
     events.model(
         "log",
@@ -355,6 +358,7 @@ def test_layout_and_comments_are_those_of_the_project(events) -> None:
     assert told.properties["delta.enableChangeDataFeed"] == "true"
 
 
+@pytest.mark.matrix
 def test_a_date_window_is_measured_by_the_log_and_takes_the_same_rows(place) -> None:
     place.source("days", "id INT, day DATE")
     place.model(
@@ -379,6 +383,7 @@ def test_a_date_window_is_measured_by_the_log_and_takes_the_same_rows(place) -> 
     assert "NULL in 1 rows" in third["log"].error.sentence
 
 
+@pytest.mark.matrix
 def test_rows_after_as_of_are_read_by_a_later_run(place) -> None:
     place.source("events", "id INT, ts TIMESTAMP")
     place.model(
@@ -397,6 +402,7 @@ def test_rows_after_as_of_are_read_by_a_later_run(place) -> None:
     assert place.run().plan.is_empty
 
 
+@pytest.mark.matrix
 def test_a_habit_of_as_of_hides_no_late_row_and_no_change_above(place) -> None:
     place.source("events", "id INT, ts TIMESTAMP")
     place.model(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from fakes.check_inputs import a_check_inputs, rows_of
-from fakes.check_place import CheckPlace
+from fakes.check_place import MOMENT, CheckPlace
+from fakes.clock import FixedClock
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.inputs import CheckInputs
 from penstock.core.check_results import CheckResult
@@ -85,6 +88,36 @@ def looker(spark):
         spark.newSession(), None, lambda: ("0", "store", "shop"), lambda _: None
     )
     return Looker(session)
+
+
+@pytest.fixture(scope="session")
+def built_folder(tmp_path_factory, spark):
+    """Fixture S with P1 built once."""
+    place = CheckPlace(tmp_path_factory.mktemp("one") / "shop", spark)
+    place.events()
+    place.on(P1)
+    return place.root
+
+
+@pytest.fixture(scope="session")
+def two_days(tmp_path_factory, spark):
+    """Fixture S with P1 and P2 built once."""
+    place = CheckPlace(tmp_path_factory.mktemp("two") / "shop", spark)
+    place.events()
+    place.backfill("user_stats", P1, P2)
+    return place.root
+
+
+def copied(folder, root, spark):
+    """Copy a folder, tables and records included; it is a minute later."""
+    shutil.copytree(folder, root)
+    return CheckPlace(root, spark, {}, FixedClock(MOMENT + dt.timedelta(minutes=1)))
+
+
+@pytest.fixture
+def built(tmp_path, spark, built_folder):
+    """A copy of fixture S with P1 built."""
+    return copied(built_folder, tmp_path / "shop", spark)
 
 
 @pytest.fixture

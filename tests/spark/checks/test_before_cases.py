@@ -120,6 +120,7 @@ def test_C30_a_warning_ahead_stops_nothing(seeded) -> None:
     assert seeded.statuses()[P3] == "SUCCESS"
 
 
+@pytest.mark.matrix
 def test_a_range_without_a_partition_is_two_steps(seeded) -> None:
     ranged = "WHERE created_at >= @start_date AND created_at < @end_date"
     seeded.edit(STATS_SQL, "WHERE DATE(created_at) = @partition_date", ranged)

@@ -21,6 +21,7 @@ from fakes.check_place import (
     USERS,
     after,
 )
+from spark.checks.conftest import copied
 
 LOG = pa.schema({"id": pa.int64(), "at": pa.timestamp("us", "UTC")})
 LOG_SQL = "SELECT id, at FROM {{ source('raw', 'log') }}\n"
@@ -76,8 +77,11 @@ def test_C36_a_first_build_that_fails_makes_no_table(stats) -> None:
     assert stats.statuses()[P1] == "FAILED"
 
 
-def test_rows_are_written_anew_only_once_the_new_ones_have_passed(stats) -> None:
-    stats.backfill("user_stats", P1, P2)
+@pytest.mark.matrix
+def test_rows_are_written_anew_only_once_the_new_ones_have_passed(
+    tmp_path, spark, two_days
+) -> None:
+    stats = copied(two_days, tmp_path / "shop", spark)
     version, rows = stats.version(STATS), stats.rows()
     as_text = {
         "name": "as_text",
@@ -125,17 +129,16 @@ def test_C37_partitions_that_passed_are_published_by_one_commit(stats) -> None:
     assert stats.statuses() == {P1: "SUCCESS", P2: "SUCCESS", P3: "FAILED", P4: "FAILED"}
 
 
-def test_C38_a_step_that_passes_leaves_what_an_unchecked_one_does(stats) -> None:
-    stats.on(P1)
-    plain = stats.backfill("user_stats", P1, P1)["user_stats"]
-    seen, rows = watched_staging(stats), stats.rows()
-    stats.checks(AT_LEAST_2, on_failure="block")
-    blocked = stats.backfill("user_stats", P1, P1)["user_stats"]
+def test_C38_a_step_that_passes_leaves_what_an_unchecked_one_does(built) -> None:
+    plain = built.backfill("user_stats", P1, P1)["user_stats"]
+    seen, rows = watched_staging(built), built.rows()
+    built.checks(AT_LEAST_2, on_failure="block")
+    blocked = built.backfill("user_stats", P1, P1)["user_stats"]
     staged = len(seen)
-    stats.checks(AT_LEAST_5 | {"severity": "warning"}, on_failure="block")
-    warned = stats.on(P4)["user_stats"]
-    stats.checks(AT_LEAST_5, on_failure="block")
-    skipped = stats.backfill("user_stats", P1, P1, skip_checks=True)["user_stats"]
+    built.checks(AT_LEAST_5 | {"severity": "warning"}, on_failure="block")
+    warned = built.on(P4)["user_stats"]
+    built.checks(AT_LEAST_5, on_failure="block")
+    skipped = built.backfill("user_stats", P1, P1, skip_checks=True)["user_stats"]
 
     statuses = [each.status for each in (plain, blocked, warned, skipped)]
     assert statuses == ["success"] * 4
@@ -143,8 +146,8 @@ def test_C38_a_step_that_passes_leaves_what_an_unchecked_one_does(stats) -> None
     assert [each.rows.inserted for each in (plain, blocked, warned, skipped)] == [3, 3, 1, 3]
     assert blocked.metrics == plain.metrics
     assert (staged, len(seen)) == (1, 1)
-    assert stats.staged() == []
-    assert stats.rows() == [*rows, (P4, "eu", "200", None)]
+    assert built.staged() == []
+    assert built.rows() == [*rows, (P4, "eu", "200", None)]
 
 
 def test_C39_the_rows_that_were_checked_are_the_rows_published(stats) -> None:
@@ -183,6 +186,7 @@ def test_C40_C41_a_blocked_window_is_taken_again(stats) -> None:
     assert stats.staged() == []
 
 
+@pytest.mark.matrix
 def test_a_published_window_is_never_taken_again_whatever_came_before_it(stats) -> None:
     source = "sources: [{name: raw, tables: [{name: log, path: ../lake/log}]}]"
     stats.write({"models/log.yml": source})
@@ -199,6 +203,7 @@ def test_a_published_window_is_never_taken_again_whatever_came_before_it(stats) 
     assert [row[0] for row in stats.rows("m/log")] == ["1", "2"]
 
 
+@pytest.mark.matrix
 def test_a_first_build_that_passes_is_on_record(stats) -> None:
     stats.checks(AT_LEAST_2, on_failure="block")
     stats.backfill("user_stats", P1, P2)
@@ -229,33 +234,32 @@ def test_C40_a_blocked_merge_leaves_no_version_and_no_clone(stats) -> None:
     assert stats.staged() == []
 
 
-def test_C42_a_failed_step_changes_no_schema_and_its_rows_go_after_a_week(stats) -> None:
-    stats.on(P1)
-    stats.write({STATS_SQL: SELECT.replace("revenue\n", "revenue, 1L AS more\n")})
-    stats.checks(AT_LEAST_5, on_failure="block")
-    stats.edit(
+def test_C42_a_failed_step_changes_no_schema_and_its_rows_go_after_a_week(built) -> None:
+    built.write({STATS_SQL: SELECT.replace("revenue\n", "revenue, 1L AS more\n")})
+    built.checks(AT_LEAST_5, on_failure="block")
+    built.edit(
         "models/analytics/user_stats.yml",
         "      - {name: revenue, type: DOUBLE}\n",
         "      - {name: revenue, type: DOUBLE}\n      - {name: more, type: BIGINT}\n",
     )
 
-    stats.backfill("user_stats", P1, P1)
-    columns = [f.name for f in DeltaTable(str(stats.root / "warehouse" / STATS)).schema().fields]
-    (kept,) = stats.quarantines()
-    stats.clock.advance(days=8)
+    built.backfill("user_stats", P1, P1)
+    columns = [f.name for f in DeltaTable(str(built.root / "warehouse" / STATS)).schema().fields]
+    (kept,) = built.quarantines()
+    built.clock.advance(days=8)
     is_there = Path(kept.uri).is_dir()
-    stats.users()
-    stats.users_model()
-    stats.run("users")
-    stats.edit("penstock.yml", "name: stats\n", "name: stats\nchecks: {quarantine_days: 0}\n")
-    again = stats.backfill("user_stats", P1, P1)
+    built.users()
+    built.users_model()
+    built.run("users")
+    built.edit("penstock.yml", "name: stats\n", "name: stats\nchecks: {quarantine_days: 0}\n")
+    again = built.backfill("user_stats", P1, P1)
 
     assert columns == ["date", "region", "user_count", "revenue"]
     assert is_there
     assert not Path(kept.uri).exists()
-    assert stats.quarantines() == ()
+    assert built.quarantines() == ()
     assert again["user_stats"].consequence == "nothing published"
-    assert list((stats.root / "warehouse" / "penstock_staging").glob("*")) == []
+    assert list((built.root / "warehouse" / "penstock_staging").glob("*")) == []
 
 
 def test_a_reader_never_sees_a_row_that_failed(stats) -> None:
@@ -360,6 +364,7 @@ def test_a_blocked_snapshot_opens_and_closes_nothing(stats) -> None:
     assert stats.staged() == []
 
 
+@pytest.mark.matrix
 def test_a_new_column_comes_with_the_rows_that_pass(stats) -> None:
     sql = "SELECT id, email FROM {{ source('raw', 'users') }}\n"
     config = {"materialized": "append", "time_column": "id"}

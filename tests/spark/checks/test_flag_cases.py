@@ -1,6 +1,7 @@
 """A failed gate leaves rows and flags them: cases C8, C9, C20, C21, C31 to C35."""
 
 import pyarrow as pa
+import pytest
 
 from fakes.check_place import EVENTS, NEW_USERS, P1, P2, P3, P4, STATS, STATS_YAML, after
 from penstock.app.checking.closing import accept
@@ -12,6 +13,7 @@ GROWTH = {"type": "row_count_change"}
 NO_NULL = {"type": "not_null", "column": "email"}
 
 
+@pytest.mark.matrix
 def test_C8_a_check_of_another_text_is_no_drift(stats) -> None:
     stats.checks({"type": "row_count", "min": 1})
     stats.on(P1)
@@ -27,6 +29,7 @@ def test_C8_a_check_of_another_text_is_no_drift(stats) -> None:
     assert stats.status("user_stats").models[0].lines == ()
 
 
+@pytest.mark.matrix
 def test_C9_what_a_check_reads_is_built_first_unless_that_closes_a_circle(stats) -> None:
     stats.users()
     related = {"type": "relationships", "column": "id", "to": "ref('customers')", "field": "id"}
@@ -77,6 +80,7 @@ def test_C20_the_number_of_rows_is_compared_with_the_last_success(stats) -> None
     }
 
 
+@pytest.mark.matrix
 def test_C21_a_trailing_base_is_the_mean_of_partitions_that_have_a_success(stats) -> None:
     trailing = GROWTH | {"compare": "trailing", "last": 2}
     stats.checks(
@@ -199,6 +203,7 @@ def test_C34_rows_of_a_snapshot_are_the_versions_it_opened(stats) -> None:
     assert [value.values["rows"] for value in seen.values] == ["1"]
 
 
+@pytest.mark.matrix
 def test_C35_what_reads_a_flagged_table_is_skipped_and_later_warned(stats) -> None:
     stats.users()
     table = {"materialized": "table"}
@@ -227,6 +232,7 @@ def test_C35_what_reads_a_flagged_table_is_skipped_and_later_warned(stats) -> No
     assert after(first, "bad") == {"row_count": "failed rows 3 > max 2"}
 
 
+@pytest.mark.matrix
 def test_a_flag_stays_open_while_its_rows_stay(stats) -> None:
     stats.checks({"type": "row_count", "min": 5})
     stats.on(P1)
@@ -243,6 +249,7 @@ def test_a_flag_stays_open_while_its_rows_stay(stats) -> None:
     assert (len(stats.rows()), stats.version(STATS)) == (5, 2)
 
 
+@pytest.mark.matrix
 def test_a_full_refresh_closes_the_flags_of_what_it_replaces(stats) -> None:
     stats.users()
     stats.users_model({"type": "row_count", "max": 2})

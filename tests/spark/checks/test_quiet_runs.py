@@ -13,6 +13,7 @@ NOTHING = "skipped nothing was written"
 
 
 @pytest.mark.parametrize("mode", ["flag", "block"])
+@pytest.mark.matrix
 def test_a_quiet_run_is_an_alarm_where_that_is_asked_for_and_never_a_base(stats, mode) -> None:
     stats.write(
         {"models/log.yml": "sources: [{name: raw, tables: [{name: log, path: ../lake/log}]}]"}

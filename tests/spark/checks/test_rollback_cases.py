@@ -1,8 +1,10 @@
 """Rows that failed a gate are taken back: C43 to C45, law 5 (spec/checks.md §5.4)."""
 
 import pytest
+from deltalake import DeltaTable
 
 from fakes.check_place import P1, P2, STATS, CheckPlace
+from spark.checks.conftest import copied
 
 MANY = {"type": "row_count", "min": 5}
 TWO = {"type": "row_count", "max": 2}
@@ -18,10 +20,25 @@ def place(tmp_path, spark):
     return place
 
 
+@pytest.fixture(scope="module")
+def folder_of_one(tmp_path_factory, spark):
+    """A folder in which P1 was built."""
+    place = CheckPlace(tmp_path_factory.mktemp("one") / "shop", spark)
+    place.events([OLD])
+    place.on(P1)
+    return place.root
+
+
+@pytest.fixture
+def built(tmp_path, spark, folder_of_one):
+    """A copy of it, a minute later."""
+    return copied(folder_of_one, tmp_path / "shop", spark)
+
+
 def operations(place: CheckPlace, path: str = STATS) -> list[str]:
     """Give the operations of a table's commits, oldest first."""
-    history = place.sql(f"DESCRIBE HISTORY {place.table(path)}")
-    return [str(row[4]) for row in reversed(history)]
+    history = DeltaTable(f"{place.root}/warehouse/{path}").history()
+    return [str(entry["operation"]) for entry in reversed(history)]
 
 
 def steps(place: CheckPlace, model: str = "user_stats") -> list[tuple[str, str]]:
@@ -37,31 +54,31 @@ def detail(place: CheckPlace) -> tuple[object, ...]:
     return place.sql(f"SHOW TBLPROPERTIES {table}"), place.sql(f"DESCRIBE TABLE {table}")
 
 
-def test_C43_a_failed_step_is_restored_and_stays_on_record(place) -> None:
-    place.on(P1)
-    before = (place.rows(), place.partitions()[P1])
+def test_C43_a_failed_step_is_restored_and_stays_on_record(built) -> None:
+    before = (built.rows(), built.partitions()[P1])
     assert before[0] == [(P1, "old", "1", "1.0")]
-    place.checks(MANY, on_failure="rollback")
-    place.edit("models/analytics/user_stats.v1.sql", "user_count,", "user_count + 1 AS user_count,")
-    place.events()
+    built.checks(MANY, on_failure="rollback")
+    built.edit("models/analytics/user_stats.v1.sql", "user_count,", "user_count + 1 AS user_count,")
+    built.events()
 
-    report = place.on(P1)
+    report = built.on(P1)
 
     result = report["user_stats"]
     assert (result.status, result.error.code) == ("failed", "after-check-failed")
     assert result.consequence == "restored to version 1"
-    assert operations(place) == ["CREATE TABLE", "WRITE", "WRITE", "RESTORE"]
-    assert len(place.texts(f"{place.root}/warehouse/{STATS}", 2)) == 4
-    assert place.rows() == before[0]
-    assert steps(place) == [("build", "SUCCESS"), ("build", "FAILED"), ("rollback", "SUCCESS")]
-    run = place.partitions()[P1]
+    assert operations(built) == ["CREATE TABLE", "WRITE", "WRITE", "RESTORE"]
+    assert len(built.texts(f"{built.root}/warehouse/{STATS}", 2)) == 4
+    assert built.rows() == before[0]
+    assert steps(built) == [("build", "SUCCESS"), ("build", "FAILED"), ("rollback", "SUCCESS")]
+    run = built.partitions()[P1]
     assert (str(run.status), run.step_seq) == ("FAILED", before[1].step_seq)
     assert run.fingerprint == before[1].fingerprint
-    told = [(e.triggered_by, str(e.status)) for e in place.executions()]
+    told = [(e.triggered_by, str(e.status)) for e in built.executions()]
     assert told[:2] == [("rollback", "SUCCESS"), ("run", "FAILED")]
-    assert place.flags() == ()
+    assert built.flags() == ()
 
 
+@pytest.mark.matrix
 def test_a_wider_type_is_taken_back_and_the_feature_that_stays_is_told(place) -> None:
     place.edit(
         "models/analytics/user_stats.yml", "user_count, type: BIGINT", "user_count, type: INT"
@@ -84,42 +101,40 @@ def test_a_wider_type_is_taken_back_and_the_feature_that_stays_is_told(place) ->
     assert result.notes == (f"features-left: {kept}, which version 1 did not have",)
 
 
-def test_C43_schema_and_properties_are_those_before(place) -> None:
+def test_C43_schema_and_properties_are_those_before(built) -> None:
     """Law 5."""
-    place.on(P1)
-    before = detail(place)
-    place.checks(MANY, on_failure="rollback")
-    place.edit(
+    before = detail(built)
+    built.checks(MANY, on_failure="rollback")
+    built.edit(
         "models/analytics/user_stats.yml",
         "type: DOUBLE}",
         "type: DOUBLE}\n      - {name: more, type: STRING}",
     )
-    place.edit("models/analytics/user_stats.v1.sql", "revenue\n", "revenue, 'm' AS more\n")
+    built.edit("models/analytics/user_stats.v1.sql", "revenue\n", "revenue, 'm' AS more\n")
 
-    report = place.on(P1, allow_breaking=True)
+    report = built.on(P1, allow_breaking=True)
 
     assert report["user_stats"].error.code == "after-check-failed"
-    assert detail(place) == before
-    assert place.rows() == [(P1, "old", "1", "1.0")]
+    assert detail(built) == before
+    assert built.rows() == [(P1, "old", "1", "1.0")]
 
 
 @pytest.mark.matrix
-def test_C43_a_comment_that_was_set_for_the_step_goes_with_it(place) -> None:
+def test_C43_a_comment_that_was_set_for_the_step_goes_with_it(built) -> None:
     """Law 5."""
-    place.on(P1)
-    before = described(place)
-    place.checks(MANY, on_failure="rollback")
-    place.edit(
+    before = described(built)
+    built.checks(MANY, on_failure="rollback")
+    built.edit(
         "models/analytics/user_stats.yml", "name: user_stats", "name: user_stats\ndescription: All"
     )
-    place.events()
+    built.events()
 
-    report = place.on(P1)
+    report = built.on(P1)
 
     assert report["user_stats"].consequence == "restored to version 1"
-    assert operations(place)[2:] == ["SET TBLPROPERTIES", "WRITE", "RESTORE"]
-    assert (described(place), place.rows()) == (before, [(P1, "old", "1", "1.0")])
-    assert place.statuses() == {P1: "FAILED"}
+    assert operations(built)[2:] == ["SET TBLPROPERTIES", "WRITE", "RESTORE"]
+    assert (described(built), built.rows()) == (before, [(P1, "old", "1", "1.0")])
+    assert built.statuses() == {P1: "FAILED"}
 
 
 def described(place: CheckPlace) -> object:
@@ -199,15 +214,16 @@ def append_at(place: CheckPlace, point: str, nth: int = 1) -> None:
 
 
 @pytest.fixture
-def waiting(place):
+def waiting(built):
     """P1 was built; now it fails a gate."""
-    place.on(P1)
-    place.checks(MANY, on_failure="rollback")
-    place.events()
-    return place
+    built.checks(MANY, on_failure="rollback")
+    built.events()
+    return built
 
 
-@pytest.mark.parametrize("point", ["after-evaluating", "after-checks"])
+@pytest.mark.parametrize(
+    "point", ["after-evaluating", pytest.param("after-checks", marks=pytest.mark.matrix)]
+)
 def test_C45_rows_that_others_wrote_meanwhile_keep_it_from_being_undone(waiting, point) -> None:
     append_at(waiting, point)
 
@@ -220,6 +236,7 @@ def test_C45_rows_that_others_wrote_meanwhile_keep_it_from_being_undone(waiting,
     stays_flagged(waiting)
 
 
+@pytest.mark.matrix
 def test_C45_rows_that_come_right_before_the_restore_are_safe(waiting) -> None:
     append_at(waiting, "before-commit", 2)
 

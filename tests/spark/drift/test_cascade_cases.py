@@ -294,6 +294,7 @@ versions:
 }
 
 
+@pytest.mark.matrix
 def test_DC13_a_model_that_reads_its_day_before_is_run_day_by_day_in_order(synced):
     synced.write(RUNNING)
     built = synced.sync("running")

@@ -118,6 +118,7 @@ def test_DP9_DD11_a_table_of_others_is_replaced_by_one_of_the_layout_asked_for(s
     assert small.states() == {"m": []}
 
 
+@pytest.mark.matrix
 def test_DD9_what_others_updated_is_built_again(small):
     small.sql(f"UPDATE {small.table(TABLE)} SET n = 99 WHERE d = '2024-12-01'")
 

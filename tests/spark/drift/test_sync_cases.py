@@ -114,6 +114,7 @@ def jobs_of(place, work):
     return scheduler.numTotalJobs() - before
 
 
+@pytest.mark.matrix
 def test_many_partitions_take_one_commit_and_the_jobs_of_one_query(fresh):
     shutil.rmtree(fresh.root / "queries")
     fresh.write(
@@ -195,6 +196,7 @@ def test_DS3_after_a_failure_what_does_not_hang_on_it_goes_on(synced):
     assert [row.execution.triggered_by for row in skipped] == ["sync"]
 
 
+@pytest.mark.matrix
 def test_DS4_with_fail_fast_nothing_new_starts_after_a_failure(synced):
     synced.write(TOO_MANY)
 

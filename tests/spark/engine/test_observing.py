@@ -1,10 +1,13 @@
 """What is observed while Delta writes: every form of INSERT, and what must not be believed."""
 
+import shutil
+
 import pytest
 
 from penstock.core.errors import DataError, QueryError
 from penstock.core.statement import Feed, TableOverwrite
 from penstock.engine import session
+from spark.engine.conftest import Bench
 
 COUNTS = {"_ps_n": "count(*)", "low": "min(id)", "day": "CAST(max(d) AS STRING)"}
 FIVE = Feed("fed", "SELECT id, DATE '2024-01-01' AS d FROM range(5)", COUNTS)
@@ -18,10 +21,19 @@ FORMS = {
 }
 
 
+@pytest.fixture(scope="module")
+def folder_of_table(spark, tmp_path_factory):
+    made = Bench(spark, tmp_path_factory.mktemp("table") / "a b ü")
+    made.commit("CREATE TABLE {t} (id BIGINT, d DATE) USING delta PARTITIONED BY (d)")
+    made.commit("INSERT INTO {t} VALUES (9, DATE '2024-01-01'), (9, DATE '2024-01-02')")
+    return made.folder
+
+
 @pytest.fixture
-def table(bench):
-    bench.commit("CREATE TABLE {t} (id BIGINT, d DATE) USING delta PARTITIONED BY (d)")
-    bench.commit("INSERT INTO {t} VALUES (9, DATE '2024-01-01'), (9, DATE '2024-01-02')")
+def table(bench, folder_of_table):
+    """A copy of a table of two partitions, made by the two steps before."""
+    shutil.copytree(folder_of_table, bench.folder, dirs_exist_ok=True)
+    bench.steps = 2
     return bench
 
 

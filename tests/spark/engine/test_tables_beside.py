@@ -7,6 +7,7 @@ from deltalake import DeltaTable
 
 from penstock.core.errors import QueryError
 from penstock.core.statement import Commit
+from spark.engine.conftest import Bench
 
 MERGE = (
     "MERGE INTO {} t USING (SELECT 2L AS id, 'n' AS name UNION ALL SELECT 9L, 'n') s "
@@ -15,17 +16,26 @@ MERGE = (
 MAPPED = " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
 
 
-def three(bench, properties=""):
-    """Make a table of three rows of which one is hidden by a deletion vector."""
-    bench.commit(f"CREATE TABLE {{t}} (id BIGINT, name STRING) USING delta{properties}")
-    bench.commit("INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, 'o' FROM range(4)")
-    bench.commit("DELETE FROM {t} WHERE id = 0")
-    bench.commit("INSERT INTO {t} VALUES (5, 'later')")
+@pytest.fixture(scope="module")
+def three(spark, tmp_path_factory):
+    """Give a table of three rows of which one is hidden by a deletion vector; none changes it."""
+    made = {}
+
+    def of(properties: str = "") -> Bench:
+        if properties not in made:
+            made[properties] = bench = Bench(spark, tmp_path_factory.mktemp("three") / "a b ü")
+            bench.commit(f"CREATE TABLE {{t}} (id BIGINT, name STRING) USING delta{properties}")
+            bench.commit("INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, 'o' FROM range(4)")
+            bench.commit("DELETE FROM {t} WHERE id = 0")
+            bench.commit("INSERT INTO {t} VALUES (5, 'later')")
+        return made[properties]
+
+    return of
 
 
 @pytest.mark.parametrize("properties", ["", MAPPED])
-def test_a_clone_is_the_table_at_a_version(bench, properties):
-    three(bench, properties)
+def test_a_clone_is_the_table_at_a_version(three, properties):
+    bench = three(properties)
 
     name = bench.session.beside.clone(bench.at("t"), 2, bench.at("clone"))
 
@@ -33,9 +43,9 @@ def test_a_clone_is_the_table_at_a_version(bench, properties):
 
 
 @pytest.mark.parametrize("properties", ["", MAPPED])
-def test_a_merge_on_a_clone_leaves_the_table_as_it_was(bench, properties):
-    three(bench, properties)
-    name = bench.session.beside.clone(bench.at("t"), 2, bench.at("clone"))
+def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
+    bench = three(properties)
+    name = bench.session.beside.clone(bench.at("t"), 2, bench.at("merged"))
 
     bench.session.trial(Commit(MERGE.format(name)))
 
@@ -43,14 +53,21 @@ def test_a_merge_on_a_clone_leaves_the_table_as_it_was(bench, properties):
     assert bench.rows("SELECT * FROM {t}") == [(1, "o"), (2, "o"), (3, "o"), (5, "later")]
 
 
-def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(bench):
-    three(bench)
-    name = bench.session.beside.clone(bench.at("t"), 3, bench.at("clone"))
+def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(three):
+    bench = three()
+    name = bench.session.beside.clone(bench.at("t"), 3, bench.at("tried"))
     bench.session.trial(Commit(MERGE.format(name)))
 
-    said = [action for version in (0, 1) for action in bench.log("clone", version)]
+    said = [action for version in (0, 1) for action in bench.log("tried", version)]
 
     assert not [a for a in said if "txn" in a or "userMetadata" in a.get("commitInfo", {})]
+
+
+def test_a_version_that_is_not_there_cannot_be_cloned(three):
+    bench = three()
+
+    with pytest.raises(QueryError, match="99"):
+        bench.session.beside.clone(bench.at("t"), 99, bench.at("none"))
 
 
 def test_readers_that_know_no_deletion_vectors_read_a_quarantine(bench):
@@ -60,13 +77,6 @@ def test_readers_that_know_no_deletion_vectors_read_a_quarantine(bench):
         "id": [1],
         "name": ["o"],
     }
-
-
-def test_a_version_that_is_not_there_cannot_be_cloned(bench):
-    three(bench)
-
-    with pytest.raises(QueryError, match="99"):
-        bench.session.beside.clone(bench.at("t"), 99, bench.at("clone"))
 
 
 def test_a_table_of_rows_keeps_their_columns_and_counts_them(bench):

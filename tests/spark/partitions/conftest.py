@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from deltalake import DeltaTable
 
+from fakes import delta_tables
 from fakes.builders import NOON, a_model
 from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.findings import Location
@@ -154,18 +156,20 @@ class Lot:
         frame = self.spark.newSession().sql(text.format(t=self.target))
         return [tuple(row) for row in frame.collect()]
 
-    def rows(self, order: str = "ALL") -> list[tuple[object, ...]]:
-        return self.sql(f"SELECT * FROM {{t}} ORDER BY {order}")
+    def rows(self) -> list[tuple[object, ...]]:
+        """Give the rows in order, read without Spark."""
+        found = delta_tables.rows(self.uri)
+        if found is None:
+            return self.sql("SELECT * FROM {t} ORDER BY ALL")
+        return delta_tables.in_order(found, len(self.facts.schema.columns))
 
     def files(self) -> dict[str, int]:
         """Count the files of the table by partition folder."""
-        found = self.spark.read.format("delta").load(self.uri).inputFiles()
-        folders = [Path(name).parent.name for name in found]
+        folders = [Path(name).parent.name for name in DeltaTable(self.uri).file_uris()]
         return {folder: folders.count(folder) for folder in sorted(set(folders))}
 
     def file_names(self) -> set[str]:
-        frame = self.spark.read.format("delta").load(self.uri)
-        return {Path(name).name for name in frame.inputFiles()}
+        return {Path(name).name for name in DeltaTable(self.uri).file_uris()}
 
     def commits(self, after: int = -1) -> list[LogCommit]:
         return list(DeltaLog().commits(self.uri, after))

@@ -17,6 +17,7 @@ def of(key: str, columns: str) -> tuple[str, str]:
     return key, f"SELECT DATE '{key}' AS date, {columns}"
 
 
+@pytest.mark.matrix
 def test_DP10_a_new_column_and_its_rows_come_with_one_commit(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1))
@@ -29,6 +30,7 @@ def test_DP10_a_new_column_and_its_rows_come_with_one_commit(lot) -> None:
     assert table.migration.is_empty
 
 
+@pytest.mark.matrix
 def test_DP11_a_wider_type_comes_with_the_build_after_one_alter(lot) -> None:
     table = lot("date date, n int, m smallint")
     table.build(of("2024-12-02", "1 AS n, 1S AS m"))
@@ -49,6 +51,7 @@ def test_DP11_a_wider_type_comes_with_the_build_after_one_alter(lot) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_DP11_every_widening_that_is_none_of_integers_is_taken_too(lot) -> None:
     old = "date date, a float, b int, c int, d decimal(10,2), e struct<x:int>"
     table = lot(old)
@@ -74,6 +77,7 @@ def test_DP11_every_widening_that_is_none_of_integers_is_taken_too(lot) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_DP12_another_type_is_breaking_and_a_rewrite_takes_it_in(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1))
@@ -92,6 +96,7 @@ def test_DP12_another_type_is_breaking_and_a_rewrite_takes_it_in(lot) -> None:
     assert table.facts.partition_by == ("date",)
 
 
+@pytest.mark.matrix
 def test_a_cast_that_fails_leaves_the_table_as_it_was(lot) -> None:
     table = lot("date date, n string")
     table.build(of("2024-12-02", "'x' AS n"))
@@ -128,6 +133,7 @@ def test_DP14_null_in_a_required_column_fails_and_nothing_is_committed(lot) -> N
     assert table.version == 0
 
 
+@pytest.mark.matrix
 def test_a_column_that_a_later_version_requires_is_guarded_and_stays_nullable(lot) -> None:
     table = lot(PLAIN)
     table.build(of("2024-12-02", "CAST(NULL AS BIGINT) AS n"))
@@ -176,6 +182,7 @@ def test_an_error_in_a_query_names_its_line(lot) -> None:
     assert caught.value.where == Location("queries/daily.v1.sql", 3)
 
 
+@pytest.mark.matrix
 def test_fields_of_structs_go_by_name_also_inside_lists_and_maps(lot) -> None:
     table = lot("date date, l array<struct<a:int,b:string>>, m map<string,struct<a:int,b:string>>")
     one = "named_struct('B', 'x', 'A', 1L)"

@@ -41,6 +41,7 @@ def test_DP6_a_row_outside_its_partition_fails_the_step_and_nothing_is_committed
     assert table.version == 0
 
 
+@pytest.mark.matrix
 def test_DP7_an_hour_ends_before_the_next_begins(lot) -> None:
     hour = Partition("ts", "timestamp", Grid(Grain.HOUR))
     table = lot("ts timestamp, n int", layout=Layout(cluster_by=("ts",)), by=hour)
@@ -57,6 +58,7 @@ def test_DP7_an_hour_ends_before_the_next_begins(lot) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_DP7_the_same_holds_for_times_without_a_zone(lot) -> None:
     hour = Partition("ts", "timestamp_ntz", Grid(Grain.HOUR))
     table = lot("ts timestamp_ntz, n int", layout=Layout(cluster_by=("ts",)), by=hour)
@@ -73,6 +75,7 @@ def test_DP7_the_same_holds_for_times_without_a_zone(lot) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_DP8_a_range_holds_its_lower_bound_and_not_its_upper(lot) -> None:
     hundreds = Partition("k", "int", Grid(Grain.RANGE, 0, 300, 100))
     table = lot("k int, n int", layout=Layout(cluster_by=("k",)), by=hundreds)
@@ -83,6 +86,7 @@ def test_DP8_a_range_holds_its_lower_bound_and_not_its_upper(lot) -> None:
     assert table.rows() == [(99, 1), (120, 2), (200, 1)]
 
 
+@pytest.mark.matrix
 def test_DP8_a_month_keeps_the_days_beside_it(lot) -> None:
     month = Partition("date", "date", Grid(Grain.MONTH))
     table = lot(PLAIN, layout=CLUSTERED, by=month)
@@ -96,7 +100,10 @@ def test_DP8_a_month_keeps_the_days_beside_it(lot) -> None:
     assert table.rows() == [(D(2024, 1, 31), 1), (D(2024, 2, 10), 9), (D(2024, 3, 1), 4)]
 
 
-@pytest.mark.parametrize("layout", [Layout(partition_by=("date",)), CLUSTERED])
+@pytest.mark.parametrize(
+    "layout",
+    [Layout(partition_by=("date",)), pytest.param(CLUSTERED, marks=pytest.mark.matrix)],
+)
 def test_DP9_columns_go_by_name_whatever_their_order_and_case(lot, layout) -> None:
     table = lot("date date, unique_users bigint, events bigint", layout=layout)
     query = """\

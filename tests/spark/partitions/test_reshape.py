@@ -104,6 +104,7 @@ def test_rows_without_a_value_in_a_new_partition_field_are_in_no_partition(lot) 
     assert table.rows() == [(THIRD, 2, dt.date(2024, 12, 1))]
 
 
+@pytest.mark.matrix
 def test_a_clustered_table_becomes_a_partitioned_one_in_one_commit(lot) -> None:
     table = lot(PLAIN, layout=CLUSTERED)
     table.build(day("2024-12-02", 1))
@@ -130,6 +131,7 @@ def test_restoring_brings_rows_columns_and_the_tables_id_back_in_one_commit(lot)
     assert (table.facts.table_id, table.facts.schema) == (made.table_id, made.schema)
 
 
+@pytest.mark.matrix
 def test_a_version_whose_files_are_gone_is_not_restored(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1))

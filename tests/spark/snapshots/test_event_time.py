@@ -2,9 +2,12 @@
 
 from itertools import permutations
 
+import pytest
+
 from fakes.snapshot_cases import EV, Cases, Told
 
 CASES = Cases()
+LONG = Cases()
 
 late = CASES.add(
     "late",
@@ -54,18 +57,19 @@ def test_H63_several_rows_of_a_key_in_one_source_are_several_versions(runs) -> N
 
 ROWS = ("a 01-10", "b 02-10", "c 03-10")
 ORDERS = list(enumerate(permutations(ROWS), 1))
-orders = CASES.add(
+orders = LONG.add(
     "orders",
     EV,
     *[", ".join(f"{key} {order[run]}" for key, order in ORDERS) for run in (0, 1, 2)],
 )
 
 
-def test_H64_the_order_in_which_rows_come_does_not_matter(runs) -> None:
+@pytest.mark.matrix
+def test_H64_the_order_in_which_rows_come_does_not_matter(long_runs) -> None:
     """Each of six keys has its rows in another order."""
     versions = [f"{key} {version[2:]}" for key, _ in ORDERS for version in LOG]
 
-    assert (runs.told(orders, 3).version, runs.told(orders, 3).versions) == (2, versions)
+    assert (long_runs.told(orders, 3).version, long_runs.told(orders, 3).versions) == (2, versions)
 
 
 tied = CASES.add("tied", EV, "1 a 01-10, 1 b 01-10")
@@ -118,7 +122,7 @@ def test_H69_a_key_that_returns_with_a_new_row_starts_there(runs) -> None:
     assert runs.told(returned, 3).versions[3:] == AGAIN[3:]
 
 
-dated = CASES.add(
+dated = LONG.add(
     "dated",
     EV,
     "1 a 01-10",
@@ -126,33 +130,36 @@ dated = CASES.add(
     "1 q 02-10",
     columns="id INT, value STRING, updated_at DATE",
 )
-counted = CASES.add("counted", EV, "1 a 7", columns="id INT, value STRING, updated_at BIGINT")
+counted = LONG.add("counted", EV, "1 a 7", columns="id INT, value STRING, updated_at BIGINT")
 
 
-def test_H70_a_date_is_midnight_UTC_and_a_number_is_no_time(runs) -> None:
-    (starts,) = runs.sql(
+@pytest.mark.matrix
+def test_H70_a_date_is_midnight_UTC_and_a_number_is_no_time(long_runs) -> None:
+    (starts,) = long_runs.sql(
         "SELECT typeof(max(_ps_valid_from)), array_join(sort_array("
         "array_agg(cast(_ps_valid_from AS STRING))), ', ') FROM {dated}"
     )
 
-    assert runs.told(dated, 2).versions == TWO
+    assert long_runs.told(dated, 2).versions == TWO
     assert starts == ("timestamp", "2024-01-10 00:00:00, 2024-02-10 00:00:00")
-    assert runs.error(counted, 1) == "updated-at-type: updated_at 'updated_at' is BIGINT"
+    assert long_runs.error(counted, 1) == "updated-at-type: updated_at 'updated_at' is BIGINT"
 
 
-def test_H66_a_known_row_is_never_compared(runs) -> None:
-    assert runs.told(dated, 3) == Told("unchanged", 1, TWO, {"source_rows": 1, "unchanged": 1})
+@pytest.mark.matrix
+def test_H66_a_known_row_is_never_compared(long_runs) -> None:
+    assert long_runs.told(dated, 3) == Told("unchanged", 1, TWO, {"source_rows": 1, "unchanged": 1})
 
 
 LAST = {**EV, "retention": {"keep_last": 2}}
-short = CASES.add(
+short = LONG.add(
     "short", LAST, "1 a 01-10, 1 b 02-10, 1 c 03-10", "1 a 01-10, 1 b 02-10, 1 c 03-10"
 )
 
 
-def test_H72_a_row_that_retention_would_remove_at_once_is_never_written(runs) -> None:
+@pytest.mark.matrix
+def test_H72_a_row_that_retention_would_remove_at_once_is_never_written(long_runs) -> None:
     first = {"source_rows": 3, "opened_changed": 2, "skipped": 1}
     second = {"source_rows": 3, "unchanged": 2, "skipped": 1}
 
-    assert runs.told(short, 1) == Told("success", 0, LOG[1:], first)
-    assert runs.told(short, 2) == Told("unchanged", 0, LOG[1:], second)
+    assert long_runs.told(short, 1) == Told("success", 0, LOG[1:], first)
+    assert long_runs.told(short, 2) == Told("unchanged", 0, LOG[1:], second)

@@ -1,10 +1,13 @@
 """Keys: several columns, duplicates, NULL, another case: cases H50 to H55."""
 
+import pytest
+
 from fakes.snapshot_cases import CK, TS, Cases, Told
 
 CASES = Cases()
+LONG = Cases()
 
-pair = CASES.add(
+pair = LONG.add(
     "pair",
     {"strategy": "check", "unique_key": ["user_id", "country"], "check_cols": "value"},
     "7 NL a, 7 DE b",
@@ -13,11 +16,12 @@ pair = CASES.add(
 )
 
 
-def test_H50_a_key_of_two_columns_is_one_key(runs) -> None:
+@pytest.mark.matrix
+def test_H50_a_key_of_two_columns_is_one_key(long_runs) -> None:
     versions = ["7 DE b [T1, )", "7 NL a [T1, T2)", "7 NL A [T2, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
-    assert runs.told(pair, 2) == Told("success", 1, versions, moved)
+    assert long_runs.told(pair, 2) == Told("success", 1, versions, moved)
 
 
 twice = CASES.add("twice", CK, "1 a 01-01, 1 b 01-01, 2 c 01-01")
@@ -41,7 +45,7 @@ def test_H51_a_key_that_occurs_twice_is_refused_on_every_run(runs) -> None:
 
 
 nameless = CASES.add("nameless", CK, "NULL a 01-01")
-matching = CASES.add(
+matching = LONG.add(
     "matching", CK | {"null_keys": "match"}, "NULL a 01-01", "NULL a 01-01", "NULL b 01-01"
 )
 
@@ -55,14 +59,19 @@ def test_H52_a_NULL_key_is_refused(runs) -> None:
     assert runs.told(later, 3) == Told("null-key", 0, STORED)
 
 
-def test_H52_or_it_matches_NULL(runs) -> None:
+@pytest.mark.matrix
+def test_H52_or_it_matches_NULL(long_runs) -> None:
     one = ["NULL a 01-01 [T1, )"]
     two = ["NULL a 01-01 [T1, T3)", "NULL b 01-01 [T3, )"]
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}
 
-    assert runs.told(matching, 1) == Told("success", 0, one, {"source_rows": 1, "opened_new": 1})
-    assert runs.told(matching, 2) == Told("unchanged", 0, one, {"source_rows": 1, "unchanged": 1})
-    assert runs.told(matching, 3) == Told("success", 1, two, moved)
+    assert long_runs.told(matching, 1) == Told(
+        "success", 0, one, {"source_rows": 1, "opened_new": 1}
+    )
+    assert long_runs.told(matching, 2) == Told(
+        "unchanged", 0, one, {"source_rows": 1, "unchanged": 1}
+    )
+    assert long_runs.told(matching, 3) == Told("success", 1, two, moved)
 
 
 loud = CASES.add(

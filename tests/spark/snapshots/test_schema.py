@@ -6,6 +6,7 @@ from fakes.snapshot_cases import CK, COLUMNS, HIDDEN, TS, Cases, Extract, Told
 from penstock.engine.log.delta_log import DeltaLog
 
 CASES = Cases()
+LONG = Cases()
 WITH_CITY = f"{COLUMNS}, city STRING"
 ALL = CK | {"check_cols": "all"}
 
@@ -25,7 +26,7 @@ def test_H90_a_new_column_is_NULL_in_what_is_there(runs) -> None:
     assert runs.result(growing, 2).schema_changes == ("added city",)
 
 
-comparing = CASES.add(
+comparing = LONG.add(
     "comparing",
     ALL,
     "1 a 01-01, 2 b 01-01",
@@ -33,11 +34,12 @@ comparing = CASES.add(
 )
 
 
-def test_H91_with_all_a_value_in_a_new_column_is_a_change(runs) -> None:
+@pytest.mark.matrix
+def test_H91_with_all_a_value_in_a_new_column_is_a_change(long_runs) -> None:
     versions = ["1 a 01-01 NULL [T1, T2)", "1 a 01-01 Rome [T2, )", "2 b 01-01 NULL [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
-    assert runs.told(comparing, 2) == Told("success", 1, versions, moved)
+    assert long_runs.told(comparing, 2) == Told("success", 1, versions, moved)
 
 
 waiting = CASES.add(
@@ -59,7 +61,7 @@ def test_H92_a_new_column_alone_makes_no_commit_and_may_be_an_error(runs) -> Non
 
 
 NOTED = "id INT, value STRING, note STRING, updated_at TIMESTAMP"
-shrinking = CASES.add(
+shrinking = LONG.add(
     "shrinking",
     CK,
     Extract("1 a x 01-01, 2 b y 01-01", columns=NOTED),
@@ -67,14 +69,15 @@ shrinking = CASES.add(
 )
 
 
-def test_H93_a_column_that_is_gone_stays_and_the_order_does_not_matter(runs) -> None:
+@pytest.mark.matrix
+def test_H93_a_column_that_is_gone_stays_and_the_order_does_not_matter(long_runs) -> None:
     versions = ["1 a x 01-01 [T1, T2)", "1 A NULL 01-02 [T2, )", "2 b y 01-01 [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
-    assert runs.told(shrinking, 2) == Told("success", 1, versions, moved)
+    assert long_runs.told(shrinking, 2) == Told("success", 1, versions, moved)
 
 
-listed = CASES.add(
+listed = LONG.add(
     "listed",
     CK,
     "1 a 01-01",
@@ -82,15 +85,18 @@ listed = CASES.add(
     Extract("a 01-01", columns="value STRING, updated_at TIMESTAMP"),
     sql=HIDDEN,
 )
-timed = CASES.add(
+timed = LONG.add(
     "timed", TS, "1 a 01-01", Extract("1 a", columns="id INT, value STRING"), sql=HIDDEN
 )
 
 
-def test_H94_columns_that_settings_name_must_be_selected(runs) -> None:
-    assert runs.error(listed, 2) == "column-not-selected: check_cols 'value' is not selected"
-    assert runs.error(listed, 3) == "column-not-selected: unique_key 'id' is not selected"
-    assert runs.error(timed, 2) == "column-not-selected: updated_at 'updated_at' is not selected"
+@pytest.mark.matrix
+def test_H94_columns_that_settings_name_must_be_selected(long_runs) -> None:
+    assert long_runs.error(listed, 2) == "column-not-selected: check_cols 'value' is not selected"
+    assert long_runs.error(listed, 3) == "column-not-selected: unique_key 'id' is not selected"
+    assert (
+        long_runs.error(timed, 2) == "column-not-selected: updated_at 'updated_at' is not selected"
+    )
 
 
 wider = CASES.add(
@@ -112,7 +118,7 @@ def test_H96_a_wider_type_widens_the_column(runs) -> None:
     assert runs.sql("SELECT DISTINCT typeof(amount) FROM {wider}") == [("bigint",)]
 
 
-typed = CASES.add(
+typed = LONG.add(
     "typed",
     ALL,
     Extract("1 7 8 01-05", columns="id INT, amount INT, big BIGINT, at TIMESTAMP"),
@@ -122,24 +128,26 @@ typed = CASES.add(
 )
 
 
-def test_H97_another_type_is_refused_with_both_types(runs) -> None:
-    assert [runs.error(typed, run) for run in (2, 3)] == [
+@pytest.mark.matrix
+def test_H97_another_type_is_refused_with_both_types(long_runs) -> None:
+    assert [long_runs.error(typed, run) for run in (2, 3)] == [
         "incompatible-type: column 'amount' is STRING in the query and INT in m.typed",
         "incompatible-type: column 'at' is DATE in the query and TIMESTAMP in m.typed",
     ]
 
 
-def test_H97_a_narrower_type_is_cast_up(runs) -> None:
+@pytest.mark.matrix
+def test_H97_a_narrower_type_is_cast_up(long_runs) -> None:
     same = {"source_rows": 1, "unchanged": 1}
 
-    assert runs.told(typed, 4) == Told("unchanged", 0, ["1 7 8 01-05 [T1, )"], same)
-    assert runs.sql("SELECT typeof(big) FROM {typed}") == [("bigint",)]
+    assert long_runs.told(typed, 4) == Told("unchanged", 0, ["1 7 8 01-05 [T1, )"], same)
+    assert long_runs.sql("SELECT typeof(big) FROM {typed}") == [("bigint",)]
 
 
 twice = CASES.add(
     "twice", CK, Extract("1 a A", columns="id INT, value STRING, Value STRING", sql=HIDDEN)
 )
-odd = CASES.add(
+odd = LONG.add(
     "odd",
     {
         "strategy": "check",
@@ -159,23 +167,16 @@ def test_H98_names_that_differ_by_case_alone_are_refused(runs) -> None:
     )
 
 
-def test_H98_odd_names_are_kept_and_compared(runs) -> None:
+@pytest.mark.matrix
+def test_H98_odd_names_are_kept_and_compared(long_runs) -> None:
     versions = ["1 a b [T1, T2)", "1 A b [T2, )", "2 a b [T1, T2)", "2 a B [T2, )", "3 a b [T1, )"]
     moved = {"source_rows": 3, "opened_changed": 2, "closed": 2, "unchanged": 1}
 
-    assert runs.told(odd, 2) == Told("success", 1, versions, moved)
+    assert long_runs.told(odd, 2) == Told("success", 1, versions, moved)
 
 
-RUNS = ["1 a NL, 2 z DE", "1 b NL, 2 z DE", "1 c NL, 2 z DE", "1 d NL, 2 z DE", "1 e NL, 2 y NL"]
-ROWS = [
-    "1 a NL [T1, T2)",
-    "1 b NL [T2, T3)",
-    "1 c NL [T3, T4)",
-    "1 d NL [T4, T5)",
-    "1 e NL [T5, )",
-    "2 z DE [T1, T5)",
-    "2 y NL [T5, )",
-]
+RUNS = ["1 a NL, 2 z DE", "1 b NL, 2 y NL"]
+ROWS = ["1 a NL [T1, T2)", "1 b NL [T2, )", "2 z DE [T1, T2)", "2 y NL [T2, )"]
 
 
 def laid(name: str, **config: object) -> str:
@@ -191,7 +192,7 @@ parted = laid(
 clustered = laid("clustered", cluster_by="country", description="who lives where")
 
 
-def test_H99_layout_comment_and_properties_stay_over_five_runs(runs) -> None:
+def test_H99_layout_comment_and_properties_stay(runs) -> None:
     warehouse = runs.place.root / "warehouse" / "m"
     facts = [DeltaLog().facts(str(warehouse / name)) for name in (parted, clustered)]
 
@@ -205,4 +206,4 @@ def test_H99_layout_comment_and_properties_stay_over_five_runs(runs) -> None:
 def test_H99_the_layout_does_not_change_the_rows(runs, name) -> None:
     moved = {"source_rows": 2, "opened_changed": 2, "closed": 2}
 
-    assert runs.told(name, 5) == Told("success", 4, ROWS, moved)
+    assert runs.told(name, 2) == Told("success", 1, ROWS, moved)

@@ -8,6 +8,7 @@ import pytest
 from fakes.history_place import CK, COLUMNS, TS, HistoryPlace, counts, request
 from fakes.history_story import T1, T2, T3, T4
 from penstock.app.commands.run import run
+from penstock.engine.session import SparkStepSession
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +29,22 @@ def story(tmp_path_factory, spark):
 def watched(place, at):
     """Run and give the report with the plans of the actions that Spark was asked for."""
     before = executed(place, -1)[-1:]
-    report = place.snap(at, "ts")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SparkStepSession, "__init__", telling_of_plans)
+        report = place.snap(at, "ts")
     place.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     seen = executed(place, before[0].executionId())
     plans = [e.physicalPlanDescription() for e in seen if e.executionId() == e.rootExecutionId()]
     return report, [plan for plan in plans if not _NO_ACTION.search(plan)]
+
+
+_INIT = SparkStepSession.__init__
+
+
+def telling_of_plans(session, *given):
+    """Begin a session that describes its plans in full."""
+    _INIT(session, *given)
+    session._spark.conf.set("spark.sql.ui.explainMode", "formatted")
 
 
 def executed(place, after):
@@ -136,6 +148,7 @@ def _paths(actions, kind):
     return {line[kind]["path"] for line in actions if kind in line}
 
 
+@pytest.mark.matrix
 def test_H143_the_rows_written_are_those_that_were_classified(tmp_path_factory, spark) -> None:
     place = HistoryPlace(tmp_path_factory.mktemp("random"), spark)
     query = (

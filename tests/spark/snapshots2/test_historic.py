@@ -35,6 +35,7 @@ def told(metrics):
     return {name: count for name, count in metrics.items() if count}
 
 
+@pytest.mark.matrix
 def test_H150_H155_a_version_ends_where_the_next_starts_and_the_same_slice_changes_nothing(
     spark, tmp_path
 ) -> None:
@@ -54,6 +55,7 @@ def test_H150_H155_a_version_ends_where_the_next_starts_and_the_same_slice_chang
     assert earlier.code == "run-time-before-history"
 
 
+@pytest.mark.matrix
 def test_H151_H154_changed_keys_have_two_versions_and_a_new_column_loses_no_key(
     spark, tmp_path
 ) -> None:

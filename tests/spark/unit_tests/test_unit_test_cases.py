@@ -1,5 +1,7 @@
 """Unit tests of models on real tables: cases C61 to C68 of spec/checks.md §11."""
 
+import pytest
+
 from penstock.app.services import wire
 from penstock.ui.cli.main import main
 
@@ -213,6 +215,7 @@ def test_C64_an_append_takes_what_is_newer_than_the_watermark(project) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_C65_an_expected_error_must_come_and_leave_the_target_alone(project) -> None:
     assert project.told(
         """\
@@ -276,6 +279,7 @@ def compared(rows: str, expected: str) -> str:
         """
 
 
+@pytest.mark.matrix
 def test_C67_rows_compare_by_type_null_safe_as_a_multiset(project) -> None:
     project.place.write("models/m/typed.sql", TYPED)
     project.place.write("models/m/given.sql", GIVEN)
@@ -341,6 +345,7 @@ def test_C68_the_shape_of_dbt_runs(project) -> None:
     ) == [(), ()]
 
 
+@pytest.mark.matrix
 def test_every_type_that_is_given_is_read_back_as_it_was(project) -> None:
     project.place.write("models/m/given.sql", GIVEN)
     project.place.write(
@@ -392,6 +397,7 @@ unit_tests:
     ) == [()]
 
 
+@pytest.mark.matrix
 def test_vars_versions_files_and_earlier_successes(project) -> None:
     project.place.write("tests/given.json", '[{"id": 1, "email": "x", "updated_at": null}]')
     project.place.write("tests/more/expected.csv", "id,who\n1,y\n")
@@ -422,6 +428,7 @@ def test_vars_versions_files_and_earlier_successes(project) -> None:
     assert [r.test.name for r in project.run(tests=("without",)).results] == ["without"]
 
 
+@pytest.mark.matrix
 def test_tests_of_a_model_that_reads_a_history_an_external_table_and_itself(project) -> None:
     project.place.write(
         "models/snapshots/kept.sql",
@@ -456,6 +463,7 @@ def test_tests_of_a_model_that_reads_a_history_an_external_table_and_itself(proj
     ) == [()]
 
 
+@pytest.mark.matrix
 def test_fail_fast_starts_nothing_after_a_failure(project) -> None:
     project.tests(
         """\

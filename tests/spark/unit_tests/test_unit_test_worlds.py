@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 VERSIONED = """\
     name: counted
     destination: {dataset: m, table: counted, partition: {field: d, type: DAY}}
@@ -17,6 +19,7 @@ VERSIONED = """\
     """
 
 
+@pytest.mark.matrix
 def test_the_date_of_a_partition_chooses_the_version_unless_the_test_does(project) -> None:
     project.place.write("models/m/counted.yml", VERSIONED)
     given = "given: {inputs: {raw.events: {rows: [{id: 7, at: 2024-03-01 10:00:00}]}}}"
@@ -39,6 +42,7 @@ def test_the_date_of_a_partition_chooses_the_version_unless_the_test_does(projec
     ) == [(), ()]
 
 
+@pytest.mark.matrix
 def test_a_partition_reads_a_view_that_is_given_and_an_empty_target(project) -> None:
     project.place.write(
         "models/m/seen.sql",
@@ -129,6 +133,7 @@ def test_earlier_successes_are_the_base_of_row_count_change(project) -> None:
     assert project.told(f"        unit_tests:\n{tests}") == [(), ()]
 
 
+@pytest.mark.matrix
 def test_a_gate_that_nobody_names_fails_the_test_and_a_mode_can_be_given(project) -> None:
     project.place.write(
         "models/m/gated.sql",
@@ -164,6 +169,7 @@ def test_a_gate_that_nobody_names_fails_the_test_and_a_mode_can_be_given(project
     ]
 
 
+@pytest.mark.matrix
 def test_a_tolerance_lets_doubles_differ(project) -> None:
     project.place.write(
         "models/m/halved.sql",
