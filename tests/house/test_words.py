@@ -1,10 +1,29 @@
 """Names say what a thing is for a user, never that it manages, helps or handles."""
 
 import ast
+import io
 import re
+import tokenize
 
-from house.source import SRC, files, found, place
+from house.source import ROOT, SRC, files, found, place
 
+GLOSSARY = re.compile(r"## Words\n(.*?)\n## ", re.DOTALL)
+REPLACED = {
+    "shop",
+    "looked",
+    "sight",
+    "judged",
+    "ground",
+    "subject",
+    "book",
+    "sheet",
+    "hole",
+    "picture",
+    "told",
+    "surroundings",
+    "mark",
+    "marks",
+}
 EMPTY = {"manager", "helper", "helpers", "util", "utils", "base", "common", "handle", "handler"}
 
 
@@ -23,6 +42,38 @@ def test_no_class_or_function_has_an_empty_name():
         for node in found(path, *named)
         if words(node.name) & (EMPTY - {"base"})
     ] == []
+
+
+def test_the_glossary_names_what_the_code_defines():
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = [row.split("|") for row in GLOSSARY.search(text).group(1).splitlines() if "| `" in row]
+    names = {name for row in rows for name in re.findall(r"`(\w+)`", row[3])}
+
+    assert len(rows) > 30
+    assert names - defined() == set()
+
+
+def test_no_word_that_the_glossary_replaced_is_in_the_code():
+    assert [
+        f"{place(path)}:{token.start[0]}: {token.string}"
+        for path in files()
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline)
+        if token.type == tokenize.NAME and words(token.string) & REPLACED
+    ] == []
+
+
+def defined():
+    named = (ast.ClassDef, ast.FunctionDef, ast.Assign, ast.AnnAssign)
+    return {name for path in files() for node in found(path, *named) for name in names_of(node)}
+
+
+def names_of(node):
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            return [name]
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
 
 
 def words(name):
