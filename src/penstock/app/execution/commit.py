@@ -202,7 +202,7 @@ class Committer:
 
     def _held_by_another(self, intent: Intent) -> Lease | None:
         """Give the lease under which another run may still write the target."""
-        for lease in self._services.writing.leases.taken():
+        for lease in self._store.leases.taken():
             others = lease.target == str(intent.table) and lease.run != intent.run
             if others and may_write(self._services, lease):
                 return lease
@@ -248,7 +248,7 @@ class Committer:
 
     def _require_lease(self, intent: Intent) -> None:
         """Raise `lease-lost` where another run has taken the target, and given this step up."""
-        if not self._services.writing.leases.holds(intent.step):
+        if not self._store.leases.holds(intent.step):
             raise lease_lost(intent)
 
     def _hold_version(self, intent: Intent) -> None:

@@ -16,7 +16,7 @@ from fakes.workshop import Workshop
 from penstock.app.checking.status import check_lines
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import sync
-from penstock.app.request import Range, RunRequest, SyncRequest
+from penstock.app.request import RunRequest, SyncRequest
 from penstock.core.bounds import Lower, Upper
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
@@ -363,7 +363,7 @@ def test_partitions_that_are_left_read_what_the_gate_saw():
 
     workshop.lake.answers("AS __penstock_group", told)
 
-    report = workshop.run("days", range=Range("2024-02-28", "2024-02-29"))
+    report = workshop.run("days", from_="2024-02-28", to="2024-02-29")
 
     assert [(each.status, each.partitions) for each in report.results] == [
         ("skipped", (("2024-02-28", "2024-02-28"),)),

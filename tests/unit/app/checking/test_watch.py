@@ -14,7 +14,6 @@ from fakes.check_inputs import a_check, answered, said
 from fakes.lake import ID, columns
 from fakes.versioned_models import EVENTS, a_body, a_daily, a_version
 from fakes.workshop import Workshop
-from penstock.app.request import Range
 from penstock.core.checks import Check, Checks, CheckScope, NotNull, OnFailure, Phase, RowCount
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
@@ -25,7 +24,7 @@ from penstock.strategies.append import Append
 from penstock.strategies.view import View
 
 NO_DAY_IS_NULL = a_check(NotNull(("date",)))
-ONE_DAY = Range("2024-02-28", "2024-02-28")
+ONE_DAY = {"from_": "2024-02-28", "to": "2024-02-28"}
 REFUSED = QueryError("spark-collation-mismatch", "two collations")
 
 
@@ -43,7 +42,7 @@ def run(workshop, **asked):
     seen = []
     note = lambda: seen.append(workshop.lake.sessions[-1].watched)  # noqa: E731  one look
     workshop.lake.trouble("days", "committed", lambda: None, note)  # the table comes first
-    return workshop.run("days", range=ONE_DAY, **asked)["days"], seen[0]
+    return workshop.run("days", **ONE_DAY, **asked)["days"], seen[0]
 
 
 def words(workshop):
@@ -119,7 +118,7 @@ def widened():
     """One day was built, and now its column `n` is a text."""
     made = Workshop(a_source("events"), a_widened_model("old"))
     made.lake.gives("v1", "date date, n int")
-    made.run("days", range=ONE_DAY)
+    made.run("days", **ONE_DAY)
     made.lake.gives("v1", "date date, n string")
     made.lake.answers("check_after_target", answered(IN_TABLE, DAYS, 9))
     made.has(a_widened_model("new", mode=OnFailure.BLOCK))
@@ -130,7 +129,7 @@ def widened():
 def sync(widened, rows):
     """Build the day anew, of so many rows."""
     widened.lake.answers("penstock_query_0", {OBSERVED_ROWS: rows})
-    return widened.run("days", range=ONE_DAY, allow_breaking=True)["days"]
+    return widened.run("days", **ONE_DAY, allow_breaking=True)["days"]
 
 
 def on_record(widened):
