@@ -14,6 +14,7 @@ from typing import Any
 from drift_log import Log
 from sqlalchemy import Connection, Engine, insert, make_url, update
 
+from penstock.app.execution.step_state import StepState
 from penstock.app.services.wire import Where, open_services
 from penstock.core.facts import Seen, Touched
 from penstock.core.inputs import DeltaPin, InputPin
@@ -25,7 +26,6 @@ from penstock.core.token import write_token
 from penstock.state.schema import models, partition_state, steps, target_state
 from penstock.state.sql import sqlite
 from penstock.state.sql.rows import fingerprint_id, insert_step, model_id
-from penstock.state.transitions.model_state import StepState
 
 DAY = Grid(Grain.DAY)
 

@@ -232,7 +232,7 @@ def judged(services) -> dict[int, tuple]:
     evidence = Evidence(
         runs=tuple(run_of(span, *found) for span, found in records if found),
         pins={n: {name: DeltaPin(*pin) for name, pin in p.items()} for n, p in enumerate(steps, 1)},
-        marks=dict(enumerate(marks, 1)),
+        fingerprints=dict(enumerate(marks, 1)),
         recorded="t",
         target=target_of(target),
     )

@@ -144,10 +144,10 @@ def _scalar(text: str, at: int) -> tuple[ColumnType, int]:
     return ScalarType(found[0]), found.end()
 
 
-def _past(text: str, at: int, mark: str) -> int:
-    if not text.startswith(mark, at):
+def _past(text: str, at: int, end: str) -> int:
+    if not text.startswith(end, at):
         raise _unreadable(text)
-    return at + len(mark)
+    return at + len(end)
 
 
 def _unreadable(text: str) -> ValueError:

@@ -65,7 +65,7 @@ def parents_of(project: Project, model: Model) -> tuple[str, ...]:
     return tuple(sorted(found - {model.name}))
 
 
-def is_looked_at_alone(project: Project, model: Model) -> bool:
+def is_decided_alone(project: Project, model: Model) -> bool:
     """Whether a view has checks and no table reads it, so that no other step looks at them."""
     if not model.is_view or not model.all_checks:
         return False

@@ -9,7 +9,7 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, union
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import is_looked_at_alone, mapped_to, parents_of, reads_itself
+from penstock.plan.cascade import is_decided_alone, mapped_to, parents_of, reads_itself
 from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.drift.verdict import Verdict, states_of
 from penstock.plan.history import must_look
@@ -162,7 +162,7 @@ def _though_current(question: Question, model: Model, waits: tuple[str, ...]) ->
         why = must_look(question.project, model, question.now, question.options)
         if why:
             return Reason(State.CURRENT, why, drift=False)
-    if waits and (not model.is_view or is_looked_at_alone(question.project, model)):
+    if waits and (not model.is_view or is_decided_alone(question.project, model)):
         return Reason.after(waits)
     return None
 
@@ -180,7 +180,7 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
     waits = waits_for(earlier, model)
     is_asked = _is_asked(question, model, reason)
     # A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
-    matters = not model.is_view or _drifted(reason) or is_looked_at_alone(question.project, model)
+    matters = not model.is_view or _drifted(reason) or is_decided_alone(question.project, model)
     follows = question.scope.cascade and bool(waits) and matters
     if not is_asked and not follows and not _is_left_undone(question, model, reason):
         if model.name in question.selected and not _drifted(reason):
@@ -247,7 +247,7 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
     if change.moved:
         drops = " and drops its versions" if model.keeps_history else ""
         notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew{drops}",)
-    if change.told:
+    if change.is_said:
         return Decided(steps=(alteration(model, record),), notes=notes, hands_on=waits)
     return Decided(
         notes=notes,

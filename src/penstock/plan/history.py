@@ -31,10 +31,10 @@ def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
 
     `high_time` is the greatest run timestamp in rows that penstock did not make.
     """
-    told: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_settings(model))}
+    messages: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_settings(model))}
     if high_time is not None:
-        told["high_time"] = high_time.isoformat()
-    return _written(told)
+        messages["high_time"] = high_time.isoformat()
+    return _written(messages)
 
 
 def migrated_property(model: Model, text: str) -> str:
@@ -43,12 +43,12 @@ def migrated_property(model: Model, text: str) -> str:
     What it knew of its rows stays: their high time, and that some started at run timestamps.
     """
     old = read_property(text)
-    told = dict(read_property(property_of(model)))
+    messages = dict(read_property(property_of(model)))
     if "high_time" in old:
-        told["high_time"] = old["high_time"]
+        messages["high_time"] = old["high_time"]
     if not always_event_time(text) or old.get("valid_from") == "run_timestamp":
-        told["was_run_time"] = True
-    return _written(told)
+        messages["was_run_time"] = True
+    return _written(messages)
 
 
 def rewriting_property(text: str) -> str:
@@ -69,8 +69,8 @@ def always_event_time(text: str | None) -> bool:
     return text is None or not read_property(text).get("was_run_time", False)
 
 
-def _written(told: Mapping[str, object]) -> str:
-    return json.dumps(told, separators=(",", ":"))
+def _written(messages: Mapping[str, object]) -> str:
+    return json.dumps(messages, separators=(",", ":"))
 
 
 def read_property(text: str) -> Mapping[str, object]:
@@ -84,10 +84,10 @@ def read_property(text: str) -> Mapping[str, object]:
 
 def differences(model: Model, text: str) -> tuple[str, ...]:
     """Name each setting in which table and model disagree, with both values."""
-    told = read_property(text)
+    messages = read_property(text)
     found = []
     for word, wanted in _said(_settings(model)).items():
-        stored = told.get(word)
+        stored = messages.get(word)
         if _folded(stored) != _folded(wanted):
             found.append(
                 f"{word} is {_shown(stored)} in the table and {_shown(wanted)} in the model"
@@ -204,18 +204,18 @@ def history_refusal(
         return _missing(model, seen, reason)
     if seen.facts is None:
         return None
-    told = seen.facts.properties.get(PROPERTY)
-    if told is None:
+    messages = seen.facts.properties.get(PROPERTY)
+    if messages is None:
         return _foreign(model)
-    wrong = differences(model, told)
+    wrong = differences(model, messages)
     if wrong:
         return _changed(model, wrong)
-    return run_time_refusal(model, high_time(record, told), now.run_timestamp)
+    return run_time_refusal(model, high_time(record, messages), now.run_timestamp)
 
 
-def high_time(record: ModelRecord | None, told: str) -> dt.datetime | None:
+def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
     """Give the greatest run timestamp of any step that wrote the table."""
-    stored = read_property(told).get("high_time")
+    stored = read_property(messages).get("high_time")
     found = [dt.datetime.fromisoformat(stored)] if isinstance(stored, str) else []
     if record is not None and record.high_time is not None:
         found.append(record.high_time)

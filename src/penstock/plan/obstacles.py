@@ -156,6 +156,6 @@ def _mutated_partitions(model: Model, verdict: Verdict, wanted: Wanted) -> Table
             continue
         word = "partition" if total == 1 else "partitions"
         place = body.source if body.source.endswith(".sql") else body.where
-        mark = body.fingerprint
-        return source_mutated(model, mark, f"{total:,} {word}", body.where, f" ({place})")
+        fingerprint = body.fingerprint
+        return source_mutated(model, fingerprint, f"{total:,} {word}", body.where, f" ({place})")
     return None

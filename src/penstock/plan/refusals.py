@@ -22,11 +22,11 @@ def unrecorded(model: Model) -> TableError:
     )
 
 
-def unrecorded_commit(model: Model, told: str) -> TableError:
+def unrecorded_commit(model: Model, messages: str) -> TableError:
     """Refuse a table with a commit of ours that nobody is on record as having made."""
     return TableError(
         "unrecorded-commit",
-        f"{model.table}: {told}",
+        f"{model.table}: {messages}",
         where=model.where,
         hint=f"penstock recover records it; if it cannot: "
         f"penstock run --select {model.name} --full-refresh",
@@ -72,12 +72,12 @@ def table_of_another_store(model: Model, owner: Owner, project: str, takes: str 
 
 
 def source_mutated(
-    model: Model, mark: Fingerprint, built: str, where: Location, place: str = ""
+    model: Model, fingerprint: Fingerprint, built: str, where: Location, place: str = ""
 ) -> TableError:
     """Refuse other SQL under the number of that which built some rows (case DS7)."""
     return TableError(
         "source-mutated",
-        f"{mark.label} of {model.name} has built {built} and its SQL changed{place}",
+        f"{fingerprint.label} of {model.name} has built {built} and its SQL changed{place}",
         where=where,
         hint="add a revision, or repeat with --allow-source-mutation",
     )

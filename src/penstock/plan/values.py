@@ -43,9 +43,9 @@ Meaning = Callable[[Fingerprint], str]
 """Gives the canonical checksum of a recorded SQL as today's parser makes it."""
 
 
-def as_recorded(mark: Fingerprint) -> str:
+def as_recorded(fingerprint: Fingerprint) -> str:
     """Give the canonical checksum as it was recorded."""
-    return mark.canonical
+    return fingerprint.canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Owner:
         )
 
 
-def told_error(error: PenstockError) -> str:
+def error_line(error: PenstockError) -> str:
     """Word why something cannot be read."""
     return f"{error.code}: {error.sentence}"
 

@@ -153,10 +153,10 @@ def opened(
     A watermark never moves back, except that an `initial` step leaves exactly what it has read.
     Raises `null-watermark` and what `check_watermarks` raises.
     """
-    old = {} if initial else {mark.input: mark for mark in watermarks}
+    old = {} if initial else {watermark.input: watermark for watermark in watermarks}
     inputs = [each.input for each in measured]
     check_watermarks(model, inputs, tuple(old.values()), read_before)
-    windows, marks, null_rows, is_cut = [], [], 0, False
+    windows, watermarks, null_rows, is_cut = [], [], 0, False
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
         _check_nulls(model, settings, each)
@@ -169,8 +169,8 @@ def opened(
         window = Window(each.input.column, lower, upper, nulls=include and not known)
         windows.append(InputWindow(each.input.input, _without_null_only(window, each)))
         if high is not None:
-            marks.append(Watermark(each.input.input, each.input.column, high))
-    return Opened(tuple(windows), tuple(marks), null_rows, is_cut)
+            watermarks.append(Watermark(each.input.input, each.input.column, high))
+    return Opened(tuple(windows), tuple(watermarks), null_rows, is_cut)
 
 
 def _ends(
@@ -218,7 +218,7 @@ def check_watermarks(
     so nothing of it is in the table.
     Raises `time-column-changed`, `watermark-type-changed` or `new-windowed-input`.
     """
-    known = {mark.input: mark for mark in watermarks}
+    known = {watermark.input: watermark for watermark in watermarks}
     for each in inputs:
         others = bool(known) and each.input not in read_before
         _check_known(model, each, known.get(each.input), others=others)
@@ -259,10 +259,10 @@ def _family(spark_type: str) -> str:
     return "NUMBER" if name.endswith("INT") or name.startswith("DECIMAL") else name
 
 
-def is_ahead(mark: Watermark, run_timestamp: dt.datetime) -> bool:
+def is_ahead(watermark: Watermark, run_timestamp: dt.datetime) -> bool:
     """Whether a watermark lies more than a day after the run (warning `watermark-in-future`)."""
-    if not mark.value.is_temporal:
+    if not watermark.value.is_temporal:
         return False
     day = dt.timedelta(days=1)
-    limit = TypedValue.parse(mark.value.type, (run_timestamp + day).isoformat())
-    return limit < mark.value
+    limit = TypedValue.parse(watermark.value.type, (run_timestamp + day).isoformat())
+    return limit < watermark.value

@@ -38,7 +38,7 @@ from penstock.state.transitions.events import (
     GivenUp,
     QuarantineDropped,
 )
-from penstock.state.transitions.model_state import ModelState, StepState
+from penstock.state.transitions.model_state import ModelState, StoredStep
 from penstock.state.transitions.transition import apply
 
 
@@ -64,11 +64,11 @@ class Transaction(Protocol):
         """Write what differs."""
         ...
 
-    def find(self, step: str | int) -> StepState | None:
+    def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
         ...
 
-    def running(self) -> Sequence[StepState]:
+    def running(self) -> Sequence[StoredStep]:
         """Give the steps that are written as RUNNING, in the order they began."""
         ...
 
@@ -343,7 +343,7 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
         _happen(tables, model, Finished(number, step.ended, step.outcome, by_time=True))
 
 
-def find_step(tables: Transaction, step: str) -> StepState:
+def find_step(tables: Transaction, step: str) -> StoredStep:
     """Give a step; `unknown-step` if it never began."""
     found = tables.find(step)
     if found is None:
@@ -361,17 +361,17 @@ def _happen(tables: Transaction, model: str, event: Event) -> None:
     tables.save(before, apply(before, event))
 
 
-def _owns(tables: Transaction, step: StepState) -> bool:
+def _owns(tables: Transaction, step: StoredStep) -> bool:
     held, _ = tables.lease(step.target)
     return held is not None and (held.run, held.token) == (step.intent.run, step.lease_token)
 
 
-def _require_owned(tables: Transaction, step: StepState) -> None:
+def _require_owned(tables: Transaction, step: StoredStep) -> None:
     if step.status is not Status.RUNNING or not _owns(tables, step):
         raise lease_lost(step.intent.step, step.target)
 
 
-def _release_after(tables: Transaction, step: StepState) -> None:
+def _release_after(tables: Transaction, step: StoredStep) -> None:
     """Free the step's target unless it is not its lease, or another step still writes it."""
     busy = any(
         (other.target, other.intent.run) == (step.target, step.intent.run)

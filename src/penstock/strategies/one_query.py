@@ -36,7 +36,7 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Hole:
+class _Slot:
     """One place of the text where the partition's beginning is asked for."""
 
     name: str
@@ -51,7 +51,7 @@ class _Pin:
     `leads` is whether the parameter stands on the left.
     """
 
-    hole: _Hole
+    slot: _Slot
     expression: exp.Expression
     text: str
     leads: bool
@@ -62,7 +62,7 @@ class _Read:
     """A text with its holes, and what the parser made of it."""
 
     text: str
-    holes: tuple[_Hole, ...]
+    slots: tuple[_Slot, ...]
     select: exp.Select
     tokens: tuple[Token, ...]
 
@@ -95,21 +95,21 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
 
 def _read(text: str) -> _Read | None:
     """Give every hole a name of its own, and parse."""
-    pieces, holes, at, length = [], [], 0, 0
+    pieces, slots, at, length = [], [], 0, 0
     for number, found in enumerate(PARAMETER.finditer(text)):
         if found[1] not in _LOWER:
             return None
         name = f"{_NAME}{number}"
         pieces += [text[at : found.start()], quoted(name)]
         length += found.start() - at
-        holes.append(_Hole(name, length, length + len(quoted(name))))
-        length, at = holes[-1].end, found.end()
+        slots.append(_Slot(name, length, length + len(quoted(name))))
+        length, at = slots[-1].end, found.end()
     named = "".join(pieces) + text[at:]
     try:
         tree, tokens = parse_one(named, dialect="spark"), Spark().tokenize(named)
     except SqlglotError:
         return None
-    return _Read(named, tuple(holes), tree, tuple(tokens)) if isinstance(tree, exp.Select) else None
+    return _Read(named, tuple(slots), tree, tuple(tokens)) if isinstance(tree, exp.Select) else None
 
 
 def _is_by_row(select: exp.Select) -> bool:
@@ -140,11 +140,11 @@ def _called(function: exp.Func) -> str:
     return (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
 
 
-def _is_hole(each: exp.Expr | None) -> bool:
+def _is_slot(each: exp.Expr | None) -> bool:
     return isinstance(each, exp.Column) and not each.table and each.name.startswith(_NAME)
 
 
-def _holes(*within: exp.Expression | None) -> list[str]:
+def _slots(*within: exp.Expression | None) -> list[str]:
     """Give the names of the holes in some expressions, but not in queries inside them.
 
     Those in a lambda are left out too, whose variables may have the names of columns.
@@ -154,7 +154,7 @@ def _holes(*within: exp.Expression | None) -> list[str]:
         for each in within
         if each is not None
         for column in each.find_all(exp.Column)
-        if _is_hole(column) and _is_outside(column, each) and not column.find_ancestor(exp.Lambda)
+        if _is_slot(column) and _is_outside(column, each) and not column.find_ancestor(exp.Lambda)
     ]
 
 
@@ -169,13 +169,13 @@ def _pin(read: _Read) -> _Pin | None:
     for term in _terms(where.this) if where else ():
         if not isinstance(term, exp.EQ):
             continue
-        for hole, other, leads in (
+        for slot, other, leads in (
             (term.expression, term.this, False),
             (term.this, term.expression, True),
         ):
-            if not _is_hole(hole) or not _is_plain(other):
+            if not _is_slot(slot) or not _is_plain(other):
                 continue
-            place = next(each for each in read.holes if each.name == hole.name)
+            place = next(each for each in read.slots if each.name == slot.name)
             text = _written(read, place, other, leads=leads)
             if text:
                 return _Pin(place, other, text, leads)
@@ -197,15 +197,15 @@ def _is_plain(each: exp.Expression) -> bool:
     """Whether an expression is made of columns of its row alone."""
     columns = [*each.find_all(exp.Column)]
     return bool(columns) and not (
-        any(map(_is_hole, columns))
+        any(map(_is_slot, columns))
         or any(each.find_all(exp.Query, exp.AggFunc, exp.Anonymous, exp.Window, exp.Lambda))
     )
 
 
-def _written(read: _Read, hole: _Hole, other: exp.Expression, *, leads: bool) -> str:
+def _written(read: _Read, slot: _Slot, other: exp.Expression, *, leads: bool) -> str:
     """Give the text of what a hole is compared with; "" where it is not on one line by itself."""
     tokens = read.tokens
-    at = next(n for n, token in enumerate(tokens) if token.start == hole.start)
+    at = next(n for n, token in enumerate(tokens) if token.start == slot.start)
     if leads:
         pieces = ((at + 2, last) for last in range(at + 2, len(tokens)))
     else:
@@ -228,11 +228,11 @@ def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
     """Whether the pinned expression can stand wherever the parameter does."""
     select = read.select
     where, group = select.args.get("where"), select.args.get("group")
-    joins = [each for each in select.args.get("joins") or () if _holes(each.args.get("on"))]
-    found = _holes(*select.expressions, where, group, *(each.args["on"] for each in joins))
-    if sorted(found) != sorted(hole.name for hole in read.holes):
+    joins = [each for each in select.args.get("joins") or () if _slots(each.args.get("on"))]
+    found = _slots(*select.expressions, where, group, *(each.args["on"] for each in joins))
+    if sorted(found) != sorted(slot.name for slot in read.slots):
         return False  # in another query, in what makes rows, or where no value can stand
-    if kind not in _MOMENTS and group and any(map(_is_hole, group.expressions)):
+    if kind not in _MOMENTS and group and any(map(_is_slot, group.expressions)):
         return False  # a number there is a place in the list of columns
     sides = {each.side.upper() for each in select.args.get("joins") or ()}
     if joins and sides & {"RIGHT", "FULL"}:
@@ -291,7 +291,7 @@ def _gives(select: exp.Select, field: str, pin: _Pin) -> bool:
 
 
 def _is_pinned(select: exp.Select, each: exp.Expr, pin: _Pin) -> bool:
-    if _is_hole(each):
+    if _is_slot(each):
         return True
     table = "" if _has_more_tables(select) else _first_table(select)
     return _named(each, table) == _named(pin.expression, table)
@@ -319,11 +319,11 @@ def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
     own = f"try_cast(({pin.text}) AS {kind})"
     inside = f"{own} IN ({', '.join(begins)})"
     edits = []
-    for hole in read.holes:
+    for slot in read.slots:
         value = own
-        if hole == pin.hole:
+        if slot == pin.slot:
             value = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
-        edits.append((hole.start, hole.end, value))
+        edits.append((slot.start, slot.end, value))
     if read.select.args.get("group"):
         end = _end_of_group_by(read.tokens)
         edits.append((end, end, f" ({pin.text}),"))

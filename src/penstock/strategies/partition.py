@@ -190,16 +190,18 @@ def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
         value = guarded(value, column.name, table.shown)
     wanted = table.declared.find(column.name)
     if wanted is not None and not wanted.nullable:
-        told = f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
-        failed = refusing("null-in-required-column", literal(told))
+        messages = (
+            f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
+        )
+        failed = refusing("null-in-required-column", literal(messages))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
 
 
 def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
     """Give the partition field of a row, or fail: NULL is in no partition."""
-    told = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
-    found = f"{told}, coalesce(CAST({value} AS STRING), 'NULL')"
+    messages = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
+    found = f"{messages}, coalesce(CAST({value} AS STRING), 'NULL')"
     inside = _lies(value, table.kind, piece.spans)
     return f"CASE WHEN {inside} THEN {value} ELSE {refusing('row-outside-partition', found)} END"
 
@@ -218,10 +220,10 @@ def check_columns(
     if not found:
         return
     code, hint = _SAYS[found[0].why]
-    told = [_told(each) for each in found[:_SHOWN]]
+    messages = [_message(each) for each in found[:_SHOWN]]
     if len(found) > _SHOWN:
-        told.append(f"and {len(found) - _SHOWN} more")
-    raise SchemaError(code, f"{model_name}: {'; '.join(told)}", where=where, hint=hint)
+        messages.append(f"and {len(found) - _SHOWN} more")
+    raise SchemaError(code, f"{model_name}: {'; '.join(messages)}", where=where, hint=hint)
 
 
 _SAYS = {
@@ -249,7 +251,7 @@ def _differences(declared: Schema, described: Schema) -> tuple[TypeDifference, .
     return tuple(sorted(found, key=lambda each: order.index(each.why)))
 
 
-def _told(each: TypeDifference) -> str:
+def _message(each: TypeDifference) -> str:
     match each.why:
         case Misfit.MISSING:
             return f"the query gives no column {each.path!r} ({each.want.upper()})"

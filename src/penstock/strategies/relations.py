@@ -15,7 +15,7 @@ from penstock.core.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundQuery:
     """A query whose tables are views of the step's session; relations come in reading order."""
 
     relations: tuple[Relation, ...]
@@ -69,7 +69,7 @@ def bind(  # the sides of one step
     *,
     incremental: bool,
     moment: dt.datetime,
-) -> Bound:
+) -> BoundQuery:
     """Give the relations and the SQL of one step; `moment` is the run timestamp.
 
     `reads` says how to read every input that is not a view model; `windows` which direct inputs
@@ -82,16 +82,16 @@ def bind(  # the sides of one step
     for name in mentioned(text):
         window = windows.get(name.name)
         names[name] = binder.windowed(name, window) if window else binder.view_of(name)
-    return Bound(tuple(binder.relations), binder.bound(text, names))
+    return BoundQuery(tuple(binder.relations), binder.bound(text, names))
 
 
 def bind_query(
     project: Project, query: Query, reads: Mapping[InputName, Read], moment: dt.datetime
-) -> Bound:
+) -> BoundQuery:
     """Give the relations and the SQL of a query that belongs to no model."""
     binder = _Binder(project, reads, moment)
     names = {name: binder.view_of(name) for name in query.inputs}
-    return Bound(tuple(binder.relations), binder.bound(query.text, names))
+    return BoundQuery(tuple(binder.relations), binder.bound(query.text, names))
 
 
 def bind_tables(

@@ -99,9 +99,9 @@ def _declared(model: Model, column: Column) -> str:
     parts = [quoted(column.name), sql_type(parse_type(column.type))]
     if not column.nullable:
         parts.append("NOT NULL")
-    told = column.comment or _description(model, column.name)
-    if told:
-        parts.append(f"COMMENT {literal(told)}")
+    messages = column.comment or _description(model, column.name)
+    if messages:
+        parts.append(f"COMMENT {literal(messages)}")
     return " ".join(parts)
 
 

@@ -8,7 +8,7 @@ import pytest
 from fakes.builders import a_model, a_project
 from fakes.services import a_shop, built
 from penstock.app.commands import doctor
-from penstock.app.commands.doctor import Check, DoctorReport, Health, examine
+from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck, examine
 from penstock.app.commands.init import init
 from penstock.engine.java import Java
 
@@ -36,11 +36,11 @@ def found(name, report):
 def test_without_a_project_the_machine_alone_is_looked_at(machine, tmp_path):
     assert examine(None, environ={}) == DoctorReport(
         (
-            Check("python", Health.OK, "Python " + sys.version.split()[0]),
-            Check("java", Health.OK, "Java 17 at /java/bin/java"),
-            Check("spark", Health.OK, "pyspark 4.2.0, delta-spark 4.4.0"),
-            Check("jars", Health.OK, "2 Delta jars in /ivy/jars"),
-            Check("archive", Health.OK, f"class archive {machine}"),
+            HealthCheck("python", Health.OK, "Python " + sys.version.split()[0]),
+            HealthCheck("java", Health.OK, "Java 17 at /java/bin/java"),
+            HealthCheck("spark", Health.OK, "pyspark 4.2.0, delta-spark 4.4.0"),
+            HealthCheck("jars", Health.OK, "2 Delta jars in /ivy/jars"),
+            HealthCheck("archive", Health.OK, f"class archive {machine}"),
         )
     )
     assert examine(tmp_path, environ={}) == examine(None, environ={})
@@ -66,7 +66,7 @@ def test_missing_jars_are_fetched_only_when_asked(monkeypatch):
     monkeypatch.setattr(doctor, "coordinate", lambda: "io.delta:x:1")
     monkeypatch.setattr(doctor, "ensure_jars", lambda: ("/ivy/jars/a.jar",))
 
-    assert found("jars", examine(None, environ={})) == Check(
+    assert found("jars", examine(None, environ={})) == HealthCheck(
         "jars",
         Health.ERROR,
         "the Delta jars (io.delta:x:1) are not fetched yet",
@@ -138,7 +138,7 @@ def test_a_log_in_which_spark_ran_out_of_room_is_a_warning_with_what_helps(tmp_p
 
     check = found("logs", examine(tmp_path / "shop", environ={}))
 
-    assert check == Check(
+    assert check == HealthCheck(
         "logs",
         Health.WARNING,
         f"Spark said 'CodeCache is full. Compiler has been disabled' in {logs / '02-newer.log'}",
@@ -163,7 +163,7 @@ def test_a_clock_behind_the_records_is_an_error():
     built(services, model)
     services.clock.advance(hours=-2)
 
-    assert doctor._clock(services) == Check(
+    assert doctor._clock(services) == HealthCheck(
         "clock",
         Health.ERROR,
         "the clock says 2024-03-01 10:00 UTC, but something ran at 2024-03-01 12:00 UTC",

@@ -5,7 +5,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.app.execution.schedule import Node, Schedule, Work
+from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.core.graph import reach
 
 NAMES = "abcdefgh"
@@ -45,7 +45,7 @@ class Watch:
 
     def schedule(self, graph, threads=4, bad=()):
         nodes = [Node(name, tuple(sorted(after))) for name, after in graph.items()]
-        work = Work(self.do, self.skip, lambda result: result[1] == "failed")
+        work = StepActions(self.do, self.skip, lambda result: result[1] == "failed")
         return Schedule(reversed(nodes), work, threads, bad)
 
 
@@ -81,7 +81,9 @@ def test_what_failed_before_skips_what_hangs_on_it(graph, bad):
 
 def test_independent_nodes_run_side_by_side():
     both = threading.Barrier(2, timeout=20)
-    work = Work(lambda name: (name, both.wait()), lambda name, _: (name, -1), lambda _: False)
+    work = StepActions(
+        lambda name: (name, both.wait()), lambda name, _: (name, -1), lambda _: False
+    )
 
     results = dict(Schedule([Node("a", ()), Node("b", ())], work, 2).results())
 

@@ -51,9 +51,9 @@ def reading(text, *inputs):
     return users(query=Query(text, text, text, inputs))
 
 
-def table(told=None, **properties):
-    told = property_of(users()) if told is None else told
-    facts = TableFacts("id-users", 0, Schema(), properties={PROPERTY: told} | properties)
+def table(messages=None, **properties):
+    messages = property_of(users()) if messages is None else messages
+    facts = TableFacts("id-users", 0, Schema(), properties={PROPERTY: messages} | properties)
     return Observed(Head(0, "step-1"), facts=facts)
 
 
@@ -84,11 +84,11 @@ def test_a_table_says_which_settings_its_rows_depend_on():
 
 
 def test_a_row_hash_says_of_which_columns_it_is_made():
-    told = property_of(users(HASH))
+    messages = property_of(users(HASH))
 
-    assert read_property(told)["change"] == "check"
-    assert read_property(told)["hash_columns"] == ["A", "b"]
-    assert hash_columns(told) == ["a", "b"]
+    assert read_property(messages)["change"] == "check"
+    assert read_property(messages)["hash_columns"] == ["A", "b"]
+    assert hash_columns(messages) == ["a", "b"]
     assert hash_columns(property_of(users())) is None
 
 

@@ -5,14 +5,13 @@ from penstock.core.inputs import DeltaRead, QueryRead, Relation
 from penstock.core.model import Model
 from penstock.core.query import RUN_TIMESTAMP, Query, mention
 from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, Window
-from penstock.strategies.relations import Bound as BoundQuery
-from penstock.strategies.relations import bind, leaves
+from penstock.core.window import Window
+from penstock.strategies.relations import BoundQuery, bind, leaves
 from penstock.strategies.view import View
 
 EVENTS, BASE = reads("raw.events", "base")
 READ = DeltaRead("/landing/events", 3)
-WINDOW = Window("n", None, Bound(TypedValue("INT", "7"), inclusive=True))
+WINDOW = Window("n", None, BoundQuery(TypedValue("INT", "7"), inclusive=True))
 CLEAN = a_model("clean", "raw.events", strategy=View())
 
 

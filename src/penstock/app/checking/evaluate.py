@@ -33,7 +33,7 @@ from penstock.strategies.checks.measure import ROWS, GroupMeasures, GroupVerdict
 from penstock.strategies.checks.observe import taken
 from penstock.strategies.checks.phase import GROUP, named
 from penstock.strategies.checks.samples import sample_of
-from penstock.strategies.checks.typed import judged, measured
+from penstock.strategies.checks.typed import measured, verdict_of
 from penstock.strategies.checks.types.sql_check import group_query, united, verdict
 from penstock.strategies.checks.written import MESSAGE, number, shortened
 
@@ -65,8 +65,8 @@ def evaluate(
     # How much a number of rows changed is judged last: what fails another gate is no base for it.
     changes = [each for each in answers if isinstance(each, Answer) and _is_change(each)]
     failed = failed_of([one for one in results if one], given.grid, given.partitions)
-    judged_last = _judge_changes(changes, given, difference(given.partitions, failed))
-    pairs = zip(changes, judged_last, strict=True)
+    found_last = _judge_changes(changes, given, difference(given.partitions, failed))
+    pairs = zip(changes, found_last, strict=True)
     last = (_result(session, each, values, given) for each, values in pairs)
     return tuple(each or next(last) for each in results)
 
@@ -129,7 +129,7 @@ def _judge(
         if not GroupMeasures(values).rows:  # without rows there is nothing to measure
             values = {ROWS: "0", **means.empty}
         found = _with_base(placed, group, GroupMeasures(values), given, written)
-        verdict = judged(check, means, found)
+        verdict = verdict_of(check, means, found)
         if found.before is not None:
             values = {**values, "base": number(found.before)}
         yield _group_value(group, values, verdict)
@@ -189,9 +189,9 @@ def _judge_changes(
         fails_gate, rows = False, dict[int, int]()
         for each, values in zip(answers, found, strict=True):
             groups = each.placed.groups[turn : turn + 1]
-            judged_now = [*_judge(each, groups, given, written)]
-            values.extend(judged_now)
-            fails = any(value.status is CheckStatus.FAILED for value in judged_now)
+            found_now = [*_judge(each, groups, given, written)]
+            values.extend(found_now)
+            fails = any(value.status is CheckStatus.FAILED for value in found_now)
             fails_gate |= fails and each.placed.check.is_gate
             rows |= {n: count for n, count in _rows_of(each, groups) if holds(passing, n)}
         if not fails_gate:

@@ -135,7 +135,7 @@ def look_at_views(  # the sides of one step
         report = context.views.once(
             version,
             step,
-            lambda: _looked_at(services, context, view, inputs),  # noqa: B023  asked for at once
+            lambda: _report_on(services, context, view, inputs),  # noqa: B023  asked for at once
         )
         if report.has_errors():
             failed.append((view, report))
@@ -158,7 +158,7 @@ def _views(services: Services, inputs: Inputs) -> Iterator[Model]:
             yield model
 
 
-def _looked_at(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
+def _report_on(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
     """Evaluate the checks of a view in a session of its own, and record what they say."""
     started = time.monotonic()
     checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.inputs import CheckedRows
 from penstock.app.checking.target import AFTER_VIEW, CheckTarget
-from penstock.app.preparing.statements import Decided
+from penstock.app.preparing.statements import DecidedStatement
 from penstock.core.engine_ports import StepSession
 from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Model
@@ -90,7 +90,9 @@ class StepOutput:
         # Spark tells what it observed of an INSERT, of no CREATE.
         return replace(statement, feed=replace(self.feed, counts=counts if self.inserts else {}))
 
-    def keep(self, folder: str, decided: Decided, counts: Mapping[str, str]) -> StagedRows | None:
+    def keep(
+        self, folder: str, decided: DecidedStatement, counts: Mapping[str, str]
+    ) -> StagedRows | None:
         """Write the rows to files, once; None where they are known without."""
         beside, fed_by = self.target.session.beside, decided.work.fed_by
         if self.feed is not None:
@@ -99,7 +101,7 @@ class StepOutput:
             beside.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
         return None
 
-    def rows(self, decided: Decided) -> CheckedRows:
+    def rows(self, decided: DecidedStatement) -> CheckedRows:
         """Give the rows that are known before the commit: of the feed, the MERGE, or the query."""
         if self.feed is not None:
             key = _key_of(self.target.model)
@@ -109,7 +111,7 @@ class StepOutput:
             return CheckedRows(sql, self.target.session.describe(sql))
         return CheckedRows.of_view(QUERY_VIEW, self.columns)
 
-    def would_be(self, folder: str, decided: Decided) -> CheckedRows:
+    def would_be(self, folder: str, decided: DecidedStatement) -> CheckedRows:
         """Make the table as it will be readable as `check_after_target`.
 
         Its rows are put to those that stay; a MERGE is tried on a clone.
@@ -129,19 +131,21 @@ class StepOutput:
         )
         return self.target.as_table(with_rows(_STAYS, columns, ROWS_VIEW, self.columns, stays))
 
-    def commit(self, passed: Ranges, decided: Decided) -> Commit | None:
+    def commit(self, passed: Ranges, decided: DecidedStatement) -> Commit | None:
         """Give the commit of the partitions that passed; a view over path tables needs none."""
         if self.cut is not None:
             return publish(self._within(self.cut, passed))
         statement = decided.statement  # all of the one group passed; its rows lie in files
         return replace(statement, feed=None) if statement else None
 
-    def failing(self, failed: Ranges, decided: Decided) -> str:
+    def failing(self, failed: Ranges, decided: DecidedStatement) -> str:
         """Give SQL for the rows of partitions that failed."""
         where = f" WHERE {inside(self._within(self.cut, failed))}" if self.cut else ""
         return self.rows(decided).sql + where
 
-    def written(self, folder: str, decided: Decided, outcome: Outcome) -> CheckedRows | None:
+    def written(
+        self, folder: str, decided: DecidedStatement, outcome: Outcome
+    ) -> CheckedRows | None:
         """Give the rows that the commit wrote; None where it wrote nothing.
 
         Of partitions they are those that lie there, even if there was nothing to do; else the files
@@ -172,7 +176,7 @@ class StepOutput:
             cut, spans=tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)
         )
 
-    def _cloned(self, folder: str, decided: Decided) -> CheckedRows:
+    def _cloned(self, folder: str, decided: DecidedStatement) -> CheckedRows:
         """Run the same MERGE on a shallow clone."""
         session, clone = self.target.session, f"{folder}/clone"
         table = session.beside.clone(self._uri, self.version or 0, clone)

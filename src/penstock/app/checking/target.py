@@ -10,7 +10,7 @@ from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.checking.results import refused
 from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
-from penstock.app.observation.observe import View, pin_source
+from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
@@ -219,7 +219,7 @@ class CheckTarget:
                 pin = table_pin(services, name, self.context.records.get(name.name))
                 uri = project.uri_of(project.table_of(name))
                 return DeltaRead(uri, pin.version, tombstones_of(services, name))
-            view = View.empty(services.clock.now())
+            view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
             return source_read(project, name, pin_of, view)
         except TableError:

@@ -10,7 +10,7 @@ from penstock.app.checking.output import StepOutput, whole
 from penstock.app.checking.results import decided, is_of_the_job
 from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.target import CheckTarget
-from penstock.app.preparing.statements import Decided, build_of
+from penstock.app.preparing.statements import DecidedStatement, build_of
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.preparing.undo import flag_if_overwritten
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
@@ -117,7 +117,7 @@ class Watch:
         looks = self.target.checks.looks_after
         return replace(intent, on_failure=str(self.mode) if looks else "")
 
-    def hold(self, intent: Intent, decided: Decided) -> HeldRows:
+    def hold(self, intent: Intent, decided: DecidedStatement) -> HeldRows:
         """Look at the rows before anybody else can; give what may be published.
 
         Raises what keeps the checks from being evaluated; nothing was published then.
@@ -138,7 +138,7 @@ class Watch:
             checked = self._quarantined(intent, checked, decided)
         return HeldRows(output.commit(passed, decided) if passed else None, checked)
 
-    def passing(self, decided: Decided) -> tuple[Decided, Observation]:
+    def passing(self, decided: DecidedStatement) -> tuple[DecidedStatement, Observation]:
         """Give the statement with its rows observed where that is possible, and what is."""
         if decided.statement is None or not self.target.checks.looks_after:
             return decided, Observation()
@@ -147,12 +147,12 @@ class Watch:
         return replace(decided, statement=statement), observed
 
     def look(
-        self, intent: Intent, outcome: Outcome, decided: Decided, observed: Observation
+        self, intent: Intent, outcome: Outcome, decided: DecidedStatement, observed: Observation
     ) -> Checked:
         """Look at what the commit wrote, and at the table as of that commit."""
         target = self.target
         if not target.checks.looks_after:
-            return self._not_looked_at()
+            return self._unchecked()
         answers = self._answers(outcome, observed)
         step = self.output.written(self._folder(intent), decided, outcome)
         table = whole(target, outcome) if target.checks.needs_table else None
@@ -164,7 +164,7 @@ class Watch:
     def unchanged(self, intent: Intent) -> Checked:
         """Look at the table of a step whose windows are empty."""
         if not self.target.checks.looks_after:
-            return self._not_looked_at()
+            return self._unchecked()
         return self._checked(intent, self._unchanged(intent), intent.base_version)
 
     def clean(self, intent: Intent) -> None:
@@ -175,7 +175,7 @@ class Watch:
         """Give the folder in which rows of the step may be staged."""
         return staging_folder(self.target.services, intent.table, intent.step)
 
-    def _not_looked_at(self) -> Checked:
+    def _unchecked(self) -> Checked:
         checks = self.target.checks
         after = all_skipped(checks, SKIPPED).after if checks.skips else ()
         return Checked(self.mode, InvariantReport(self.before, after))
@@ -199,7 +199,7 @@ class Watch:
     ) -> Checked:
         return decided(intent, self.mode, InvariantReport(self.before, results), version)
 
-    def _quarantined(self, intent: Intent, checked: Checked, made: Decided) -> Checked:
+    def _quarantined(self, intent: Intent, checked: Checked, made: DecidedStatement) -> Checked:
         """Keep the rows of the groups that failed in a table of their own."""
         session, services = self.target.session, self.target.services
         quarantine = quarantine_of(services, intent, checked.failed)

@@ -22,13 +22,13 @@ _Key = tuple[int, int]
 class _Built:
     """What a version or revision has built, as the records have it now."""
 
-    marks: set[Fingerprint] = field(default_factory=set)
+    fingerprints: set[Fingerprint] = field(default_factory=set)
     count: int = 0
     first: dt.datetime | None = None
     last: dt.datetime | None = None
 
-    def add(self, mark: Fingerprint, count: int, at: dt.datetime | None) -> None:
-        self.marks.add(mark)
+    def add(self, fingerprint: Fingerprint, count: int, at: dt.datetime | None) -> None:
+        self.fingerprints.add(fingerprint)
         self.count += count
         if at is not None:
             self.first = min(self.first or at, at)
@@ -54,8 +54,8 @@ def audit(
         model = project_state.project.models[name]
         found = _rows(services, project_state, model)
         if diffs:
-            told = model_diff(services, project_state, name).diffs
-            found = [replace(row, diffs=_of_row(row, told)) for row in found]
+            messages = model_diff(services, project_state, name).diffs
+            found = [replace(row, diffs=_of_row(row, messages)) for row in found]
         rows.extend(found)
     if modified_only:
         rows = [row for row in rows if row.status == "modified"]
@@ -98,8 +98,10 @@ def _bodies(project_state: ProjectState, model: Model) -> dict[_Key, Body]:
 def _built(services: Services, project_state: ProjectState, model: Model) -> dict[_Key, _Built]:
     found: dict[_Key, _Built] = {}
 
-    def add(mark: Fingerprint, number: int, at: dt.datetime | None) -> None:
-        found.setdefault((mark.version, mark.revision), _Built()).add(mark, number, at)
+    def add(fingerprint: Fingerprint, number: int, at: dt.datetime | None) -> None:
+        found.setdefault((fingerprint.version, fingerprint.revision), _Built()).add(
+            fingerprint, number, at
+        )
 
     if model.partition is None:
         record = project_state.records.get(model.name)
@@ -113,20 +115,20 @@ def _built(services: Services, project_state: ProjectState, model: Model) -> dic
     )
     for run in runs:
         if run.step_seq:
-            mark = project_state.detection.marks[run.fingerprint]
-            add(mark, run.high - run.low + 1, run.executed_at)
+            fingerprint = project_state.detection.fingerprints[run.fingerprint]
+            add(fingerprint, run.high - run.low + 1, run.executed_at)
     return found
 
 
 def _status(project_state: ProjectState, made: _Built, body: Body | None) -> str:
     if body is None:
         return "deleted"
-    if not made.marks:
+    if not made.fingerprints:
         return "never_executed"
     states = {
         state
-        for mark in made.marks
-        for state, _ in differences(mark, body.fingerprint, project_state.detection.meaning)
+        for fingerprint in made.fingerprints
+        for state, _ in differences(fingerprint, body.fingerprint, project_state.detection.meaning)
     }
     if State.SQL_CHANGED in states:
         return "modified"
@@ -136,9 +138,11 @@ def _status(project_state: ProjectState, made: _Built, body: Body | None) -> str
 def _source(services: Services, made: _Built, body: Body | None) -> str:
     if body is not None:
         return body.source
-    texts: Iterable[str | None] = (services.reading.records.text(mark.sql) for mark in made.marks)
+    texts: Iterable[str | None] = (
+        services.reading.records.text(fingerprint.sql) for fingerprint in made.fingerprints
+    )
     return next((text for text in texts if text), "")
 
 
-def _of_row(row: AuditRow, told: tuple[SqlDiff, ...]) -> tuple[SqlDiff, ...]:
-    return tuple(one for one in told if one.version == row.label and not one.cosmetic)
+def _of_row(row: AuditRow, messages: tuple[SqlDiff, ...]) -> tuple[SqlDiff, ...]:
+    return tuple(one for one in messages if one.version == row.label and not one.cosmetic)

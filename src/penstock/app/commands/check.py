@@ -18,7 +18,7 @@ from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
 from penstock.app.observation.inputs import Inputs, pin_names, source_read
-from penstock.app.observation.observe import View, pin_source
+from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import narrowed, selected_models
@@ -70,23 +70,23 @@ def check_sources(
         return ()
     services.engine.require()
     run = services.run_id or services.clock.new_id()
-    told = []
+    messages = []
     for name in sorted(chosen):
-        view = View.empty(run_timestamp)
+        view = ObservedTables.empty(run_timestamp)
         pin = pin_source(services, found[name], view.listings)
         read = source_read(services.project, found[name].input_name, pin, view)
         with services.engine.session(name, found[name].where) as session:
-            result = _told(session, found[name], read, run_timestamp)
-        told.append(SourceChecked(name, result))
+            result = _message(session, found[name], read, run_timestamp)
+        messages.append(SourceChecked(name, result))
         if request.record:
             report = InvariantReport((result,))
             services.writing.journal.note_checks(
                 run, f"{SOURCE}{name}", report, (WHOLE_GROUP,), None
             )
-    return tuple(told)
+    return tuple(messages)
 
 
-def _told(
+def _message(
     session: StepSession, source: Source, read: Read, run_timestamp: dt.datetime
 ) -> CheckResult:
     """Give the gravest of what fails, or that the source is fresh."""
@@ -151,10 +151,12 @@ def check(services: Services, request: CheckRequest) -> CheckReport:
         records=project_state.records,
     )
     checking = _Checking(services, request, project_state, context)
-    told = [
+    messages = [
         each for name in names for each in checking.of_model(project_state.project.models[name])
     ]
-    return _written(services, request, CheckReport(tuple(told), strict=request.strict, notes=notes))
+    return _written(
+        services, request, CheckReport(tuple(messages), strict=request.strict, notes=notes)
+    )
 
 
 def _written(services: Services, request: CheckRequest, report: CheckReport) -> CheckReport:

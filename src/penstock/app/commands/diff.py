@@ -64,7 +64,7 @@ def model_diff(
             continue
         here: Ranges = ((run.low, run.high),)
         here = here if within is None else intersection(here, within)
-        made = project_state.detection.marks[run.fingerprint]
+        made = project_state.detection.fingerprints[run.fingerprint]
         for segment in resolve(model, project_state.run_timestamp.date(), here):
             key = made, id(segment.body)
             pair = _Pair(made, segment.version, segment.body)

@@ -42,7 +42,7 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """One thing that was looked at; the hint says what to do if it is not well."""
 
     name: str
@@ -60,7 +60,7 @@ class Check:
 class DoctorReport:
     """What was looked at, in order."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[HealthCheck, ...]
 
     @property
     def healthy(self) -> bool:
@@ -91,77 +91,81 @@ def examine(
     return DoctorReport(tuple(checks))
 
 
-def _guarded(name: str, look: Callable[[], Check]) -> Iterator[Check]:
+def _guarded(name: str, look: Callable[[], HealthCheck]) -> Iterator[HealthCheck]:
     """Turn an error into the check that failed."""
     try:
         yield look()
     except PenstockError as error:
-        yield Check(name, Health.ERROR, error.sentence, error.hint)
+        yield HealthCheck(name, Health.ERROR, error.sentence, error.hint)
 
 
-def _python() -> Check:
+def _python() -> HealthCheck:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < PYTHON_FLOOR:
         floor = ".".join(map(str, PYTHON_FLOOR))
         hint = f"install Python {floor} or newer and penstock into it"
-        return Check("python", Health.ERROR, f"Python {version} is too old", hint)
-    return Check("python", Health.OK, f"Python {version}")
+        return HealthCheck("python", Health.ERROR, f"Python {version} is too old", hint)
+    return HealthCheck("python", Health.OK, f"Python {version}")
 
 
-def _java(environ: Mapping[str, str]) -> Check:
+def _java(environ: Mapping[str, str]) -> HealthCheck:
     java = require_java(environ)
-    told = f"Java {java.version} at {java.executable}"
+    messages = f"Java {java.version} at {java.executable}"
     if not is_whole(java):
-        sentence = f"{told} is a reduced build without jdk.incubator.vector, which Spark needs"
-        return Check("java", Health.ERROR, sentence, how_to_install())
-    return Check("java", Health.OK, told)
+        sentence = f"{messages} is a reduced build without jdk.incubator.vector, which Spark needs"
+        return HealthCheck("java", Health.ERROR, sentence, how_to_install())
+    return HealthCheck("java", Health.OK, messages)
 
 
-def _spark(environ: Mapping[str, str]) -> Check:
+def _spark(environ: Mapping[str, str]) -> HealthCheck:
     spark, delta = spark_versions()
     if other := environ.get("SPARK_HOME"):
         sentence = f"pyspark {spark}, but SPARK_HOME points to another Spark: {other}"
-        return Check("spark", Health.WARNING, sentence, "unset SPARK_HOME unless that is wanted")
+        return HealthCheck(
+            "spark", Health.WARNING, sentence, "unset SPARK_HOME unless that is wanted"
+        )
     if not spark.startswith("4.2."):
         sentence = f"pyspark {spark} does not fit delta-spark {delta}, which is built for 4.2"
-        return Check("spark", Health.ERROR, sentence, "pip install 'penstock[spark]'")
-    return Check("spark", Health.OK, f"pyspark {spark}, delta-spark {delta}")
+        return HealthCheck("spark", Health.ERROR, sentence, "pip install 'penstock[spark]'")
+    return HealthCheck("spark", Health.OK, f"pyspark {spark}, delta-spark {delta}")
 
 
-def _jars(*, fix: bool) -> Check:
+def _jars(*, fix: bool) -> HealthCheck:
     jars = cached_jars() or (ensure_jars() if fix else ())
     if not jars:
         sentence = f"the Delta jars ({coordinate()}) are not fetched yet"
-        return Check("jars", Health.ERROR, sentence, f"{_FIX}, or let the first run fetch them")
-    return Check("jars", Health.OK, f"{len(jars)} Delta jars in {Path(jars[0]).parent}")
+        return HealthCheck(
+            "jars", Health.ERROR, sentence, f"{_FIX}, or let the first run fetch them"
+        )
+    return HealthCheck("jars", Health.OK, f"{len(jars)} Delta jars in {Path(jars[0]).parent}")
 
 
-def _archive(environ: Mapping[str, str], *, fix: bool) -> Check:
+def _archive(environ: Mapping[str, str], *, fix: bool) -> HealthCheck:
     java, jars = find_java(environ), cached_jars()
     if java is None or not jars:
-        return Check("archive", Health.WARNING, "no class archive without jars", _FIX)
+        return HealthCheck("archive", Health.WARNING, "no class archive without jars", _FIX)
     path = archive_path(java, jars, environ)
     if not path.is_file() and fix:
         make_archive(path)
     if not path.is_file():
         sentence = f"no class archive, so Spark starts slower; {_FIX} makes one"
-        return Check("archive", Health.WARNING, sentence, _FIX)
-    return Check("archive", Health.OK, f"class archive {path}")
+        return HealthCheck("archive", Health.WARNING, sentence, _FIX)
+    return HealthCheck("archive", Health.OK, f"class archive {path}")
 
 
-def _project(root: Path, target: str | None) -> Iterator[Check]:
+def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
     try:
         services = open_services(Where(root, target))
     except ProjectError as error:
-        yield Check("project", Health.ERROR, error.sentence, "penstock validate")
+        yield HealthCheck("project", Health.ERROR, error.sentence, "penstock validate")
         return
     except PenstockError as error:
-        yield Check("project", Health.ERROR, error.sentence, error.hint)
+        yield HealthCheck("project", Health.ERROR, error.sentence, error.hint)
         return
     try:
         project = services.project
-        told = f"{project.name}, target {project.target.name}: {len(project.models)} models"
-        yield Check("project", Health.OK, told)
+        messages = f"{project.name}, target {project.target.name}: {len(project.models)} models"
+        yield HealthCheck("project", Health.OK, messages)
         yield from _guarded("state", lambda: _state(services))
         yield _warehouse(project.target.warehouse)
         yield from _guarded("clock", lambda: _clock(services))
@@ -170,38 +174,48 @@ def _project(root: Path, target: str | None) -> Iterator[Check]:
         services.close()
 
 
-def _state(services: Services) -> Check:
+def _state(services: Services) -> HealthCheck:
     if not services.has_state():
-        return Check("state", Health.OK, "no state yet; the first run makes it")
+        return HealthCheck("state", Health.OK, "no state yet; the first run makes it")
     count = len(services.reading.records.models())
-    return Check("state", Health.OK, f"state is reachable and knows {count} models")
+    return HealthCheck("state", Health.OK, f"state is reachable and knows {count} models")
 
 
-def _warehouse(warehouse: str) -> Check:
+def _warehouse(warehouse: str) -> HealthCheck:
     if "://" in warehouse:
-        return Check("warehouse", Health.OK, f"{warehouse} (not tried: it is no local folder)")
+        return HealthCheck(
+            "warehouse", Health.OK, f"{warehouse} (not tried: it is no local folder)"
+        )
     folder = Path(warehouse)
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         sentence = f"the warehouse {warehouse} cannot be written: {there} is not writable"
-        return Check("warehouse", Health.ERROR, sentence, "change `warehouse` or its permissions")
-    return Check("warehouse", Health.OK, f"{warehouse} is writable")
+        return HealthCheck(
+            "warehouse", Health.ERROR, sentence, "change `warehouse` or its permissions"
+        )
+    return HealthCheck("warehouse", Health.OK, f"{warehouse} is writable")
 
 
-def _logs(root: Path) -> Check:
+def _logs(root: Path) -> HealthCheck:
     """Look into the logs of the last runs for what a JVM says that is about to die."""
     found = newest_with_signs(root / ".penstock" / "logs")
     if found is None:
-        return Check("logs", Health.OK, "the logs of the last runs tell of no trouble of Spark's")
+        return HealthCheck(
+            "logs", Health.OK, "the logs of the last runs tell of no trouble of Spark's"
+        )
     log, signs = found
-    return Check("logs", Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint)
+    return HealthCheck(
+        "logs", Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint
+    )
 
 
-def _clock(services: Services) -> Check:
+def _clock(services: Services) -> HealthCheck:
     now = services.clock.now()
     records = services.reading.records.models().values() if services.has_state() else ()
     latest = max((r.executed_at for r in records if r.executed_at), default=_RELEASED)
     if now < latest:
         sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"
-        return Check("clock", Health.ERROR, sentence, "set the clock; leases and history need it")
-    return Check("clock", Health.OK, f"{now:%F %H:%M} UTC")
+        return HealthCheck(
+            "clock", Health.ERROR, sentence, "set the clock; leases and history need it"
+        )
+    return HealthCheck("clock", Health.OK, f"{now:%F %H:%M} UTC")

@@ -58,8 +58,10 @@ def graph(services: Services, select: Sequence[str] = (), exclude: Sequence[str]
 def _model_node(model: Model, run_timestamp: dt.datetime) -> GraphNode:
     ready = due(model, run_timestamp)
     segments = resolve(model, run_timestamp.date(), ready)
-    mark = segments[-1].body.fingerprint if segments else model.fingerprint
-    return GraphNode(str(model.table), model.name, "model", model.strategy_name, mark.version)
+    fingerprint = segments[-1].body.fingerprint if segments else model.fingerprint
+    return GraphNode(
+        str(model.table), model.name, "model", model.strategy_name, fingerprint.version
+    )
 
 
 def _upstreams(services: Services, model: Model) -> list[GraphNode]:

@@ -66,15 +66,17 @@ class Resettling:
         self._version = facts.version
         self._target = services.project.sql_of(model.table)
 
-    def take_over(self, new_hash: HashDiffers | None, told: str) -> int:
+    def take_over(self, new_hash: HashDiffers | None, messages: str) -> int:
         """Make all commits of a migration, hashes before what the table says; give its version."""
         if new_hash is not None:
             self.rehash(new_hash)
-        return self.say(told)
+        return self.say(messages)
 
-    def say(self, told: str) -> int:
-        """Let the table say of itself what `told` says; give its version."""
-        self._alter(f"ALTER TABLE {self._target} SET TBLPROPERTIES ({written({PROPERTY: told})})")
+    def say(self, messages: str) -> int:
+        """Let the table say of itself what `messages` says; give its version."""
+        self._alter(
+            f"ALTER TABLE {self._target} SET TBLPROPERTIES ({written({PROPERTY: messages})})"
+        )
         return self._version
 
     def rehash(self, change: HashDiffers) -> None:
@@ -86,9 +88,9 @@ class Resettling:
         history = self._model.history
         if history is None:
             return
-        told = self._facts.properties.get(PROPERTY)
-        if told is not None and hash_columns(told) is not None:
-            self.say(rewriting_property(told))
+        messages = self._facts.properties.get(PROPERTY)
+        if messages is not None and hash_columns(messages) is not None:
+            self.say(rewriting_property(messages))
         if self._facts.schema.find(change.column) is None:
             self._alter(add_hash(change, self._target))
         columns, table = history.columns, self._facts.schema
@@ -195,9 +197,9 @@ def migrate(
     context = _context(services, model)
     _refuse(context, model, adopt=adopt)
     facts = facts_of(services, model)
-    told = facts.properties.get(PROPERTY)
-    changes = () if told is None else differences(model, told)
-    report = MigrateReport(model.name, facts.version, changes, told is None, dry_run=dry_run)
+    messages = facts.properties.get(PROPERTY)
+    changes = () if messages is None else differences(model, messages)
+    report = MigrateReport(model.name, facts.version, changes, messages is None, dry_run=dry_run)
     if not report.differs:
         return report
     services.engine.require()
@@ -216,7 +218,7 @@ class _Migration:
     session: StepSession
 
     @property
-    def told(self) -> str | None:
+    def messages(self) -> str | None:
         return self.facts.properties.get(PROPERTY)
 
     @property
@@ -226,9 +228,9 @@ class _Migration:
     @property
     def wanted(self) -> str:
         """The property that the table is to have, without what its rows tell."""
-        if self.told is None:
+        if self.messages is None:
             return property_of(self.model)
-        return migrated_property(self.model, self.told)
+        return migrated_property(self.model, self.messages)
 
     @property
     def new_hash(self) -> HashDiffers | None:
@@ -236,7 +238,7 @@ class _Migration:
         change = self.model.history.change if self.model.history else None
         if not isinstance(change, HashDiffers):
             return None
-        old = None if self.told is None else hash_columns(self.told)
+        old = None if self.messages is None else hash_columns(self.messages)
         return change if old != hash_columns(self.wanted) else None
 
 
@@ -258,11 +260,11 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
     for blocked in made.blocked:
         seen = context.view.now.targets.get(model.name)
         facts = seen.facts if seen is not None else None
-        told = facts.properties.get(PROPERTY) if facts else None
-        if told is None:
+        messages = facts.properties.get(PROPERTY) if facts else None
+        if messages is None:
             mended = adopt and blocked.error.code == "foreign-table"
         else:
-            wrong = needs_refresh(differences(model, told))
+            wrong = needs_refresh(differences(model, messages))
             mended = blocked.error.code in _MENDED and not wrong
         if not mended:
             raise blocked.error

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
-from penstock.app.commands.status import told_status
+from penstock.app.commands.status import status_of_models
 from penstock.app.observation.project_state import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
@@ -55,9 +55,9 @@ def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
     found = []
     for name in project_state.names:
         if name in own:
-            told = told_status(drift_report, name, own[name])
-            kept = tuple(state for state in told.states if state.drifted)
-            found.append(replace(told, states=kept))
+            messages = status_of_models(drift_report, name, own[name])
+            kept = tuple(state for state in messages.states if state.drifted)
+            found.append(replace(messages, states=kept))
     return tuple(found)
 
 

@@ -23,7 +23,7 @@ from penstock.app.execution.results import (
     what_is_left,
     with_checks,
 )
-from penstock.app.execution.schedule import Node, Schedule, Work
+from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
 from penstock.app.execution.step import execute
 from penstock.app.observation.log_reader import note_written
@@ -218,7 +218,7 @@ class Runner:
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
         self._context.failed.update(self._settled.failed)
         bad |= set(self._settled.failed)
-        work = Work(self._do, self._skip, lambda results: not all(r.ok for r in results))
+        work = StepActions(self._do, self._skip, lambda results: not all(r.ok for r in results))
         threads = self._request.threads or self._services.project.threads
         schedule = Schedule(nodes, work, threads, bad)
         try:
@@ -282,9 +282,9 @@ class Runner:
             self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *flagged_above(self._services, step), *result.notes)
-        told_one = replace(result, started=started, duration=took, notes=notes)
-        views = self._context.views.told(step.key)
-        found = (*(of_view(self._services.project, each) for each in views), told_one)
+        own = replace(result, started=started, duration=took, notes=notes)
+        views = self._context.views.reports_of(step.key)
+        found = (*(of_view(self._services.project, each) for each in views), own)
         if out is None:
             return found
         for each in what_is_left(step, out.left):
@@ -372,8 +372,8 @@ class Runner:
         known = dict.fromkeys((*self._order, *planned, *settled))
         order = dict.fromkeys((*(r.name for r in results if r.name not in known), *known))
         by_name: dict[str, list[ModelResult]] = {}
-        looked_at = {result.name for result in results}
-        current = [result for result in self._current if result.name not in looked_at]
+        reported = {result.name for result in results}
+        current = [result for result in self._current if result.name not in reported]
         for result in (*results, *current):
             by_name.setdefault(result.name, []).append(result)
         return tuple(result for name in order for result in by_name.get(name, ()))

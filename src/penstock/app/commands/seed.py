@@ -12,7 +12,7 @@ from penstock.app.artifacts.write import write_artifacts
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
 from penstock.app.execution.seed_step import STRATEGY, load_seed
-from penstock.app.observation.observe import View
+from penstock.app.observation.observe import ObservedTables
 from penstock.app.observation.seeds import seed_reason
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult, RunReport
@@ -38,7 +38,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
         run=services.clock.new_id(),
         run_timestamp=now,
         project=services.project,
-        view=View(Now(now, {}, {})),
+        view=ObservedTables(Now(now, {}, {})),
         records=dict(services.reading.records.models()),
         triggered_by=COMMAND,
     )

@@ -167,8 +167,8 @@ def _versions(model: Model) -> Iterator[str]:
             back = f", partitions from {body.backfill_since}" if body.backfill_since else ""
             said = " ".join(text for text in (body.description, body.reason) if text)
             source = body.source if body.source.endswith(".sql") else "inline"
-            told = f": {said}" if said else ""
-            yield f"{body.fingerprint.label}{since}{back} ({source}){told}"
+            messages = f": {said}" if said else ""
+            yield f"{body.fingerprint.label}{since}{back} ({source}){messages}"
 
 
 def _checks(model: Model) -> Iterator[CheckInfo]:

@@ -41,7 +41,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     return StatusReport(
         run_timestamp,
         tuple(
-            with_lines(_told(drift_report, name, wanted, request.range), lines)
+            with_lines(_message(drift_report, name, wanted, request.range), lines)
             for name in ordered(
                 {
                     n: parents_of(project_state.project, project_state.project.models[n])
@@ -85,16 +85,16 @@ def _involved(services: Services, names: tuple[str, ...]) -> set[str]:
     return {name for name in reach(names, parents) if name in models}
 
 
-def _told(
+def _message(
     drift_report: DriftReport, name: str, wanted: frozenset[State], given: Range
 ) -> ModelStatus:
     project_state = drift_report.project_state
     model, known = project_state.project.models[name], drift_report.verdicts[name].known
     within = narrowed(model, given, project_state.run_timestamp, known)
-    return told_status(drift_report, name, within, wanted)
+    return status_of_models(drift_report, name, within, wanted)
 
 
-def told_status(
+def status_of_models(
     drift_report: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
@@ -135,13 +135,13 @@ def _of_pieces(
         if here and (not wanted or wanted & set(piece.states)):
             found.setdefault(_described(model, piece), []).extend(here)
     order = list(State)
-    told = [_counted(model.grid, each, merged(ranges)) for each, ranges in found.items()]
-    return sorted(told, key=lambda each: order.index(each.state))
+    messages = [_counted(model.grid, each, merged(ranges)) for each, ranges in found.items()]
+    return sorted(messages, key=lambda each: order.index(each.state))
 
 
 def _described(model: Model, piece: Piece) -> StateCount:
     body = piece.segment.body if piece.segment else None
-    mark = body.fingerprint if body else model.fingerprint if model.grid.is_whole else None
+    fingerprint = body.fingerprint if body else model.fingerprint if model.grid.is_whole else None
     effective = piece.state is not State.NOT_EFFECTIVE
     # rows of a partition without a version stand beside its state; of a table the date says why
     counts = effective or model.grid.is_whole
@@ -151,14 +151,14 @@ def _described(model: Model, piece: Piece) -> StateCount:
         ranges=(),
         also=tuple(str(state) for state in piece.states[1:]) + (() if counts else piece.because),
         drifted=effective and piece.reason.drift,
-        version=mark.version if mark else None,
-        revision=(mark.revision or None) if mark else None,
+        version=fingerprint.version if fingerprint else None,
+        revision=(fingerprint.revision or None) if fingerprint else None,
         because=piece.because if counts else (),
     )
 
 
-def _counted(grid: Grid, told: StateCount, ranges: Ranges) -> StateCount:
-    return replace(told, count=count(ranges), ranges=keys_of(grid, ranges))
+def _counted(grid: Grid, messages: StateCount, ranges: Ranges) -> StateCount:
+    return replace(messages, count=count(ranges), ranges=keys_of(grid, ranges))
 
 
 def _pending(
@@ -166,16 +166,16 @@ def _pending(
 ) -> StateCount:
     after = drift_report.stale_above(model)
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
-    mark = inside[-1].body.fingerprint if inside else None
-    mark = model.fingerprint if verdict.of_table else mark
+    fingerprint = inside[-1].body.fingerprint if inside else None
+    fingerprint = model.fingerprint if verdict.of_table else fingerprint
     return StateCount(
         State.UPSTREAM_CHANGED,
         count(pending),
         keys_of(model.grid, pending),
         pending=True,
         drifted=False,
-        version=mark.version if mark else None,
-        revision=(mark.revision or None) if mark else None,
+        version=fingerprint.version if fingerprint else None,
+        revision=(fingerprint.revision or None) if fingerprint else None,
         because=after,
     )
 

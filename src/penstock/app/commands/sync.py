@@ -162,8 +162,8 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     project, now = project_state.project, project_state.view.now
     made = plan(project, names, project_state.records, now, request.options, scope)
     warnings = (finding.render() for finding in project.findings)
-    told = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
-    notes = (*warnings, *told, *seed_notes(services, project_state, names))
+    messages = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
+    notes = (*warnings, *messages, *seed_notes(services, project_state, names))
     return Planned(made, names, project_state, scope, notes)
 
 

@@ -117,15 +117,15 @@ def facts_of(services: Services, model: Model) -> TableFacts:
     return facts
 
 
-def claims_on(services: Services, model: Model, told: str | None) -> Claims:
-    """Give what the table of a model must be true to; `told` is what it says of itself."""
+def claims_on(services: Services, model: Model, messages: str | None) -> Claims:
+    """Give what the table of a model must be true to; `messages` is what it says of itself."""
     snapshot = model.history
     if snapshot is None:
         raise TypeError(f"{model.name} is no snapshot")
     closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
         services.log.commits(services.project.uri_of(model.table), -1, partial=True)
     )
-    timed = always_event_time(told)
+    timed = always_event_time(messages)
     return claims_of(snapshot, closes_keys=closes, always_event_time=timed)
 
 
@@ -159,8 +159,8 @@ def hold_laws(session: StepSession, uri: str, facts: TableFacts, claims: Claims)
 
 def _settings(model: Model, facts: TableFacts) -> tuple[Violation, ...]:
     """V9: the table says of itself what the model says."""
-    told = facts.properties.get(PROPERTY)
-    found = (f"{PROPERTY} is not set",) if told is None else differences(model, told)
+    messages = facts.properties.get(PROPERTY)
+    found = (f"{PROPERTY} is not set",) if messages is None else differences(model, messages)
     if not found:
         return ()
     return (Violation("V9", "settings", len(found), "setting", found[:SAMPLES]),)

@@ -24,7 +24,7 @@ class WatermarkReport:
 
 
 @dataclass(frozen=True, slots=True)
-class WantedMark:
+class WantedWatermark:
     """A value as a user typed it. `column` is `input.column`, its end, or "" where there is one."""
 
     model: str
@@ -48,10 +48,10 @@ def show_watermarks(
     return WatermarkReport(current, tuple(changes) if history else None)
 
 
-def set_watermark(services: Services, wanted: WantedMark) -> WatermarkChange:
+def set_watermark(services: Services, wanted: WantedWatermark) -> WatermarkChange:
     """Set a watermark by hand, lower or higher; who and why stand in its history."""
     model = named_model(services, wanted.model)
-    known = {mark.key: mark for mark in _marks(services, model)}
+    known = {watermark.key: watermark for watermark in _watermarks(services, model)}
     given, column = _column(model, wanted.column, known)
     old = known.get(f"{given}.{column}")
     type_ = wanted.type.upper() or (old.value.type if old else _declared(services, given, column))
@@ -68,38 +68,41 @@ def set_watermark(services: Services, wanted: WantedMark) -> WatermarkChange:
 
 
 @in_one_state
-def marks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
+def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
     model = named_model(services, name)
-    known = {mark.key: mark for mark in _marks(services, model)}
+    known = {watermark.key: watermark for watermark in _watermarks(services, model)}
     if not known:
         raise UsageError("no-watermark", f"{model.name} has no watermark")
     if not column:
         return tuple(known.values())
     given, column = _column(model, column, known)
-    mark = known.get(f"{given}.{column}")
-    if mark is None:
+    watermark = known.get(f"{given}.{column}")
+    if watermark is None:
         raise UsageError(
             "no-watermark",
             f"{model.name} has no watermark on {given}.{column}",
             hint=f"it has: {some_of(known)}",
         )
-    return (mark,)
+    return (watermark,)
 
 
 def reset_watermarks(
-    services: Services, name: str, marks: tuple[Watermark, ...], reason: str = ""
+    services: Services, name: str, watermarks: tuple[Watermark, ...], reason: str = ""
 ) -> tuple[WatermarkChange, ...]:
     """Take watermarks away: the next run reads these inputs from the start."""
     model = named_model(services, name)
-    return tuple(_write(services, model, (mark.input, mark.column), None, reason) for mark in marks)
+    return tuple(
+        _write(services, model, (watermark.input, watermark.column), None, reason)
+        for watermark in watermarks
+    )
 
 
 def _history(services: Services, model: str) -> tuple[WatermarkChange, ...]:
     return services.reading.records.watermark_history(model)
 
 
-def _marks(services: Services, model: Model) -> tuple[Watermark, ...]:
+def _watermarks(services: Services, model: Model) -> tuple[Watermark, ...]:
     record = services.reading.records.models().get(model.name)
     if record is not None:
         return record.watermarks
@@ -116,7 +119,7 @@ def _typed(text: str) -> TypedValue:
 
 def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str, str]:
     """Find the `input.column` that is meant."""
-    keys = {mark.key: (mark.input, mark.column) for mark in known.values()}
+    keys = {watermark.key: (watermark.input, watermark.column) for watermark in known.values()}
     if not keys or asked:
         keys |= _possible(model)
     if not keys:

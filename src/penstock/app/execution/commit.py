@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.execution.leases import fence, may_write, patiently, waiting
 from penstock.app.execution.outcomes import outcome_of, with_partitions
-from penstock.app.preparing.statements import Decided, decide, staged
+from penstock.app.preparing.statements import DecidedStatement, decide, staged
 from penstock.app.preparing.undo import taken_back
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
@@ -148,7 +148,7 @@ class Committer:
             notes=notes,
         )
 
-    def made(self, begun: Intent, decided: Decided, late: int | None) -> Outcome:
+    def made(self, begun: Intent, decided: DecidedStatement, late: int | None) -> Outcome:
         """Commit what was decided, and give what the commit did."""
         work, statement = decided.work, decided.statement
         if statement is not None:

@@ -18,29 +18,29 @@ def outcome_of(
 
     Counts that Delta does not make stand in its token.
     """
-    told = {**commit.metrics, **read_metrics(commit.token)}
-    told |= strategy_named(intent.strategy).counts(told)
+    messages = {**commit.metrics, **read_metrics(commit.token)}
+    messages |= strategy_named(intent.strategy).counts(messages)
     if commit.operation == "MERGE":
         rows = RowCounts(
-            told.get("numTargetRowsInserted", 0),
-            told.get("numTargetRowsUpdated", 0),
-            told.get("numTargetRowsDeleted", 0),
+            messages.get("numTargetRowsInserted", 0),
+            messages.get("numTargetRowsUpdated", 0),
+            messages.get("numTargetRowsDeleted", 0),
             late,
         )
     elif commit.operation == "UPDATE":
-        rows = RowCounts(0, told.get("numUpdatedRows", 0), 0, late)
+        rows = RowCounts(0, messages.get("numUpdatedRows", 0), 0, late)
     else:
-        written = told.get("numOutputRows", 0) - told.get("numCopiedRows", 0)
-        deleted = told.get("numDeletedRows")
+        written = messages.get("numOutputRows", 0) - messages.get("numCopiedRows", 0)
+        deleted = messages.get("numDeletedRows")
         if deleted is None:  # Delta leaves it out where a range was only emptied
             gone = intent.writing is Writing.RANGES and commit.row_change is not None
             deleted = written - (commit.row_change or 0) if gone else 0
         rows = RowCounts(written, 0, deleted, late)
-    size = told.get("numOutputBytes", told.get("numTargetBytesAdded", 0))
+    size = messages.get("numOutputBytes", messages.get("numTargetBytesAdded", 0))
     # An empty commit only carries the step's transaction: readers of the table need not look again.
     is_empty = intent.kind is StepKind.BUILD and not (commit.changes_data or commit.table_id)
     version = None if is_empty else commit.version
-    return Outcome(version, table_id, commit.version, rows, size, told)
+    return Outcome(version, table_id, commit.version, rows, size, messages)
 
 
 def with_partitions(services: Services, intent: Intent, outcome: Outcome) -> Outcome:

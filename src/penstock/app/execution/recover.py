@@ -201,8 +201,8 @@ def _placed(services: Services, intent: Intent) -> Intent:
 def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
     """Record the step's commit, or make sure that there will never be one."""
     intent = _placed(services, intent)
-    commit, is_told = _commit_of(services, intent)
-    if commit is None and not is_told and not give_up:
+    commit, is_readable = _commit_of(services, intent)
+    if commit is None and not is_readable and not give_up:
         raise _undecidable(intent)
     if commit is None:
         return _give_up(services, intent)

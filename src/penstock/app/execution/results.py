@@ -33,8 +33,8 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
     where = gates[0].where if gates else None
     error = CheckFailedError(failure.code, failure.message, where=where, hint=failure.hint)
     notes = (*result.notes, *_undone(ended, checked))
-    told = consequence(ended, checked)
-    return replace(result, status="failed", error=error, consequence=told, notes=notes)
+    messages = consequence(ended, checked)
+    return replace(result, status="failed", error=error, consequence=messages, notes=notes)
 
 
 def of_view(project: Project, found: ViewReport) -> ModelResult:

@@ -25,7 +25,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[Result]):
+class StepActions(Generic[Result]):
     """How nodes are done: `do` on a thread; `skip` at once for one that hangs on a failure.
 
     `failed` says whether a result stops what comes after it.
@@ -44,7 +44,11 @@ class Schedule(Generic[Result]):
     """
 
     def __init__(
-        self, nodes: Iterable[Node], work: Work[Result], threads: int, bad: Iterable[str] = ()
+        self,
+        nodes: Iterable[Node],
+        work: StepActions[Result],
+        threads: int,
+        bad: Iterable[str] = (),
     ) -> None:
         """Start no thread yet."""
         self._waiting = {node.name: node for node in nodes}

@@ -19,7 +19,7 @@ from penstock.app.checking.target import CheckTarget
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.results import failed_by, with_checks
 from penstock.app.observation.inputs import Inputs
-from penstock.app.observation.observe import View
+from penstock.app.observation.observe import ObservedTables
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.undo import can_be_tried_again, flag_if_overwritten
 from penstock.app.reports import ModelResult
@@ -339,7 +339,7 @@ class _Settling:
             run=self.run,
             run_timestamp=intent.run_timestamp,
             project=services.project,
-            view=View.empty(intent.run_timestamp),
+            view=ObservedTables.empty(intent.run_timestamp),
             records=dict(services.reading.records.models()),
             options=Options(),
         )

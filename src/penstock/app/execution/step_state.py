@@ -12,7 +12,7 @@ from penstock.app.checking.watch import Observation, Watch
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.observation.inputs import Inputs
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import Decided
+from penstock.app.preparing.statements import DecidedStatement
 from penstock.app.preparing.step_inputs import NOTHING, StepInputs
 from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
@@ -56,7 +56,7 @@ class StepState:
     watch: Watch | None = None
     work: Work = Work.just(None)
     changes: tuple[str, ...] = ()
-    decided: Decided | None = None
+    decided: DecidedStatement | None = None
     observed: Observation = Observation()
     checked: Checked | None = None
     is_kept_back: bool = False

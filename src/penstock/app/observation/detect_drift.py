@@ -28,7 +28,7 @@ from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
 from penstock.plan.drift.inputs import sources_below
 from penstock.plan.drift.verdict import Verdict, all_current, unreadable
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import Owner, told_error
+from penstock.plan.values import Owner, error_line
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class DriftDetection:
     log_reader: LogReader
     run_timestamp: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
-    marks: Mapping[int, Fingerprint] = field(default_factory=dict)
+    fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _meanings: dict[str, str] = field(default_factory=dict)
@@ -77,16 +77,16 @@ class DriftDetection:
             self._changes = self._open_changes()
         return self._changes
 
-    def meaning(self, mark: Fingerprint) -> str:
+    def meaning(self, fingerprint: Fingerprint) -> str:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
-        if mark.sql not in self._meanings:
+        if fingerprint.sql not in self._meanings:
             from penstock.project.files.values import digest
             from penstock.project.late import canonical_of
 
-            text = self.services.reading.records.text(mark.sql)
-            found = mark.canonical if text is None else digest(canonical_of(text))
-            self._meanings[mark.sql] = found
-        return self._meanings[mark.sql]
+            text = self.services.reading.records.text(fingerprint.sql)
+            found = fingerprint.canonical if text is None else digest(canonical_of(text))
+            self._meanings[fingerprint.sql] = found
+        return self._meanings[fingerprint.sql]
 
     def _drift_report(self, model: Model) -> Verdict:
         wanted = due(model, self.run_timestamp)
@@ -108,8 +108,11 @@ class DriftDetection:
             return ""
         if parts.grid != model.grid:
             return f"{write_grid(parts.grid)} and are {write_grid(model.grid)} now"
-        marks = (self.marks.get(group.fingerprint) for group in parts.groups)
-        if all(mark is None or mark.layout == model.fingerprint.layout for mark in marks):
+        fingerprints = (self.fingerprints.get(group.fingerprint) for group in parts.groups)
+        if all(
+            fingerprint is None or fingerprint.layout == model.fingerprint.layout
+            for fingerprint in fingerprints
+        ):
             return ""
         facts = self.services.log.facts(self.project.uri_of(model.table))
         columns = (*facts.partition_by, *facts.cluster_by) if facts is not None else ()
@@ -127,7 +130,7 @@ class DriftDetection:
         if count(merged(s.range for s in segments)) != count(wanted):
             return False
         for group in groups:
-            made = self.marks.get(group.fingerprint)
+            made = self.fingerprints.get(group.fingerprint)
             if made is None or group.status is not Status.SUCCESS or group.unsettled:
                 return False
             fit = merged(
@@ -186,7 +189,7 @@ class DriftDetection:
         return Evidence(
             runs=runs,
             pins=records.step_pins(model.name) if runs else {},
-            marks=self.marks,
+            fingerprints=self.fingerprints,
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
             meaning=self.meaning,
@@ -197,7 +200,7 @@ class DriftDetection:
         """Say why a source of a model cannot be read; "" if all can."""
         below = sources_below(self.project, model) if self.broken else ()
         lost = (self.broken[name] for name in below if name in self.broken)
-        return "; ".join(told_error(error) for error in lost)
+        return "; ".join(error_line(error) for error in lost)
 
     def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
         uri = self.project.uri_of(model.table)

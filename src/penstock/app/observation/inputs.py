@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.app.observation.observe import View, is_as_left
+from penstock.app.observation.observe import ObservedTables, is_as_left
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
 from penstock.core.inputs import (
@@ -35,7 +35,7 @@ class Inputs:
 
 
 def pin_inputs(
-    services: Services, model: Model, records: dict[str, ModelRecord], view: View
+    services: Services, model: Model, records: dict[str, ModelRecord], view: ObservedTables
 ) -> Inputs:
     """Fix the version of every input: sources as planned, models as they stand now."""
     return pin_names(services, model, leaves(services.project, model), records, view)
@@ -46,7 +46,7 @@ def pin_names(  # the sides of one step
     model: Model,
     names: tuple[InputName, ...],
     records: dict[str, ModelRecord],
-    view: View,
+    view: ObservedTables,
 ) -> Inputs:
     """Fix the version of some inputs of a model; views stand among them before what they read."""
     reads: dict[InputName, Read] = {}
@@ -120,7 +120,7 @@ def table_pin(services: Services, name: InputName, record: ModelRecord | None) -
     return facts.pin
 
 
-def source_read(project: Project, name: InputName, pin: Pin, view: View) -> Read:
+def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTables) -> Read:
     """Say how a source is read at its pin."""
     source = project.sources[name.name]
     if isinstance(pin, DeltaPin):

@@ -218,9 +218,9 @@ def _needs(services: Services) -> Needs:
     for record in records.models().values():
         for name, pin in record.pins.items():
             ask(name, pin.version if isinstance(pin, DeltaPin) else None)
-        for mark in record.watermarks:
-            for name in tables_below(project, mark.input):
-                ask(name, None, mark.column)
+        for watermark in record.watermarks:
+            for name in tables_below(project, watermark.input):
+                ask(name, None, watermark.column)
     for parts in records.partitions().values():
         ask(
             parts.model,
@@ -325,17 +325,19 @@ def changed_below(
         if settings is None or record is None or not record.succeeded_once:
             continue
         reader = _Reader(project, settings, record, records, log_reader)
-        stale = frozenset(mark.input for mark in record.watermarks if _is_stale(reader, mark))
+        stale = frozenset(
+            watermark.input for watermark in record.watermarks if _is_stale(reader, watermark)
+        )
         if stale:
             found[name] = stale
     return found
 
 
-def _is_stale(reader: _Reader, mark: Watermark) -> bool:
-    low = low_bound(reader.settings, mark.value)
+def _is_stale(reader: _Reader, watermark: Watermark) -> bool:
+    low = low_bound(reader.settings, watermark.value)
     return low is not None and any(
-        _changed(reader, name, mark.column, low)
-        for name in tables_below(reader.project, mark.input)
+        _changed(reader, name, watermark.column, low)
+        for name in tables_below(reader.project, watermark.input)
     )
 
 

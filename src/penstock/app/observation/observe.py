@@ -76,18 +76,18 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ObservedTables:
     """What was seen: the plan's side of it, and the listings that steps will read."""
 
     now: Now
     listings: dict[str, Listing] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, run_timestamp: dt.datetime) -> View:
+    def empty(cls, run_timestamp: dt.datetime) -> ObservedTables:
         """Give a look at nothing."""
         return cls(Now(run_timestamp, {}, {}))
 
-    def renew(self, later: View) -> None:
+    def renew(self, later: ObservedTables) -> None:
         """Take over what was seen later.
 
         Listings go before pins: a step that pins in between then reads more than its pin says,
@@ -114,7 +114,7 @@ def observe(
     models: Iterable[str],
     records: dict[str, ModelRecord],
     run_timestamp: dt.datetime,
-) -> View:
+) -> ObservedTables:
     """Look at the targets of the models and at every source below them."""
     project = services.project
     wanted = [project.models[name] for name in models]
@@ -139,7 +139,9 @@ def observe(
             broken[name] = error
         except OSError as error:
             broken[name] = _source_not_read(source, error)
-    return View(Now(run_timestamp, targets, pins, broken, unreadable=unreadable), listings)
+    return ObservedTables(
+        Now(run_timestamp, targets, pins, broken, unreadable=unreadable), listings
+    )
 
 
 def source_names(services: Services, models: Iterable[Model]) -> list[str]:

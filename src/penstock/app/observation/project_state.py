@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.app.observation.detect_drift import DriftDetection, files_lines
 from penstock.app.observation.log_reader import changed_below, open_log_reader
-from penstock.app.observation.observe import View, not_read, observe
+from penstock.app.observation.observe import ObservedTables, not_read, observe
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
@@ -32,7 +32,7 @@ class ProjectState:
 
     project: Project
     names: tuple[str, ...]
-    view: View
+    view: ObservedTables
     records: dict[str, ModelRecord]
     detection: DriftDetection
     run_timestamp: dt.datetime

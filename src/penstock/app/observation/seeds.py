@@ -16,7 +16,7 @@ from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of
 from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.values import Now, Observed, Reason, State, told_error
+from penstock.plan.values import Now, Observed, Reason, State, error_line
 from penstock.strategies.table import Table
 
 
@@ -46,7 +46,7 @@ def seed_reason(
     try:
         seen = look_at_seed(services, model, records.get(seed.name))
     except TableError as error:
-        return Reason(State.UNREADABLE, told_error(error))
+        return Reason(State.UNREADABLE, error_line(error))
     now = Now(run_timestamp, {seed.name: seen}, {})
     reason = detect_table_drift(services.project, model, records, now).reason
     if reason.state is State.SQL_CHANGED:
@@ -74,14 +74,14 @@ def seeds_to_load(
 
     What reads a seed drifts when the seed is loaded, not before: until then its table is as it was.
     """
-    told: dict[str, str] = {}
+    messages: dict[str, str] = {}
     found = {}
     for name in names:
         above = [up for up in parents_of(project, project.models[name]) if up in project.seeds]
         for seed in above:
-            if seed not in told:
-                told[seed] = _line(services, project.seeds[seed], records, run_timestamp)
-        lines = tuple(told[seed] for seed in above if told[seed])
+            if seed not in messages:
+                messages[seed] = _line(services, project.seeds[seed], records, run_timestamp)
+        lines = tuple(messages[seed] for seed in above if messages[seed])
         if lines:
             found[name] = lines
     return found

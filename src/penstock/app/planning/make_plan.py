@@ -20,7 +20,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.partition import Grain
 from penstock.core.ranges import Ranges, difference, intersection
 from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.drift.verdict import Verdict, told_gap
+from penstock.plan.drift.verdict import Verdict, gap_line
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
@@ -96,8 +96,8 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
         project_state.project, names, records, project_state.view.now, request.options, scope
     )
     pending = pending_notes(services)
-    told = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
-    notes = (*_warnings(services), *told, *seed_notes(services, project_state, names))
+    messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
+    notes = (*_warnings(services), *messages, *seed_notes(services, project_state, names))
     return Planned(made, names, project_state, scope, notes, not_run)
 
 
@@ -161,7 +161,7 @@ def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str
     for name in names:
         gap = project_state.gap(name)
         if gap is not None:
-            yield f"{name}: {told_gap(project_state.project.models[name], gap)}"
+            yield f"{name}: {gap_line(project_state.project.models[name], gap)}"
 
 
 def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.datetime:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from penstock.app.observation.observe import View
+from penstock.app.observation.observe import ObservedTables
 from penstock.core.check_results import InvariantReport
 from penstock.core.inputs import InputPin
 from penstock.core.project import Project
@@ -38,11 +38,11 @@ class ViewReport:
 class ViewReports:
     """The reports of one run; steps on several threads share them.
 
-    `told` are those that a step was the first to ask for, by the key of the step.
+    `reports_of` are those that a step was the first to ask for, by the key of the step.
     """
 
     _known: dict[ViewVersion, InvariantReport] = field(default_factory=dict)
-    _told: dict[str, list[ViewReport]] = field(default_factory=dict)
+    _message: dict[str, list[ViewReport]] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
     def keep(self, version: ViewVersion, report: InvariantReport) -> None:
@@ -60,12 +60,12 @@ class ViewReports:
             if version not in self._known:
                 found = look()
                 self._known[version] = found.report
-                self._told.setdefault(step, []).append(found)
+                self._message.setdefault(step, []).append(found)
             return self._known[version]
 
-    def told(self, step: str) -> tuple[ViewReport, ...]:
+    def reports_of(self, step: str) -> tuple[ViewReport, ...]:
         """Give the reports that a step was the first to ask for, each once."""
-        return tuple(self._told.pop(step, ()))
+        return tuple(self._message.pop(step, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Context:
     run: str
     run_timestamp: dt.datetime
     project: Project
-    view: View
+    view: ObservedTables
     records: dict[str, ModelRecord]
     as_of: dt.datetime | None = None
     wait_seconds: float = 0.0

@@ -23,7 +23,7 @@ from penstock.plan.history import PROPERTY, property_of, retention_of
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedStatement:
     """The statement that a step's work came to, None for nothing to write, and what it has seen."""
 
     work: Work
@@ -31,10 +31,10 @@ class Decided:
     seen: Row
 
 
-def decide(session: StepSession, work: Work, where: Location | None) -> Decided:
+def decide(session: StepSession, work: Work, where: Location | None) -> DecidedStatement:
     """Run the stages of a step and decide what it writes."""
     seen = staged(session, work, where)
-    return Decided(work, work.decide(seen), seen)
+    return DecidedStatement(work, work.decide(seen), seen)
 
 
 def staged(session: StepSession, work: Work, where: Location | None) -> Row:
@@ -57,8 +57,8 @@ def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) 
         if count:
             samples = ", ".join(session.sample(rule.samples)) if rule.samples else ""
             count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
-            told = rule.sentence.replace("{count}", str(count))  # names may hold braces
-            broken.append((rule, told.replace("{samples}", samples)))
+            messages = rule.sentence.replace("{count}", str(count))  # names may hold braces
+            broken.append((rule, messages.replace("{samples}", samples)))
     if broken:
         first, sentence = broken[0]
         others = [f"{rule.code}: {text} ({rule.hint})" for rule, text in broken[1:]]

@@ -34,7 +34,7 @@ from penstock.plan.windows import (
     opened,
     windowed_inputs,
 )
-from penstock.strategies.relations import Bound, bind
+from penstock.strategies.relations import BoundQuery, bind
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Measuring:
     was_cut: bool = False
 
 
-def views_of(bound: Bound) -> dict[str, str]:
+def views_of(bound: BoundQuery) -> dict[str, str]:
     """Give the view of each input in a session that was bound without windows."""
     return {relation.input.name: relation.view for relation in bound.relations}
 
@@ -114,8 +114,8 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     """
     if not what.initial:  # before Spark compares a watermark with a column of another type
         check_watermarks(what.model, what.inputs, what.watermarks, what.read_before)
-    told = {each.input: _told_by_log(each, what) for each in what.inputs}
-    asked = [each for each in what.inputs if told[each.input] is None]
+    messages = {each.input: _measured_by_log(each, what) for each in what.inputs}
+    asked = [each for each in what.inputs if messages[each.input] is None]
     if asked:
         looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
         seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
@@ -124,8 +124,8 @@ def measure(session: StepSession, what: Measuring) -> Opened:
             limit = _limit(each, what)
             high = _value(each, seen[f"high_{n}"])
             top = high if limit is None else _value(each, seen[f"top_{n}"])
-            told[each.input] = Measured(each, high, nulls, limit, top)
-    measured = [found for found in told.values() if found is not None]
+            messages[each.input] = Measured(each, high, nulls, limit, top)
+    measured = [found for found in messages.values() if found is not None]
     return opened(
         what.model,
         what.settings,
@@ -136,7 +136,7 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     )
 
 
-def _told_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
+def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
     """Measure whole numbers and dates by the statistics of the files that arrived, without a job.
 
     Rows that arrived before lie below the watermark and had no NULL, or the model would have
@@ -183,7 +183,7 @@ def _value(each: WindowedInput, text: object) -> TypedValue | None:
 
 
 def _known(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
-    return next((mark.value for mark in watermarks if mark.input == name), None)
+    return next((watermark.value for watermark in watermarks if watermark.input == name), None)
 
 
 def late_rows(session: StepSession, what: Measuring) -> int | None:
@@ -319,9 +319,9 @@ class Looking:
         record = self.context.records.get(self.model.name)
         if self.step.initial:
             return ()
-        marks = record.watermarks if record else self._set_by_hand()
+        watermarks = record.watermarks if record else self._set_by_hand()
         built = record is not None and record.succeeded_once
-        if not built and not marks and self.model.strategy.adds_again:
+        if not built and not watermarks and self.model.strategy.adds_again:
             raise TableError(
                 "adopt-needs-watermark",
                 f"{self.model.table} holds rows already; appending from the start doubles them",
@@ -329,17 +329,19 @@ class Looking:
                 hint=f"say how far it goes: penstock watermark set {self.model.name} VALUE "
                 "--column INPUT.COLUMN --type TYPE",
             )
-        return marks
+        return watermarks
 
     def _set_by_hand(self) -> tuple[Watermark, ...]:
         """Give the watermarks that somebody set for a model that never had a step."""
         found: dict[tuple[str, str], Watermark | None] = {}
         for change in self.services.reading.records.watermark_history(self.model.name):
-            mark = change.value and Watermark(change.input, change.column, read_typed(change.value))
-            found.setdefault((change.input, change.column), mark or None)
-        return tuple(mark for mark in found.values() if mark is not None)
+            watermark = change.value and Watermark(
+                change.input, change.column, read_typed(change.value)
+            )
+            found.setdefault((change.input, change.column), watermark or None)
+        return tuple(watermark for watermark in found.values() if watermark is not None)
 
-    def _bind(self, windows: dict[str, Window]) -> Bound:
+    def _bind(self, windows: dict[str, Window]) -> BoundQuery:
         return bind(
             self.services.project,
             self.model,

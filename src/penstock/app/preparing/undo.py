@@ -121,8 +121,8 @@ def way_back(services: Services, intent: Intent, version: int) -> Undoing | str:
     """
     foreign = foreign_after(services, intent, version)
     if foreign is not None:
-        told = f"version {foreign.version} ({foreign.operation}, not ours)"
-        return _refused(intent, f"{told} lies after version {version}")
+        messages = f"version {foreign.version} ({foreign.operation}, not ours)"
+        return _refused(intent, f"{messages} lies after version {version}")
     first, before = _before(services, intent, version)
     missing = services.places.missing_files(intent.uri, before)
     if missing:

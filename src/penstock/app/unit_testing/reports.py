@@ -14,7 +14,7 @@ class RowLine:
     A cell that differs holds both texts: `expected -> found`.
     """
 
-    mark: str
+    sign: str
     cells: tuple[str, ...]
     times: int = 1
 
@@ -30,9 +30,9 @@ class RowsDiffer:
     lines: tuple[RowLine, ...]
     key: tuple[str, ...] = ()
 
-    def count(self, mark: str) -> int:
+    def count(self, sign: str) -> int:
         """Count the rows of a mark."""
-        return sum(line.times for line in self.lines if line.mark == mark)
+        return sum(line.times for line in self.lines if line.sign == sign)
 
 
 Difference = RowsDiffer | str
@@ -104,6 +104,6 @@ def summary(rows: RowsDiffer) -> str:
     'rows: 2 expected, 1 found: 1 missing'
     """
     words = (("~", "changed"), ("-", "missing"), ("+", "unexpected"))
-    counts = ", ".join(f"{rows.count(mark)} {word}" for mark, word in words if rows.count(mark))
+    counts = ", ".join(f"{rows.count(sign)} {word}" for sign, word in words if rows.count(sign))
     key = f" (key: {', '.join(rows.key)})" if rows.key else ""
     return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"

@@ -282,16 +282,18 @@ def _refuse_inexact(
     session: StepSession, table: GivenTable, changed: Sequence[tuple[str, ColumnType, ColumnType]]
 ) -> None:
     """Raise `bad-test-value` for a value that its new type does not give back."""
-    looked = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
+    changed_columns = [
+        each for each in changed if "void" not in str(each[1])
+    ]  # NULL fits everywhere
     found = (
         f"max(IF({_differs(quoted(name), kind, to)}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}"
-        for n, (name, kind, to) in enumerate(looked)
+        for n, (name, kind, to) in enumerate(changed_columns)
     )
-    if not looked:
+    if not changed_columns:
         return
     with placed(table):
         seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
-    for number, (name, _, to) in enumerate(looked):
+    for number, (name, _, to) in enumerate(changed_columns):
         text = seen[f"c{number}"]
         if text is not None:
             shown = shown_type(to)

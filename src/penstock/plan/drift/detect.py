@@ -15,13 +15,13 @@ from penstock.core.model import Body, Fingerprint, Model
 from penstock.core.project import Project
 from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
-from penstock.plan.cascade import is_looked_at_alone
+from penstock.plan.cascade import is_decided_alone
 from penstock.plan.changes import Changes, TargetNow, differences, means_same
 from penstock.plan.drift import inputs, target
-from penstock.plan.drift.verdict import Difference, Piece, Verdict, first_of, told_gap
+from penstock.plan.drift.verdict import Difference, Piece, Verdict, first_of, gap_line
 from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Meaning, Now, Observed, Reason, State, as_recorded, told_error
+from penstock.plan.values import Meaning, Now, Observed, Reason, State, as_recorded, error_line
 
 _INPUTS = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
@@ -35,7 +35,7 @@ class Evidence:
 
     runs: tuple[PartitionRun, ...] = ()
     pins: Mapping[int, Mapping[str, Pin]] = field(default_factory=dict)
-    marks: Mapping[int, Fingerprint] = field(default_factory=dict)
+    fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
     recorded: str = ""
     target: TargetNow = TargetNow()
     meaning: Meaning = as_recorded
@@ -61,8 +61,8 @@ def detect_drift(
     ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
     replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
     if seen.unrecorded:
-        told = (unrecorded_detail(seen.unrecorded[0]),)
-        return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=told)
+        messages = (unrecorded_detail(seen.unrecorded[0]),)
+        return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=messages)
     if seen.there and not ours and not replaced:
         whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole, owner=seen.owner)
@@ -104,7 +104,7 @@ def _without_segment(
     for run in done:
         left = intersection(ranges, ((run.low, run.high),))
         if left:
-            made = evidence.marks[run.fingerprint]
+            made = evidence.fingerprints[run.fingerprint]
             yield Difference(State.NOT_EFFECTIVE, f"has data of {made.label}", left)
 
 
@@ -122,7 +122,7 @@ def _of_code(
                 continue
             key = run.fingerprint, id(segment.body)
             if key not in known:
-                made = evidence.marks[run.fingerprint]
+                made = evidence.fingerprints[run.fingerprint]
                 known[key] = tuple(differences(made, segment.body.fingerprint, evidence.meaning))
             for state, because in known[key]:
                 yield Difference(state, because, here)
@@ -134,11 +134,11 @@ def _mutated(
     """Find SQL that made some partitions and is another now under the same number."""
     for body in (body for version in model.versions for body in version.bodies):
         now = body.fingerprint
-        made = ((run, evidence.marks[run.fingerprint]) for run in done)
+        made = ((run, evidence.fingerprints[run.fingerprint]) for run in done)
         found = merged(
             (run.low, run.high)
-            for run, mark in made
-            if mark.label == now.label and not means_same(mark, now, evidence.meaning)
+            for run, fingerprint in made
+            if fingerprint.label == now.label and not means_same(fingerprint, now, evidence.meaning)
         )
         if found:
             yield body, found
@@ -152,10 +152,10 @@ def _pieces(
 ) -> Iterator[Piece]:
     """Cut the partitions where anything changes; leave out what is current."""
     events: dict[int, list[tuple[bool, Difference | Segment]]] = {}
-    for mark in found:
-        for low, high in intersection(mark.ranges, known):
-            events.setdefault(low, []).append((True, mark))
-            events.setdefault(high + 1, []).append((False, mark))
+    for each in found:
+        for low, high in intersection(each.ranges, known):
+            events.setdefault(low, []).append((True, each))
+            events.setdefault(high + 1, []).append((False, each))
     for segment in segments:
         events.setdefault(segment.low, []).append((True, segment))
         events.setdefault(segment.high + 1, []).append((False, segment))
@@ -198,7 +198,7 @@ def detect_table_drift(
         pieces=() if reason.state is State.CURRENT else (piece,),
         recorded=WHOLE if record is not None and record.succeeded_once else (),
         cosmetic=int(cosmetic),
-        lines=(told_gap(model, seen.gap),) if seen.gap is not None else (),
+        lines=(gap_line(model, seen.gap),) if seen.gap is not None else (),
         gap=seen.gap,
         of_table=True,
     )
@@ -249,7 +249,7 @@ def _differences(  # one question, six sides
         yield Difference(State.NOT_EFFECTIVE, f"its first version is effective from {begins}")
         return
     if model.name in now.unreadable:
-        yield Difference(State.UNREADABLE, told_error(now.unreadable[model.name]))
+        yield Difference(State.UNREADABLE, error_line(now.unreadable[model.name]))
         return
     if record is None or not record.succeeded_once:
         yield from target.without_success(model, record, seen)
@@ -262,9 +262,9 @@ def _differences(  # one question, six sides
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
-    if not model.is_view or is_looked_at_alone(project, model):
+    if not model.is_view or is_decided_alone(project, model):
         # a view has no rows that could be stale, but checks that somebody must look at
         yield from inputs.of_table(project, model, record, records, now)
     for name in inputs.sources_below(project, model) if now.broken else ():
         if name in now.broken:
-            yield Difference(State.UNREADABLE, told_error(now.broken[name]))
+            yield Difference(State.UNREADABLE, error_line(now.broken[name]))

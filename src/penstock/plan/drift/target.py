@@ -10,7 +10,7 @@ from penstock.core.partition import overlapping
 from penstock.core.ranges import WHOLE, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.changes import TargetNow
-from penstock.plan.drift.verdict import Difference, told_gap
+from penstock.plan.drift.verdict import Difference, gap_line
 from penstock.plan.refusals import unrecorded_detail
 from penstock.plan.values import Observed, Owner, State
 
@@ -56,7 +56,7 @@ def of_table(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
         return
     if seen.foreign:
         more = f" and {len(seen.foreign) - 1} more" if len(seen.foreign) > 1 else ""
-        yield Difference(State.TAMPERED, f"{told(seen.foreign[0])}{more}")
+        yield Difference(State.TAMPERED, f"{messages(seen.foreign[0])}{more}")
 
 
 def of_partitions(
@@ -77,7 +77,9 @@ def of_partitions(
             yield Difference(State.MISSING, "its rows are gone", here)
             continue
         since = [commit for commit in target.foreign if commit.version > run.settled_version]
-        tampered = [Difference(State.TAMPERED, told(c), _touched(model, c, here)) for c in since]
+        tampered = [
+            Difference(State.TAMPERED, messages(c), _touched(model, c, here)) for c in since
+        ]
         yield from tampered
         if held is None or not run.holds_rows:
             continue
@@ -101,7 +103,7 @@ def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
     return here if spans is None else intersection(here, overlapping(model.grid, spans))
 
 
-def told(commit: LogCommit | Touched) -> str:
+def messages(commit: LogCommit | Touched) -> str:
     """Word somebody else's commit."""
     by = f" by {commit.user}" if commit.user else ""
     when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"
@@ -114,7 +116,7 @@ def lines_of(model: Model, known: Ranges, target: TargetNow) -> tuple[str, ...]:
     for commit in target.foreign:
         spans = commit.spans.get(model.partition.field) if model.partition else None
         if spans is not None and spans and not intersection(overlapping(model.grid, spans), known):
-            lines.append(f"foreign rows: {told(commit)} touched no known partition")
+            lines.append(f"foreign rows: {messages(commit)} touched no known partition")
     if target.gap:
-        lines.append(told_gap(model, target.gap))
+        lines.append(gap_line(model, target.gap))
     return tuple(lines)

@@ -9,7 +9,7 @@ from penstock.core.errors import PenstockError
 from penstock.core.model import Body, Model
 from penstock.core.ranges import WHOLE, Range, Ranges, intersection, merged
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Owner, Reason, State, Versions, told_error
+from penstock.plan.values import Owner, Reason, State, Versions, error_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def first_of(found: Sequence[Difference]) -> Reason:
     return Reason(state, found[0].because, tuple(others))
 
 
-def told_gap(model: Model, gap: Versions) -> str:
+def gap_line(model: Model, gap: Versions) -> str:
     """Say what the log of a table no longer tells."""
     low, high = gap
     which = f"version {low}" if low == high else f"versions {low} to {high}"
@@ -134,7 +134,7 @@ def unreadable(
     model: str, known: Ranges, segments: tuple[Segment, ...], error: PenstockError
 ) -> Verdict:
     """Give the verdict on a model whose log, or that of an input, cannot be read."""
-    lines, whole = (told_error(error),), State.UNREADABLE
+    lines, whole = (error_line(error),), State.UNREADABLE
     return Verdict(model, known, segments, whole=whole, error=error, lines=lines)
 
 

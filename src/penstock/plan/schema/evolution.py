@@ -270,9 +270,9 @@ def _parts(have: ColumnType, grown: ColumnType, path: str) -> Iterator[tuple[str
 
 @dataclass(frozen=True, slots=True)
 class LayoutChange:
-    """What differs. `told` can be set at once; `moved` needs the table to be written anew."""
+    """What differs. `is_said` can be set at once; `moved` needs the table to be written anew."""
 
-    told: bool = False
+    is_said: bool = False
     moved: str = ""
 
 

@@ -95,8 +95,8 @@ def target_schema(model: Model) -> Schema | None:
         for column in version.schema.columns:
             first = found.get(column.name.lower(), column)
             always = all(_requires(each, column.name) for each in versions)
-            told = column.comment or first.comment
-            found[column.name.lower()] = Column(first.name, column.type, not always, told)
+            messages = column.comment or first.comment
+            found[column.name.lower()] = Column(first.name, column.type, not always, messages)
     return Schema(tuple(found.values())) if found else None
 
 
@@ -117,15 +117,15 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
     changes = [_Change.of(facts.schema.find(c.name), c, loose=loose) for c in wanted.columns]
     kept = tuple(c for c in facts.schema.columns if wanted.find(c.name) is None)
     drops = model.on_schema_change is OnSchemaChange.SYNC and not loose
-    widened = tuple(line for change in changes for line in change.told(Turn.WIDENING))
-    breaking = tuple(line for change in changes for line in change.told(Turn.BREAKING))
+    widened = tuple(line for change in changes for line in change.messages(Turn.WIDENING))
+    breaking = tuple(line for change in changes for line in change.messages(Turn.BREAKING))
     if _keeps_types(model, facts):
         widened, breaking = (), (*widened, *breaking)
     allows = facts.properties.get(_WIDENING, "").lower() == "true"
     names = tuple(column.name for column in kept)
     return Migration(
         schema=_afterwards(facts.schema, changes, kept),
-        added=tuple(line for change in changes for line in change.told(Turn.ADDITIVE)),
+        added=tuple(line for change in changes for line in change.messages(Turn.ADDITIVE)),
         widened=widened,
         needs_widening_property=bool(widened) and not allows,
         nullable=tuple(_freed(facts.schema, wanted)),
@@ -207,7 +207,7 @@ class _Change:
         after = Column(known.name, str(_grown(have, want)), nullable, known.comment)
         return cls(after, line, turns, castable(have, want))
 
-    def told(self, turn: Turn) -> Iterator[str]:
+    def messages(self, turn: Turn) -> Iterator[str]:
         """Give the lines of one kind."""
         return (line for each, line in self.turns if each is turn)
 
@@ -281,8 +281,8 @@ def _guarded(table: Schema, wanted: Schema) -> Iterator[str]:
 
 def _keeps_types(model: Model, facts: TableFacts) -> bool:
     """Whether somebody switched type widening off, for the sake of other readers."""
-    told = {**facts.properties, **model.layout.properties}
-    return told.get(_WIDENING, "true").lower() == "false"
+    messages = {**facts.properties, **model.layout.properties}
+    return messages.get(_WIDENING, "true").lower() == "false"
 
 
 def _moved(model: Model, facts: TableFacts) -> Iterator[str]:

@@ -181,7 +181,7 @@ def begins_at(node: yaml.Node) -> tuple[int, int]:
 
 def syntax_finding(path: str, error: yaml.YAMLError) -> Finding:
     """Say what the parser of YAML stumbles over."""
-    mark = getattr(error, "problem_mark", None)
-    where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path, 1, 1)
+    place = getattr(error, "problem_mark", None)
+    where = Location(path, place.line + 1, place.column + 1) if place else Location(path, 1, 1)
     said = getattr(error, "problem", None) or str(error).partition("\n")[0]
     return Finding(where, "yaml-syntax", str(said), "quote the value if it is meant as text")

@@ -70,6 +70,7 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
     Descriptions, tags, clustering and properties are in none: they change no row. Partition
     columns are, where they decide which rows are replaced. Column names stand in small letters.
 
+    >>> from penstock.strategies.table import Table
     >>> settings_text(Table(), Layout(cluster_by=("a",)))
     '{"strategy":"table"}'
     """

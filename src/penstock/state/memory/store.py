@@ -46,7 +46,7 @@ from penstock.state.memory.tables import (
 from penstock.state.transitions import views
 from penstock.state.transitions.events import WatermarkSet
 from penstock.state.transitions.model_record import model_record
-from penstock.state.transitions.model_state import ModelState, StepState
+from penstock.state.transitions.model_state import ModelState, StoredStep
 from penstock.state.transitions.transition import apply
 
 NOBODY = Identity("memory", "memory", "memory")
@@ -276,7 +276,7 @@ class MemoryArchive:
             for cell in lists["models"]:
                 records: ModelState = decode({**cell, "steps": []}, ModelState)
                 tables.models[records.model] = records
-            for step in (decode(cell, StepState) for cell in lists["steps"]):
+            for step in (decode(cell, StoredStep) for cell in lists["steps"]):
                 model = step.intent.model
                 tables.models[model] = tables.models[model].with_step(step)
             tables.contents = {str(row["hash"]): str(row["text"]) for row in lists["contents"]}

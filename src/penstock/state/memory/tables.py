@@ -18,7 +18,7 @@ from penstock.core.records import (
 )
 from penstock.state.journal import Transaction
 from penstock.state.transitions.events import Event
-from penstock.state.transitions.model_state import ModelState, StepState, TargetState
+from penstock.state.transitions.model_state import ModelState, StoredStep, TargetState
 
 
 @dataclass(slots=True)
@@ -51,11 +51,11 @@ class MemoryTables:
             key = after.model, step.intent.fingerprint
             self.fingerprints.setdefault(key, len(self.fingerprints) + 1)
 
-    def find(self, step: str | int) -> StepState | None:
+    def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
         return next((each for each in steps_of(self) if step in {each.intent.step, each.seq}), None)
 
-    def running(self) -> Sequence[StepState]:
+    def running(self) -> Sequence[StoredStep]:
         """Give the steps that are written as RUNNING, in the order they began."""
         return [step for step in steps_of(self) if step.status is Status.RUNNING]
 
@@ -93,7 +93,7 @@ class MemoryTables:
         self.contents = {**texts, **self.contents}
 
 
-def steps_of(tables: MemoryTables) -> list[StepState]:
+def steps_of(tables: MemoryTables) -> list[StoredStep]:
     """Give every step, in the order of their numbers."""
     found = [step for records in tables.models.values() for step in records.steps.values()]
     return sorted(found, key=lambda step: step.seq)

@@ -228,8 +228,8 @@ def _evaluated() -> Select[Any]:
 
     def next_of(model: ColumnElement[int], *after: ColumnElement[bool]) -> ColumnElement[str]:
         result = check_results.c
-        looked_at = result.status != str(CheckStatus.SKIPPED)
-        query = select(func.min(result.definition)).where(result.model_id == model, looked_at)
+        evaluated = result.status != str(CheckStatus.SKIPPED)
+        query = select(func.min(result.definition)).where(result.model_id == model, evaluated)
         return query.where(*after).scalar_subquery()
 
     first = select(models.c.id, next_of(models.c.id).label("definition"))

@@ -48,7 +48,7 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     QuarantineState,
-    StepState,
+    StoredStep,
     TargetState,
 )
 from penstock.state.transitions.runs import Runs, joined
@@ -154,10 +154,10 @@ class _Loader:
             return None
         return ords_of(intent)
 
-    def _steps(self, numbers: Collection[int]) -> dict[int, StepState]:
+    def _steps(self, numbers: Collection[int]) -> dict[int, StoredStep]:
         return self._steps_where(steps.c.step_seq.in_(numbers)) if numbers else {}
 
-    def _steps_where(self, *which: ColumnElement[bool]) -> dict[int, StepState]:
+    def _steps_where(self, *which: ColumnElement[bool]) -> dict[int, StoredStep]:
         rows = self._connection.execute(select(steps).where(*which).order_by(steps.c.step_seq))
         return {row.step_seq: step_state(row) for row in rows}
 

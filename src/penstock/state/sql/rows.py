@@ -22,7 +22,7 @@ from penstock.state.schema import (
     steps,
     watermarks,
 )
-from penstock.state.transitions.model_state import StepState
+from penstock.state.transitions.model_state import StoredStep
 from penstock.state.transitions.verdict import (
     read_numbers,
     read_verdict,
@@ -117,7 +117,7 @@ def _fingerprint_cells(fingerprint: Fingerprint) -> Mapping[str, object]:
     }
 
 
-def insert_step(connection: Connection, step: StepState) -> None:
+def insert_step(connection: Connection, step: StoredStep) -> None:
     """Write a step, its fingerprint and its inputs."""
     intent = step.intent
     model = model_id(connection, intent.model)
@@ -150,7 +150,7 @@ def insert_step(connection: Connection, step: StepState) -> None:
         connection.execute(insert(step_inputs), rows)
 
 
-def step_cells(step: StepState) -> Cells:
+def step_cells(step: StoredStep) -> Cells:
     """Give the cells of a step that may change: its name, how it ended, what was checked."""
     return {
         "id": step.intent.step,
@@ -166,9 +166,9 @@ def step_cells(step: StepState) -> Cells:
     }
 
 
-def step_state(row: Found) -> StepState:
+def step_state(row: Found) -> StoredStep:
     """Read a step; one that was given up has another name than its intent."""
-    return StepState(
+    return StoredStep(
         intent=replace(read_intent(row.intent), step=row.id),
         started=row.started,
         executed_by=row.executed_by,

@@ -16,7 +16,7 @@ from penstock.state.sql.load import load
 from penstock.state.sql.rows import LEASE_COLUMNS, lease_cells, run_cells, step_state, taken_lease
 from penstock.state.sql.save import save
 from penstock.state.transitions.events import Event
-from penstock.state.transitions.model_state import ModelState, StepState
+from penstock.state.transitions.model_state import ModelState, StoredStep
 
 _FREE: Mapping[str, object] = {
     **dict.fromkeys(set(LEASE_COLUMNS) - {"target", "token"}),
@@ -61,13 +61,13 @@ class SqlTransaction:
         """Write what differs."""
         save(self._connection, before, after, self._new_id)
 
-    def find(self, step: str | int) -> StepState | None:
+    def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
         which = steps.c.id if isinstance(step, str) else steps.c.step_seq
         row = self._connection.execute(select(steps).where(which == step)).first()
         return None if row is None else step_state(row)
 
-    def running(self) -> Sequence[StepState]:
+    def running(self) -> Sequence[StoredStep]:
         """Give the steps that are written as RUNNING, in the order they began."""
         query = select(steps).where(steps.c.status == str(Status.RUNNING))
         rows = self._connection.execute(query.order_by(steps.c.step_seq))

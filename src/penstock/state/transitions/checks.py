@@ -16,7 +16,7 @@ from penstock.state.transitions.model_state import (
     FlagState,
     Key,
     ModelState,
-    StepState,
+    StoredStep,
 )
 from penstock.state.transitions.verdict import RecordedChecks, ords_of
 
@@ -47,7 +47,7 @@ def undoes_failure(intent: Intent) -> bool:
     return intent.kind is StepKind.ROLLBACK and intent.on_failure == OnFailure.ROLLBACK
 
 
-def flag_change(records: ModelState, step: StepState, *, replaces: bool) -> FlagChange:
+def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> FlagChange:
     """Give what the end of a step means for the flags and pending checks of its model.
 
     A build closes the flags on rows that it made anew; with the records of another grid its flags
@@ -82,7 +82,7 @@ def flag_change(records: ModelState, step: StepState, *, replaces: bool) -> Flag
     return FlagChange(closes=closes, pending=less | left, opens=opens)
 
 
-def with_flags(records: ModelState, step: StepState, change: FlagChange) -> ModelState:
+def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> ModelState:
     """Give the records after the flags and pending checks changed with the end of a step."""
     if step.ended is None:
         raise ValueError(f"step {step.intent.step} has not ended")
@@ -110,7 +110,7 @@ def closed(
     return replace(records, flags={**records.flags, **changed})
 
 
-def opened_flags(step: StepState, failed: Ranges, at: dt.datetime) -> dict[Key, FlagState]:
+def opened_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key, FlagState]:
     """Give a flag for each partition that failed."""
     verdict = step.verdict
     if verdict is None:
@@ -141,14 +141,16 @@ def _replaced(intent: Intent, verdict: RecordedChecks | None) -> _Replaced:
     return _Replaced(every=not blocked and (overwrites or intent.lowers_watermarks))
 
 
-def _promises(step: StepState) -> bool:
+def _promises(step: StoredStep) -> bool:
     """Whether checks of rows that are committed are still to be looked at."""
     modes = (OnFailure.FLAG, OnFailure.ROLLBACK)
     promised = step.intent.kind in BUILDS and step.intent.on_failure in modes
     return promised and step.recovered and step.verdict is None
 
 
-def _taken_back(records: ModelState, step: StepState, known: Mapping[Key, FlagState]) -> FlagChange:
+def _taken_back(
+    records: ModelState, step: StoredStep, known: Mapping[Key, FlagState]
+) -> FlagChange:
     first = step.intent.restores
     number_of = {other.intent.step: other.seq for other in records.steps.values()}
     return FlagChange(

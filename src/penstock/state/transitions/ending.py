@@ -19,7 +19,7 @@ from penstock.state.transitions.model_state import (
     Executed,
     ModelState,
     PartitionState,
-    StepState,
+    StoredStep,
     TargetState,
     is_whole,
 )
@@ -99,7 +99,7 @@ def _settles(records: ModelState, event: Finished | Failed) -> bool:
     )
 
 
-def _finished_step(step: StepState, event: Finished) -> StepState:
+def _finished_step(step: StoredStep, event: Finished) -> StoredStep:
     failure = step.verdict.failure if step.verdict else None
     metrics = dict(sorted(event.outcome.metrics.items()))
     return replace(
@@ -115,7 +115,7 @@ def _finished_step(step: StepState, event: Finished) -> StepState:
 
 
 def _with_target(
-    records: ModelState, step: StepState, outcome: Outcome, *, settles: bool
+    records: ModelState, step: StoredStep, outcome: Outcome, *, settles: bool
 ) -> ModelState:
     known = records.targets.get(step.target)
     before = known.high_time if known else None
@@ -127,7 +127,7 @@ def _with_target(
 
 
 def _taking_grid(
-    records: ModelState, step: StepState, *, succeeded: bool, settles: bool
+    records: ModelState, step: StoredStep, *, succeeded: bool, settles: bool
 ) -> tuple[ModelState, bool]:
     """Tell whether the records are of the step's grid, or give way to it now.
 

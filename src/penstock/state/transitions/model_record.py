@@ -19,7 +19,7 @@ from penstock.state.transitions.model_state import (
     BUILDS,
     ModelState,
     PartitionState,
-    StepState,
+    StoredStep,
     TargetState,
 )
 from penstock.state.transitions.transition import apply
@@ -88,7 +88,7 @@ def record_after(
     )
 
 
-def _built(record: ModelRecord, built: StepState | None) -> ModelRecord:
+def _built(record: ModelRecord, built: StoredStep | None) -> ModelRecord:
     """Add the step whose rows are there, and what it left unread of its pins."""
     if built is None or built.outcome is None:
         return record
@@ -107,7 +107,7 @@ def _built(record: ModelRecord, built: StepState | None) -> ModelRecord:
     )
 
 
-def _sum(records: ModelState, last: StepState) -> ModelRecord:
+def _sum(records: ModelState, last: StoredStep) -> ModelRecord:
     """Give the last step, and the newest build that counts: one that was rolled back does not."""
     states = [state for _, _, state in records.partitions]
     target = records.targets.get(last.target)

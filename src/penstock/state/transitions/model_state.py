@@ -48,7 +48,7 @@ class PartitionState:
 
 
 @dataclass(frozen=True, slots=True)
-class StepState:
+class StoredStep:
     """A step as it was begun and as it ended.
 
     `verdict` is what was recorded of its checks, `pending` are partitions whose checks are still to
@@ -147,7 +147,7 @@ class ModelState:
     model: str
     grid: Grid = Grid()
     partitions: Runs[PartitionState] = ()
-    steps: Mapping[int, StepState] = field(default_factory=dict)
+    steps: Mapping[int, StoredStep] = field(default_factory=dict)
     history: tuple[Executed, ...] = ()
     flags: Mapping[Key, FlagState] = field(default_factory=dict)
     watermarks: tuple[WatermarkChange, ...] = ()
@@ -172,7 +172,7 @@ class ModelState:
             n for (seq, n), f in self.flags.items() if seq == step_seq and not f.closed
         )
 
-    def with_step(self, step: StepState) -> ModelState:
+    def with_step(self, step: StoredStep) -> ModelState:
         """Give the records with a step as it is now."""
         return replace(self, steps={**self.steps, step.seq: step})
 

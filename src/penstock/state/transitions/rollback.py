@@ -15,7 +15,7 @@ from penstock.state.transitions.model_state import (
     Key,
     ModelState,
     PartitionState,
-    StepState,
+    StoredStep,
     is_whole,
 )
 from penstock.state.transitions.runs import (
@@ -42,7 +42,7 @@ class Restored:
     fingerprint: Fingerprint
 
 
-def undone(records: ModelState, step: StepState) -> ModelState:
+def undone(records: ModelState, step: StoredStep) -> ModelState:
     """Mark the steps from `restores` on as undone; what those of them had undone counts again."""
     first = step.intent.restores
     steps = dict(records.steps)
@@ -73,7 +73,7 @@ def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
     return newest(pieces)
 
 
-def written_since(records: ModelState, step: StepState, back: Ranges, *, is_ours: bool) -> Ranges:
+def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_ours: bool) -> Ranges:
     """Give the partitions that steps from `restores` on have written, those it names included.
 
     A step that made or rewrote the table has written all: those that come `back`, and those on

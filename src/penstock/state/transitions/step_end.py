@@ -11,7 +11,7 @@ from penstock.state.transitions.model_state import (
     Executed,
     ModelState,
     PartitionState,
-    StepState,
+    StoredStep,
     is_whole,
 )
 from penstock.state.transitions.runs import Runs, changed, cut, ranges_of, spread
@@ -24,7 +24,7 @@ Written = tuple[int | None, int | None]
 class StepEnd:
     """A step that ended, and which records it is too old to change."""
 
-    step: StepState
+    step: StoredStep
     outcome: Outcome | None
     settles: bool
     by_time: bool = False
@@ -90,7 +90,7 @@ class StepEnd:
 
 
 def executed(
-    step: StepState, runs: Runs[Written], failure: StepFailure | None = None
+    step: StoredStep, runs: Runs[Written], failure: StepFailure | None = None
 ) -> tuple[Executed, ...]:
     """Give what the history says of what a step wrote, or why it did not."""
     if step.ended is None:

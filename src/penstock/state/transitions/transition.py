@@ -31,7 +31,7 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     QuarantineState,
-    StepState,
+    StoredStep,
 )
 from penstock.state.transitions.runs import changed
 from penstock.state.transitions.verdict import RecordedChecks
@@ -45,7 +45,7 @@ def apply(records: ModelState, event: Event) -> ModelState:
     match event:
         case Began():
             return records.with_step(
-                StepState(event.intent, event.started, event.executed_by, event.lease_token)
+                StoredStep(event.intent, event.started, event.executed_by, event.lease_token)
             )
         case ChecksNoted():
             asked = Asked(records.model, event.run, event.partitions, records.grid)
@@ -104,7 +104,7 @@ def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> Mod
     )
 
 
-def _kept(step: StepState, checked: Checked) -> dict[int, QuarantineState]:
+def _kept(step: StoredStep, checked: Checked) -> dict[int, QuarantineState]:
     if checked.quarantine is None:
         return {}
     kept = replace(checked.quarantine, step=step.intent.step, model=step.intent.model)
@@ -128,7 +128,7 @@ def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
 
 
 def _letting_stay(
-    records: ModelState, step: StepState, verdict: RecordedChecks, mode: OnFailure
+    records: ModelState, step: StoredStep, verdict: RecordedChecks, mode: OnFailure
 ) -> ModelState:
     """Write that rows of which a rollback is due stay, flagged."""
     is_due = step.status is Status.FAILED and verdict.mode is OnFailure.ROLLBACK
@@ -138,7 +138,7 @@ def _letting_stay(
 
 
 def _failed_late(
-    records: ModelState, step: StepState, verdict: RecordedChecks, event: ChecksSettled
+    records: ModelState, step: StoredStep, verdict: RecordedChecks, event: ChecksSettled
 ) -> ModelState:
     """Make partitions FAILED whose rows are still the step's own, and flag them."""
 

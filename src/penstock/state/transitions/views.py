@@ -27,7 +27,7 @@ from penstock.state.transitions.model_state import (
     Key,
     ModelState,
     PartitionState,
-    StepState,
+    StoredStep,
 )
 from penstock.state.transitions.runs import filled, joined
 
@@ -204,7 +204,7 @@ def _groups(records: ModelState, known: Numbers) -> tuple[PartitionGroup, ...]:
     )
 
 
-def _execution(step: StepState, number: int, each: Executed) -> Execution:
+def _execution(step: StoredStep, number: int, each: Executed) -> Execution:
     return Execution(
         model=step.intent.model,
         partition=step.intent.grid.key(number),
@@ -222,7 +222,7 @@ def _execution(step: StepState, number: int, each: Executed) -> Execution:
     )
 
 
-def _flag(records: ModelState, key: Key, step: StepState) -> Flag:
+def _flag(records: ModelState, key: Key, step: StoredStep) -> Flag:
     flag = records.flags[key]
     return Flag(
         step=step.intent.step,
@@ -236,14 +236,14 @@ def _flag(records: ModelState, key: Key, step: StepState) -> Flag:
     )
 
 
-def _is_due(records: ModelState, step: StepState) -> bool:
+def _is_due(records: ModelState, step: StoredStep) -> bool:
     """Whether rows of a step are to be taken back: not if no flag is open on them any more."""
     is_meant = step.verdict is not None and step.verdict.mode is OnFailure.ROLLBACK
     committed = step.outcome is not None and step.outcome.version is not None
     return is_meant and committed and bool(records.open_flags_of(step.seq))
 
 
-def _checked(step: StepState) -> Checked | None:
+def _checked(step: StoredStep) -> Checked | None:
     return step.verdict.checked() if step.verdict else None
 
 

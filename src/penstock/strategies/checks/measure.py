@@ -110,7 +110,7 @@ def text(aggregate: str) -> str:
     return f"CAST({aggregate} AS STRING)"
 
 
-def judged_by_bounds(
+def verdict_by_bounds(
     noun: str, value: int, minimum: int | None, maximum: int | None
 ) -> GroupVerdict:
     """Judge a number by inclusive bounds.

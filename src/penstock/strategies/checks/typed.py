@@ -106,7 +106,7 @@ def columns_of(check: Check) -> tuple[str, ...]:
             return (rule.column,)
 
 
-def judged(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdict:
+def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdict:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.

@@ -44,7 +44,7 @@ _UNDERNEATH = (
 _CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
 _FEW = 100_000
 """So many staged rows are sent to every executor, which spares moving the table's rows."""
-_MARKS = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY, TWICE)
+_FOUND_WRONG = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY, TWICE)
 
 
 def staged(sides: Sides, seen: str = SEEN) -> str:
@@ -67,7 +67,7 @@ def staged(sides: Sides, seen: str = SEEN) -> str:
         f"CASE WHEN op.op = 'open' THEN {OPEN_TO} ELSE {CLOSE_TO} END AS {TO}",
         f"coalesce({_gone()}, false) AS {GONE}",
         TIME,
-        *_MARKS,
+        *_FOUND_WRONG,
         *((TIED, *_RECEIVED) if terms.event_time else ()),
     ]
     return f"SELECT {', '.join(columns)} FROM (SELECT *, explode({OPS}) AS op FROM {quoted(seen)})"
@@ -173,7 +173,7 @@ def _row(sides: Sides, counts: Counts) -> tuple[list[str], list[str]]:
     columns = terms.columns
     names += map(quoted, (columns.valid_from, columns.valid_to, columns.is_current))
     values += [f"s.{FROM}", f"s.{TO}", f"s.{TO} IS NULL"]
-    if marks_deleted(sides, counts):
+    if writes_tombstones(sides, counts):
         names.append(quoted(columns.is_deleted))
         values.append(f"s.{quoted(columns.is_deleted)}")
     if terms.made_hash:
@@ -182,7 +182,7 @@ def _row(sides: Sides, counts: Counts) -> tuple[list[str], list[str]]:
     return names, values
 
 
-def marks_deleted(sides: Sides, counts: Counts) -> bool:
+def writes_tombstones(sides: Sides, counts: Counts) -> bool:
     """Whether rows of this commit say if they are tombstones."""
     return sides.has_deleted or counts.tombstones > 0
 
@@ -225,7 +225,7 @@ def _shaped(sides: Sides, counts: Counts) -> Iterator[str]:
             yield name
     if sides.terms.made_hash:
         yield quoted(sides.terms.made_hash.column)
-    if marks_deleted(sides, counts):
+    if writes_tombstones(sides, counts):
         yield f"false AS {quoted(columns.is_deleted)}"
 
 

@@ -94,7 +94,7 @@ def history(build: Build, terms: Terms, properties: Mapping[str, str]) -> Work:
     def rows(seen: Row) -> str:
         return opened_rows(sides, Counts.of(seen))
 
-    return Work(tuple(_stages(build, sides)), decide, _told, rows=rows)
+    return Work(tuple(_stages(build, sides)), decide, _message, rows=rows)
 
 
 def _first(build: Build, sides: Sides, properties: Mapping[str, str]) -> Work:
@@ -102,16 +102,16 @@ def _first(build: Build, sides: Sides, properties: Mapping[str, str]) -> Work:
     look = Work((_classify(build, sides),), lambda seen: _create(build, sides, properties, seen))
     terms = sides.terms
     if build.staged or terms.event_time or terms.ignore_null_time:  # counts that no guard can give
-        return Work(look.stages, look.decide, _told, rows=lambda _: first_rows(sides))
+        return Work(look.stages, look.decide, _message, rows=lambda _: first_rows(sides))
     create = from_query(build, sides, properties)
-    return Work((), lambda _: create, again=Work(look.stages, look.decide, _told))
+    return Work((), lambda _: create, again=Work(look.stages, look.decide, _message))
 
 
 def _create(build: Build, sides: Sides, properties: Mapping[str, str], seen: Row) -> Commit:
     return from_staged(build, sides, properties, _checked(sides, seen))
 
 
-def _told(seen: Row) -> Mapping[str, int]:
+def _message(seen: Row) -> Mapping[str, int]:
     return Counts.of(seen).metrics if seen else {}
 
 

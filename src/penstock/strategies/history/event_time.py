@@ -43,7 +43,7 @@ from penstock.strategies.history.terms import (
     TWICE,
 )
 
-_NO_MARK = (NULL_KEY, NULL_TIME, NO_TIME, IGNORED, IN_SOURCE)
+_NOT_FOUND = (NULL_KEY, NULL_TIME, NO_TIME, IGNORED, IN_SOURCE)
 _PLACED = f"({IN_SOURCE} AND {FROM} IS NOT NULL)"
 
 
@@ -97,7 +97,7 @@ def _place(sides: Sides, source: str, versions: str) -> str:
 
 def _of_source(sides: Sides) -> Iterator[str]:
     yield listed(sides.query.names)
-    yield from (str(mark) for mark in _NO_MARK)
+    yield from (str(column) for column in _NOT_FOUND)
     yield f"{COPIES}, {TIME}, CAST(NULL AS TIMESTAMP) AS {AT}, CAST(NULL AS TIMESTAMP) AS {TO}"
     yield f"false AS {TOMB}, false AS {IN_TABLE}"
 
@@ -107,7 +107,7 @@ def _of_table(sides: Sides) -> Iterator[str]:
     for column in sides.query.columns:
         name = quoted(column.name)
         yield name if column.name.lower() in keys else f"{_typed_null(column)} AS {name}"
-    yield from (f"false AS {mark}" for mark in _NO_MARK)
+    yield from (f"false AS {column}" for column in _NOT_FOUND)
     yield f"1 AS {COPIES}, {TIME}, {AT}, {TO}, {TOMB}, true AS {IN_TABLE}"
 
 

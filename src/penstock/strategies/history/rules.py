@@ -43,8 +43,8 @@ class _Kept:
     view: str
     prefix: str
 
-    def _where(self, mark: str) -> str:
-        return f"FROM {self.view} WHERE {OP} = 'problem' AND {mark}"
+    def _where(self, condition: str) -> str:
+        return f"FROM {self.view} WHERE {OP} = 'problem' AND {condition}"
 
     @property
     def _by_key(self) -> str:
@@ -54,8 +54,8 @@ class _Kept:
     def _shown(self) -> str:
         return shown_key(self.terms.keys)
 
-    def _samples(self, mark: str, shown: str = "") -> str:
-        where = self._where(mark)
+    def _samples(self, condition: str, shown: str = "") -> str:
+        where = self._where(condition)
         return f"SELECT {shown or self._shown} {where} ORDER BY {self._by_key} LIMIT 5"
 
     def duplicates(self) -> Rule:

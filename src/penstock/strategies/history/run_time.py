@@ -110,7 +110,7 @@ def _joined(sides: Sides) -> Iterator[str]:
             f"coalesce(s.{name}, c.{stored_name(0)}) AS {name}" if rehashes(sides) else f"s.{name}"
         )
     yield f"s.{TIME}"
-    yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in MARKS)
+    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
     yield f"coalesce(s.{COPIES}, 0) AS {COPIES}"
     yield f"coalesce(s.{PLACE}, 1) AS {PLACE}"
     if not stored:
@@ -138,7 +138,7 @@ def keys_of_both(sides: Sides) -> Iterator[str]:
             yield f"s.{name}"
 
 
-MARKS = (
+FOUND_WRONG = (
     IN_SOURCE,
     IGNORED,
     NULL_KEY,
@@ -181,8 +181,8 @@ def _opens(sides: Sides) -> str:
 def _pruned(sides: Sides) -> str:
     if sides.terms.retention is None or not sides.table.columns:
         return "CAST(array() AS ARRAY<TIMESTAMP>)"
-    mark = goes(sides.terms.retention, f"o.rank + CAST({_opens(sides)} AS INT)")
-    ats = f"transform(filter(coalesce({OLD}, array()), o -> {mark}), o -> o.at)"
+    column = goes(sides.terms.retention, f"o.rank + CAST({_opens(sides)} AS INT)")
+    ats = f"transform(filter(coalesce({OLD}, array()), o -> {column}), o -> o.at)"
     return f"CASE WHEN {PLACE} = 1 THEN {ats} ELSE array() END"
 
 
@@ -238,7 +238,7 @@ def _current(sides: Sides) -> str:
 def _beside_current(sides: Sides) -> Iterator[str]:
     yield from keys_of_both(sides)
     yield f"s.{TIME}"
-    yield from (f"coalesce(s.{mark}, false) AS {mark}" for mark in MARKS)
+    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
     yield f"coalesce(s.{COPIES}, 0) AS {COPIES}"
     yield f"s.{ROWS}"
     yield f"c.{AT}, c.{STORED_TIME}"

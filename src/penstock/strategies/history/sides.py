@@ -140,12 +140,12 @@ def goes(retention: Retention, rank: str, closed_long_ago: str = "true") -> str:
     >>> goes(Retention(keep_last=3), "r")
     '(r > 1 AND r > 3)'
     """
-    marks = [f"{rank} > 1"]
+    conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:
-        marks.append(f"{rank} > {retention.keep_last}")
+        conditions.append(f"{rank} > {retention.keep_last}")
     if retention.keep_days is not None:
-        marks.append(closed_long_ago)
-    return "(" + " AND ".join(dict.fromkeys(marks)) + ")"
+        conditions.append(closed_long_ago)
+    return "(" + " AND ".join(dict.fromkeys(conditions)) + ")"
 
 
 def horizon(terms: Terms) -> str:
@@ -172,11 +172,11 @@ def candidates(sides: Sides) -> str:
         f"coalesce(lag({valid_from}) {window} = {valid_from}, false) AS twin "
         f"FROM {quoted(TARGET_VIEW)}"
     )
-    marks = [f"rank >= {retention.keep_last or 1}"]
+    conditions = [f"rank >= {retention.keep_last or 1}"]
     if retention.keep_days is not None:
-        marks.append(f"until <= {horizon(terms)}")
+        conditions.append(f"until <= {horizon(terms)}")
     return (
         f"SELECT {keys}, collect_list(struct(at, rank)) AS {OLD}, bool_or(twin) AS {TWICE} "
         f"FROM ({ranked}) "
-        f"WHERE {' AND '.join(marks)} GROUP BY {keys}"
+        f"WHERE {' AND '.join(conditions)} GROUP BY {keys}"
     )

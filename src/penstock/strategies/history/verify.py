@@ -62,7 +62,7 @@ class Law:
     shown: str
 
     @property
-    def mark(self) -> str:
+    def condition(self) -> str:
         """The column that says of a version whether it breaks the law."""
         return f"`__penstock_{self.law.lower()}`"
 
@@ -70,7 +70,7 @@ class Law:
         """Give the query of at most five texts, sorted by key, over the versions that break it."""
         return (
             f"SELECT concat({shown_key(claims.keys)}, '  ', {self.shown}) FROM {BROKEN} "
-            f"WHERE {self.mark} ORDER BY {listed(claims.keys)}, {FROM} LIMIT {SAMPLES}"
+            f"WHERE {self.condition} ORDER BY {listed(claims.keys)}, {FROM} LIMIT {SAMPLES}"
         )
 
 
@@ -159,10 +159,10 @@ def verified(claims: Claims, table: Schema) -> Stage:
     key = f"OVER (PARTITION BY {listed(claims.keys)})"
     gap = f"coalesce(NOT {_BEFORE}.open AND {_BEFORE}.until < {FROM}, false) AS {_GAP}"
     rows = f"SELECT *, {gap} FROM ({_versions(claims, table)})"
-    marks = [f"coalesce({law.broken}, false) AS {law.mark}" for law in held]
-    rows = f"SELECT *, {', '.join(marks)} FROM ({rows})"
+    conditions = [f"coalesce({law.broken}, false) AS {law.condition}" for law in held]
+    rows = f"SELECT *, {', '.join(conditions)} FROM ({rows})"
     pairs = [law for law in held if law.law in _PAIRS]
-    anywhere = [f"bool_or({law.mark}) {key} AS {_of_key(law)}" for law in pairs]
+    anywhere = [f"bool_or({law.condition}) {key} AS {_of_key(law)}" for law in pairs]
     counts = {
         "versions": "count(1)",
         "keys": f"count_if({PLACE} = 1)",
@@ -171,11 +171,11 @@ def verified(claims: Claims, table: Schema) -> Stage:
         HIGH: f"max(unix_micros(greatest({FROM}, {TO})))",
     }
     for law in held:
-        once = f"{PLACE} = 1 AND {_of_key(law)}" if law in pairs else law.mark
+        once = f"{PLACE} = 1 AND {_of_key(law)}" if law in pairs else law.condition
         counts[law.law] = f"count_if({once})"
     return Stage(
         BROKEN,
-        f"SELECT * FROM {_PASSED} WHERE {' OR '.join(law.mark for law in held)}",
+        f"SELECT * FROM {_PASSED} WHERE {' OR '.join(law.condition for law in held)}",
         passing=Passing(_PASSED, f"SELECT *, {', '.join(anywhere)} FROM ({rows})", counts),
     )
 
@@ -186,7 +186,7 @@ def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
 
 
 def _of_key(law: Law) -> str:
-    return law.mark[:-1] + "_of_key`"
+    return law.condition[:-1] + "_of_key`"
 
 
 def _versions(claims: Claims, table: Schema) -> str:

@@ -57,10 +57,10 @@ def set_(
 
     The next run reads what is above it. The history keeps who did it, and why.
     """
-    from penstock.app.commands.watermark import WantedMark, set_watermark
+    from penstock.app.commands.watermark import WantedWatermark, set_watermark
     from penstock.ui.render.state import changed_text, changes_document
 
-    wanted = WantedMark(model, value, more["column"], more["type_"], more["reason"])
+    wanted = WantedWatermark(model, value, more["column"], more["type_"], more["reason"])
     with opened(request) as services:
         changes = (set_watermark(services, wanted),)
     output.print(changes, changed_text, changes_document, unless_quiet=True)
@@ -82,14 +82,14 @@ def reset(
 
     The next run reads its inputs from the start, so that 'append' adds rows a second time.
     """
-    from penstock.app.commands.watermark import marks_to_reset, reset_watermarks
+    from penstock.app.commands.watermark import reset_watermarks, watermarks_to_reset
     from penstock.ui.render.state import changed_text, changes_document
 
     with opened(request) as services:
-        marks = marks_to_reset(services, model, column)
-        named = ", ".join(f"{mark.key} ({mark.value})" for mark in marks)
+        watermarks = watermarks_to_reset(services, model, column)
+        named = ", ".join(f"{watermark.key} ({watermark.value})" for watermark in watermarks)
         if not confirm(f"This resets {named} of {model}.", yes=yes):
             return 1
-        changes = reset_watermarks(services, model, marks, reason)
+        changes = reset_watermarks(services, model, watermarks, reason)
     output.print(changes, changed_text, changes_document, unless_quiet=True)
     return 0

@@ -296,7 +296,7 @@ def result_document(result: ModelResult) -> dict[str, Json]:
             "null_time": result.rows.null_time,
         },
         "windows": [_window(window) for window in result.windows],
-        "watermarks": [_watermark(mark) for mark in result.watermarks],
+        "watermarks": [_watermark(watermark) for watermark in result.watermarks],
         "inputs": [{"input": pin.input, "version": str(pin.pin)} for pin in result.inputs],
         "started": instant(result.started),
         "duration": result.duration,
@@ -325,10 +325,10 @@ def _bound(bound: Bound | None) -> Json:
     return {"type": bound.value.type, "value": bound.value.text, "inclusive": bound.inclusive}
 
 
-def _watermark(mark: Watermark) -> Json:
+def _watermark(watermark: Watermark) -> Json:
     return {
-        "input": mark.input,
-        "column": mark.column,
-        "type": mark.value.type,
-        "value": mark.value.text,
+        "input": watermark.input,
+        "column": watermark.column,
+        "type": watermark.value.type,
+        "value": watermark.value.text,
     }

@@ -75,8 +75,8 @@ def _checks(detail: ModelDetail) -> str:
 
 
 def _watermarks(detail: ModelDetail) -> list[str]:
-    marks = detail.record.watermarks if detail.record else ()
-    return [f"{mark.key}  {mark.value}" for mark in marks]
+    watermarks = detail.record.watermarks if detail.record else ()
+    return [f"{watermark.key}  {watermark.value}" for watermark in watermarks]
 
 
 def _executions(executions: tuple[Execution, ...]) -> str:

@@ -59,10 +59,10 @@ def _rows(rows: RowsDiffer) -> Iterator[str]:
 
 
 def _row(line: RowLine, widths: Sequence[int], rows: RowsDiffer) -> str:
-    notes = [_NOTES[line.mark]] if line.mark in _NOTES else []
+    notes = [_NOTES[line.sign]] if line.sign in _NOTES else []
     notes += [f"x {line.times}"] * (line.times > 1)
     shown = "    ".join([_line(line.cells, widths, rows), *notes])
-    return f"    {line.mark} {shown}".rstrip()
+    return f"    {line.sign} {shown}".rstrip()
 
 
 def _widths(rows: RowsDiffer) -> list[int]:
@@ -118,7 +118,7 @@ def _difference(each: Difference) -> Json:
         "key": list(each.key),
         "columns": list(each.columns),
         "rows": [
-            {"mark": line.mark, "cells": list(line.cells), "times": line.times}
+            {"mark": line.sign, "cells": list(line.cells), "times": line.times}
             for line in each.lines
         ],
     }

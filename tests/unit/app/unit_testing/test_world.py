@@ -84,8 +84,8 @@ def test_a_check_that_reads_what_nobody_gives_is_left_out() -> None:
 def a_version(number: int, since: dt.date, table: str) -> Version:
     (read,) = reads(table)
     query = Query(*(f"select * from {mention(read)}",) * 3, (read,))
-    mark = Fingerprint(f"sql-{number}", "", version=number, effective_from=since)
-    return Version(number, Body(query, mark, query.text, "", HERE))
+    sign = Fingerprint(f"sql-{number}", "", version=number, effective_from=since)
+    return Version(number, Body(query, sign, query.text, "", HERE))
 
 
 def test_versions_that_no_run_is_for_go_where_their_inputs_are_not_given() -> None:

@@ -10,7 +10,7 @@ from penstock.core.checks import OnFailure
 from penstock.core.partition import Grain, Grid
 from penstock.core.step import StepKind
 from penstock.state.transitions.checks import FlagChange, flag_change
-from penstock.state.transitions.model_state import FlagState, ModelState, StepState
+from penstock.state.transitions.model_state import FlagState, ModelState, StoredStep
 from penstock.state.transitions.rollback import ROLLED_BACK, parts
 from penstock.state.transitions.verdict import RecordedChecks
 
@@ -26,7 +26,7 @@ def failed(*ords, mode=OnFailure.FLAG):
 
 def step(number, grid=DAY, **changes):
     given = replace(intent(f"step-{number}"), step_seq=number, grid=grid)
-    return StepState(given, NOON, "ann@host-a", **changes)
+    return StoredStep(given, NOON, "ann@host-a", **changes)
 
 
 def known(*flags, grid=DAY, steps=()):
@@ -42,7 +42,7 @@ def known(*flags, grid=DAY, steps=()):
 
 def change(records=None, given=BUILD, checks=None, *, replaces=True, **changes):
     """Give what the end of a step means."""
-    ended = StepState(given, NOON, "ann@host-a", verdict=checks, ended=NOON, **changes)
+    ended = StoredStep(given, NOON, "ann@host-a", verdict=checks, ended=NOON, **changes)
     return flag_change(records or ModelState("orders"), ended, replaces=replaces)
 
 

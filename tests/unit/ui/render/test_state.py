@@ -1,7 +1,7 @@
 """What commands print that look at the state and the machine."""
 
 from fakes.builders import NOON
-from penstock.app.commands.doctor import Check, DoctorReport, Health
+from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck
 from penstock.app.commands.watermark import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
 from penstock.core.engine_ports import QueryResult
@@ -73,9 +73,9 @@ def test_what_put_the_state_in_order_is_said():
 def test_each_check_is_a_line_and_what_is_wrong_has_a_hint():
     report = DoctorReport(
         (
-            Check("java", Health.OK, "Java 17", "not shown"),
-            Check("archive", Health.WARNING, "is missing", "penstock doctor --fix"),
-            Check("state", Health.ERROR, "postgresql://me:hunter2@db/x is down"),
+            HealthCheck("java", Health.OK, "Java 17", "not shown"),
+            HealthCheck("archive", Health.WARNING, "is missing", "penstock doctor --fix"),
+            HealthCheck("state", Health.ERROR, "postgresql://me:hunter2@db/x is down"),
         )
     )
 

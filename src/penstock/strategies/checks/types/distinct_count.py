@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.checks import DistinctCount
 from penstock.core.names import quoted
-from penstock.strategies.checks.measure import ROWS, Measure, judged_by_bounds
+from penstock.strategies.checks.measure import ROWS, Measure, verdict_by_bounds
 from penstock.strategies.checks.restriction import Restriction
 
 _DISTINCT = "distinct"
@@ -16,7 +16,7 @@ def distinct_count(rule: DistinctCount, kept: Restriction) -> Measure:
     counted = ", ".join((kept.only(first), *others))
     return Measure(
         {ROWS: kept.rows, _DISTINCT: f"count(DISTINCT {counted})"},
-        lambda found: judged_by_bounds(
+        lambda found: verdict_by_bounds(
             _DISTINCT, found.count(_DISTINCT), rule.minimum, rule.maximum
         ),
         empty={_DISTINCT: "0"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.checks import RowCount
-from penstock.strategies.checks.measure import ROWS, Measure, judged_by_bounds
+from penstock.strategies.checks.measure import ROWS, Measure, verdict_by_bounds
 from penstock.strategies.checks.restriction import Restriction
 
 
@@ -11,5 +11,5 @@ def row_count(rule: RowCount, kept: Restriction) -> Measure:
     """Hold when there are at least and at most so many rows; no rows are 0."""
     return Measure(
         {ROWS: kept.rows},
-        lambda found: judged_by_bounds("rows", found.rows, rule.minimum, rule.maximum),
+        lambda found: verdict_by_bounds("rows", found.rows, rule.minimum, rule.maximum),
     )

@@ -38,12 +38,12 @@ def row_count_change(rule: RowCountChange, kept: Restriction) -> Measure:
                 passed(said) if limit is None else failed(f"{said} (max increase {plain(limit)} %)")
             )
         change = 100 * (rows - before) / before if before else Fraction(0)
-        return _judged(rule, rows, change, number(before))
+        return _verdict(rule, rows, change, number(before))
 
     return Measure({ROWS: kept.rows}, judge)
 
 
-def _judged(rule: RowCountChange, rows: int, change: Fraction, base: str) -> GroupVerdict:
+def _verdict(rule: RowCountChange, rows: int, change: Fraction, base: str) -> GroupVerdict:
     limit, word = (
         (rule.max_increase, "increase") if change >= 0 else (rule.max_decrease, "decrease")
     )
