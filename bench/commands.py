@@ -19,15 +19,15 @@ import generate
 from timing import median_of
 
 from penstock.app.services.wire import Where, open_services
+from penstock.core.columns.typed import TypedValue
 from penstock.core.graph import ordered
-from penstock.core.inputs import DeltaPin, InputPin, Pin
-from penstock.core.ports import RebuiltStep
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, Status
-from penstock.core.step import Intent, Outcome, StepKind
-from penstock.core.token import write_token
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
+from penstock.core.steps.inputs import DeltaPin, InputPin, Pin
+from penstock.core.steps.step import Intent, Outcome, StepKind
+from penstock.core.steps.token import write_token
+from penstock.core.steps.window import Watermark
 from penstock.plan.cascade import upstream_models
 from penstock.plan.drift.inputs import wanted_pins
 from penstock.plan.values import Now

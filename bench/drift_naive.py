@@ -15,8 +15,8 @@ from pathlib import Path
 from sqlalchemy import Engine, create_engine, select
 
 from penstock.app.services.wire import Where, open_project
-from penstock.core.mapping import spans
 from penstock.core.model import Body, InputMapping, Model
+from penstock.core.partitions.mapping import spans
 from penstock.core.project import Project
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.state.schema import fingerprints, models, partition_state, step_inputs

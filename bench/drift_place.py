@@ -17,12 +17,12 @@ from sqlalchemy import Connection, Engine, insert, make_url, update
 from penstock.app.execution.step_state import StepState
 from penstock.app.services.wire import Where, open_services
 from penstock.core.facts import Seen, Touched
-from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint, Model
-from penstock.core.partition import Grain, Grid, write_ranges
+from penstock.core.partitions.partition import Grain, Grid, write_ranges
 from penstock.core.project import Project
-from penstock.core.step import Intent, StepKind
-from penstock.core.token import write_token
+from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.token import write_token
 from penstock.state.schema import models, partition_state, steps, target_state
 from penstock.state.sql import sqlite
 from penstock.state.sql.rows import fingerprint_id, insert_step, model_id

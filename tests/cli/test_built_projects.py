@@ -9,8 +9,8 @@ from deltalake import DeltaTable
 
 from fakes.services import an_intent, built
 from penstock.app.services.wire import Where, open_services
-from penstock.core.inputs import DeltaPin
-from penstock.core.token import write_token
+from penstock.core.steps.inputs import DeltaPin
+from penstock.core.steps.token import write_token
 
 FIELD = {"name": "id", "type": "integer", "nullable": True, "metadata": {}}
 PINS = {"one": {}, "two": {"one": DeltaPin("id-one", 0)}}

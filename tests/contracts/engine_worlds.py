@@ -10,10 +10,10 @@ from pathlib import Path
 
 from contracts.store_cases import intent
 from fakes.lake import FakeLake, FakeLog
-from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.names import InputKind, InputName
-from penstock.core.step import Intent
-from penstock.core.window import Window
+from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.step import Intent
+from penstock.core.steps.window import Window
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.staged_files import DiskFolders
 

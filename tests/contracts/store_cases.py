@@ -14,16 +14,16 @@ from penstock.core.check_results import (
     InvariantReport,
 )
 from penstock.core.checks import OnFailure, Phase
+from penstock.core.columns.typed import TypedValue
 from penstock.core.findings import Severity
-from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
-from penstock.core.partition import Grain, Grid, read_ranges, write_ranges
+from penstock.core.partitions.partition import Grain, Grid, read_ranges, write_ranges
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder, Run
-from penstock.core.step import Intent, Outcome, RowCounts, StepFailure, StepKind
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
+from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.step import Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.steps.window import Watermark
 from penstock.state.lease import Identity
 
 OURS = Identity("shop", "dev", "0.1.0")

@@ -3,8 +3,8 @@
 import pytest
 
 from contracts.engine_worlds import BAD, LakeWorld, SparkWorld, a_step, create
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import QueryError
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, Feed, StagedRows
 
 APPEND = "INSERT INTO delta.`{}` BY NAME SELECT * FROM `fed`"

@@ -5,13 +5,13 @@ import threading
 import pytest
 
 from contracts.engine_worlds import BAD, SLOW, LakeWorld, SparkWorld, a_step, create, events_read
+from penstock.core.columns.schema import Column
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
-from penstock.core.schema import Column
 from penstock.core.statement import Commit, Passing, Stage
-from penstock.core.token import read_metrics
-from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, Window
+from penstock.core.steps.token import read_metrics
+from penstock.core.steps.window import Bound, Window
 
 HERE = Location("models/orders.sql", 1)
 APPEND = "INSERT INTO delta.`{}` BY NAME SELECT 2 AS id"

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.log_worlds import FolderWorld, LakeWorld
 from penstock.core.errors import TableError
-from penstock.core.token import signed_by
+from penstock.core.steps.token import signed_by
 from penstock.engine.log.fences import DeltaFences
 
 SIGNED = '{"penstock":"0.1.0","store":"store-1","kind":"fence","fences":"step-1"}'

@@ -6,10 +6,10 @@ import pytest
 
 from contracts.log_worlds import FolderWorld, LakeWorld
 from contracts.store_cases import intent
+from penstock.core.columns.schema import Column
 from penstock.core.errors import TableError
 from penstock.core.facts import Head
-from penstock.core.schema import Column
-from penstock.core.token import write_token
+from penstock.core.steps.token import write_token
 
 TOKEN = write_token(intent("step-7"), "0.1.0", "store-1")
 

@@ -6,9 +6,9 @@ from contracts.places_worlds import FolderPlaces, LakePlaces
 from contracts.store_cases import intent
 from fakes.places import FakeFile
 from penstock.core.errors import TableError
-from penstock.core.partition import FIRST, LAST
-from penstock.core.step import PartitionRows
-from penstock.core.token import write_token
+from penstock.core.partitions.partition import FIRST, LAST
+from penstock.core.steps.step import PartitionRows
+from penstock.core.steps.token import write_token
 
 TOKEN = write_token(intent("step-7"), "0.1.0", "store-1")
 DAY = 86_400_000_000

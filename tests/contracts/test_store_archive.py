@@ -8,7 +8,7 @@ import pytest
 from contracts.store_cases import BROKEN, HERE, intent, succeed, with_mark, wrote
 from fakes.clock import NOON
 from penstock.core.errors import StateError
-from penstock.core.ports import RebuiltStep
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun
 
 

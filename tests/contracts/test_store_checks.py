@@ -39,7 +39,7 @@ from penstock.core.errors import LeaseLostError, StateError
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, PartitionRun, Status, StepRecord
-from penstock.core.step import Outcome, PartitionRows, StepKind
+from penstock.core.steps.step import Outcome, PartitionRows, StepKind
 from penstock.core.strategy import Writing
 
 NEW = Fingerprint("sql-2", "canonical-2")

@@ -20,10 +20,10 @@ from contracts.store_cases import (
 )
 from fakes.clock import NOON
 from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
-from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import Begun, Execution, ModelRecord, Status, StepRecord
-from penstock.core.step import StepKind
+from penstock.core.steps.inputs import DeltaPin
+from penstock.core.steps.step import StepKind
 
 
 def test_a_step_that_began_is_running_with_its_number_and_token(store):

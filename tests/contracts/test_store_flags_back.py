@@ -19,7 +19,7 @@ from contracts.store_cases import (
 )
 from penstock.core.checks import OnFailure
 from penstock.core.records import Status
-from penstock.core.step import StepKind
+from penstock.core.steps.step import StepKind
 
 FLAG, ROLLBACK = OnFailure.FLAG, OnFailure.ROLLBACK
 SUCCESS, FAILED = Status.SUCCESS, Status.FAILED

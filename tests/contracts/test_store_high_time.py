@@ -10,8 +10,8 @@ from fakes.clock import NOON
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.remember import remembered
 from penstock.core.names import TableName
-from penstock.core.ports import RebuiltStep
-from penstock.core.step import StepKind
+from penstock.core.ports.ports import RebuiltStep
+from penstock.core.steps.step import StepKind
 
 
 def day(number):

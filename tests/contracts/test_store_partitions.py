@@ -17,10 +17,9 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import NOON
-from penstock.core.inputs import DeltaPin, InputPin, ViewPin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grain, Grid
-from penstock.core.ports import RebuiltStep
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import (
     LeastPin,
     ModelRecord,
@@ -29,7 +28,8 @@ from penstock.core.records import (
     PartitionsRecord,
     Status,
 )
-from penstock.core.step import PartitionRows, StepKind
+from penstock.core.steps.inputs import DeltaPin, InputPin, ViewPin
+from penstock.core.steps.step import PartitionRows, StepKind
 
 SECOND = Fingerprint(
     "sql-2",

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.store_cases import HERE, days, wrote
 from penstock.core.records import Status
-from penstock.core.step import StepKind
+from penstock.core.steps.step import StepKind
 
 
 @pytest.mark.parametrize("kind", [StepKind.CREATE, StepKind.REWRITE, StepKind.ALTER])

@@ -15,10 +15,10 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import NOON
-from penstock.core.inputs import DeltaPin, InputPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import PartitionRun, Status, WatermarkChange
-from penstock.core.step import StepKind
+from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.step import StepKind
 
 NEW = Fingerprint("sql-2", "canonical-2")
 

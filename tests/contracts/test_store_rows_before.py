@@ -17,8 +17,8 @@ from contracts.store_cases import (
     wrote,
 )
 from penstock.core.check_results import RowsBefore
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import PartitionRows, StepKind
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.step import PartitionRows, StepKind
 
 
 def build(store, step, version=1, **rows):

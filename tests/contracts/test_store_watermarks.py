@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from contracts.store_cases import intent, mark, succeed, with_mark
 from fakes.clock import NOON
+from penstock.core.columns.typed import TypedValue
 from penstock.core.records import WatermarkChange
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
+from penstock.core.steps.window import Watermark
 
 
 def test_a_watermark_moves_up_and_never_back(store):

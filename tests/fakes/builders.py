@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 from penstock.core.findings import Location
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint, Model, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, mention
 from penstock.core.records import ModelRecord, Status
+from penstock.core.steps.inputs import Pin
 from penstock.core.strategy import Strategy
 from penstock.strategies.table import Table
 

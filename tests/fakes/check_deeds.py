@@ -18,8 +18,8 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
-from penstock.core.partition import Grain
-from penstock.core.step import Intent, StepFailure
+from penstock.core.partitions.partition import Grain
+from penstock.core.steps.step import Intent, StepFailure
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6)
 CELL = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from penstock.app.checking.inputs import CheckedRows, CheckInputs
 from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.partitions.ranges import of_numbers
 from penstock.core.query import Query, mentioned
-from penstock.core.ranges import of_numbers
-from penstock.core.schema import Schema
 from penstock.core.statement import Row
 from penstock.project.checks.scene import ConditionKind
 from penstock.project.checks.texts import condition_of

@@ -24,8 +24,8 @@ from penstock.app.reports import RunReport
 from penstock.app.request import CheckRequest, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckRecord, CheckResult, Flag, Quarantine
-from penstock.core.partition import Grain, Grid
-from penstock.core.ports import Store
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.ports.ports import Store
 from penstock.core.records import Execution, ModelRecord, PartitionRun
 
 if TYPE_CHECKING:

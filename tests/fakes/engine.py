@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from fakes.builders import NOON
 from fakes.log import FakeLog
-from penstock.core.engine_ports import QueryResult
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import PenstockError
 from penstock.core.facts import LogCommit
-from penstock.core.inputs import Relation
-from penstock.core.schema import Schema
+from penstock.core.ports.engine import QueryResult
 from penstock.core.statement import Commit, Row
-from penstock.core.step import Intent
+from penstock.core.steps.inputs import Relation
+from penstock.core.steps.step import Intent
 
 
 @dataclass

@@ -6,9 +6,9 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any
 
-from penstock.core.check_ports import CheckRecords
 from penstock.core.errors import StateError
-from penstock.core.ports import Archive, Notes, Records, Store
+from penstock.core.ports.checks import CheckRecords
+from penstock.core.ports.ports import Archive, Notes, Records, Store
 
 
 class FlakyStore:

@@ -20,7 +20,7 @@ from penstock.app.services.wire import Where, open_project, wired
 if TYPE_CHECKING:
     from penstock.app.reports import ModelResult, RunReport
     from penstock.app.services.services import Services
-    from penstock.core.ports import Clock
+    from penstock.core.ports.ports import Clock
 
 TS = {"strategy": "timestamp", "unique_key": "id", "updated_at": "updated_at"}
 CK = {"strategy": "check", "unique_key": "id", "check_cols": ["value"]}

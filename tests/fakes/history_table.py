@@ -15,10 +15,10 @@ from fakes import delta_tables
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
 from penstock.app.preparing.statements import staged
-from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
-from penstock.core.step import Intent, StepKind
+from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.core.mapping import spans
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import FIRST, LAST, Grain, Grid
+from penstock.core.partitions.mapping import spans
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid
 from penstock.core.query import mention
 from penstock.project.input_ranges.infer import infer
 from penstock.project.input_ranges.inputs import Found, InputShape

@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from fakes.clock import NOON
 from fakes.folders import FakeFolders
 from fakes.lake_session import FakeSession
-from penstock.core.engine_ports import QueryResult
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.findings import Location
-from penstock.core.inputs import FilesPin, Relation
 from penstock.core.model import Source
-from penstock.core.schema import Column, Schema
+from penstock.core.ports.engine import QueryResult
 from penstock.core.statement import Row
-from penstock.core.token import signed_by
+from penstock.core.steps.inputs import FilesPin, Relation
+from penstock.core.steps.token import signed_by
 
 Trouble = BaseException | Callable[[], None]
 Answer = Row | tuple[Row, ...] | Callable[[], Row]

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
-from penstock.core.inputs import DeltaRead, QueryRead, Relation
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import OBSERVED_ROWS, ROW_CHANGE, Commit, Feed, Row, Stage, StagedRows
-from penstock.core.step import Intent
-from penstock.core.token import write_token
+from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
+from penstock.core.steps.step import Intent
+from penstock.core.steps.token import write_token
 
 if TYPE_CHECKING:
     from fakes.lake import FakeLake

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
-from penstock.core.bounds import Lower, Moved
-from penstock.core.calendar import DAY
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.findings import Finding, Location
-from penstock.core.mapping import (
-    Computed,
-    RangeMapping,
-)
 from penstock.core.model import (
     Body,
     Fingerprint,
@@ -20,9 +15,11 @@ from penstock.core.model import (
     Version,
 )
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.bounds import Lower, Moved
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.mapping import Computed, RangeMapping
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention, mentioned
-from penstock.core.schema import Column, Schema
 from penstock.project.files.cache import ParseCache
 from penstock.project.input_ranges.mappings import Declared, map_inputs
 from penstock.strategies.partition import Partition

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.model import Fingerprint, Model, Version
-from penstock.core.partition import FIRST, LAST, Grain, Grid, Span
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.plan.values import State
 
 EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # all of UTC

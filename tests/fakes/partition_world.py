@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from fakes.builders import a_project, a_source
 from fakes.versioned_models import RUN_TIMESTAMP, a_commit, partition_code
 from penstock.core.facts import Head, LogCommit, Touched
-from penstock.core.inputs import DeltaPin, Pin
 from penstock.core.model import Fingerprint, Model
-from penstock.core.partition import Span
+from penstock.core.partitions.partition import Span
+from penstock.core.partitions.ranges import numbers
 from penstock.core.project import Project
-from penstock.core.ranges import numbers
 from penstock.core.records import ModelRecord, PartitionRun, Status
+from penstock.core.steps.inputs import DeltaPin, Pin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.drift.detect import Evidence, detect_drift
 from penstock.plan.drift.verdict import Verdict

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fakes.lake import FakeLake
 from penstock.core.errors import TableError
 from penstock.core.facts import LogCommit, Touched
-from penstock.core.partition import FIRST, LAST, Span, position
-from penstock.core.step import PartitionRows
+from penstock.core.partitions.partition import FIRST, LAST, Span, position
+from penstock.core.steps.step import PartitionRows
 
 DAY = 86_400_000_000
 

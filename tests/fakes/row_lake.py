@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fakes.row_session import TYPES, RowSession, Table, bounds
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts, Touched
 from penstock.core.findings import Location
 from penstock.core.model import Source
-from penstock.core.partition import Span, position
-from penstock.core.schema import Column, Schema
-from penstock.core.step import PartitionRows
-from penstock.core.token import signed_by
+from penstock.core.partitions.partition import Span, position
+from penstock.core.steps.step import PartitionRows
+from penstock.core.steps.token import signed_by
 
 BEGIN = dt.datetime(2024, 3, 1, tzinfo=dt.UTC)
 UNITS = {"date": 86_400_000_000}

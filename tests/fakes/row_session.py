@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.findings import Location
-from penstock.core.inputs import DeltaRead, QueryRead, Relation
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Stage
-from penstock.core.step import Intent
-from penstock.core.token import write_token
+from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
+from penstock.core.steps.step import Intent
+from penstock.core.steps.token import write_token
 
 if TYPE_CHECKING:
     from fakes.row_lake import RowLake

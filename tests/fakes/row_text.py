@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 
-from penstock.core.types import ArrayType, MapType, ScalarType, StructType, parse_type
+from penstock.core.columns.types import ArrayType, MapType, ScalarType, StructType, parse_type
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)

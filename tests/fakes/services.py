@@ -9,15 +9,15 @@ from fakes.lake import FakeFences, FakeLake
 from fakes.log import FakeLog
 from fakes.places import FakePlaces
 from penstock.app.services.services import Services
-from penstock.core.inputs import InputPin, Pin
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.ports import inert
+from penstock.core.ports.ports import inert
 from penstock.core.project import Project
 from penstock.core.records import Holder
-from penstock.core.step import Intent, Outcome, StepKind
-from penstock.core.token import write_fence
-from penstock.core.window import Watermark
+from penstock.core.steps.inputs import InputPin, Pin
+from penstock.core.steps.step import Intent, Outcome, StepKind
+from penstock.core.steps.token import write_fence
+from penstock.core.steps.window import Watermark
 from penstock.state.memory.store import MemoryStore
 
 ME = Holder("run-1", "here", 11, "ann")

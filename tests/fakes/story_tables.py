@@ -13,9 +13,9 @@ from fakes.story_project import EVENTS
 from fakes.story_rows import Row
 from penstock.app.services.services import Services
 from penstock.app.services.wire import wired
-from penstock.core.ports import inert
+from penstock.core.ports.ports import inert
 from penstock.core.project import LeaseSettings, Project
-from penstock.core.token import write_fence
+from penstock.core.steps.token import write_fence
 from penstock.project.load import load_project
 from penstock.state.memory.store import MemoryStore
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import datetime as dt
 
 from fakes.builders import a_model, a_project, a_source, reads
-from penstock.core.bounds import Ceiled, Floored, Lower, Moved, Upper
+from penstock.core.columns.schema import Schema
 from penstock.core.facts import Touched
 from penstock.core.findings import Location
-from penstock.core.inputs import DeltaPin, Pin
-from penstock.core.mapping import Computed, RangeMapping
 from penstock.core.model import Body, Fingerprint, InputMapping, Model, Version
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid, Span
+from penstock.core.partitions.bounds import Ceiled, Floored, Lower, Moved, Upper
+from penstock.core.partitions.mapping import Computed, RangeMapping
+from penstock.core.partitions.partition import Grain, Grid, Span
+from penstock.core.partitions.ranges import Ranges, intersection, union
 from penstock.core.project import Project
 from penstock.core.query import Query
-from penstock.core.ranges import Ranges, intersection, union
 from penstock.core.records import PartitionRun, Status
-from penstock.core.schema import Schema
+from penstock.core.steps.inputs import DeltaPin, Pin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.drift.detect import Evidence, PartitionCode
 from penstock.plan.drift.verdict import Piece, Verdict

@@ -24,12 +24,12 @@ from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.reports import Listener, RunReport, silent
 from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
-from penstock.core.inputs import InputPin
 from penstock.core.model import Model, Source
-from penstock.core.ports import inert
+from penstock.core.ports.ports import inert
 from penstock.core.records import Holder, Lease, ModelRecord
-from penstock.core.step import Intent, StepKind
-from penstock.core.token import write_fence, write_token
+from penstock.core.steps.inputs import InputPin
+from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.token import write_fence, write_token
 from penstock.state.memory.store import MemoryStore
 
 ELSEWHERE = Holder("run-other", "host-b", 22, "bob")

@@ -17,7 +17,7 @@ from penstock.core.strategy import strategies
 MOST = 8
 HOMES = ("src/penstock/strategies/", "src/penstock/project/settings/")
 OTHERS = {
-    "src/penstock/core/token.py": "the kind of a pin",
+    "src/penstock/core/steps/token.py": "the kind of a pin",
     "src/penstock/state/soundness.py": "the kind of a pin",
     "src/penstock/state/sql_partitions.py": "the name of a column",
     "src/penstock/project/versioned/destination.py": "keys of a destination",

@@ -19,11 +19,11 @@ from fakes.versioned_models import (
     reading_itself,
     span,
 )
-from penstock.core.bounds import Lower, Moved, Upper
-from penstock.core.calendar import DAY as A_DAY
-from penstock.core.mapping import ByGrain, Calendar, Computed, Everything, Same, Trailing
 from penstock.core.model import Model
-from penstock.core.ranges import numbers
+from penstock.core.partitions.bounds import Lower, Moved, Upper
+from penstock.core.partitions.calendar import DAY as A_DAY
+from penstock.core.partitions.mapping import ByGrain, Calendar, Computed, Everything, Same, Trailing
+from penstock.core.partitions.ranges import numbers
 from penstock.core.strategy import Layout
 from penstock.plan.values import Plan, Step
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from fakes.naive_drift import Above, Code, Row, Rule, Stood, chosen, states_of_one
 from fakes.versioned_models import DAY, HUNDREDS, MONTH, WEEK, a_body, a_commit, a_daily, a_version
-from penstock.core.bounds import Lower, Moved, Upper
-from penstock.core.inputs import DeltaPin
-from penstock.core.mapping import (
+from penstock.core.model import Fingerprint, InputMapping
+from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.bounds import Lower, Moved, Upper
+from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
     Computed,
@@ -20,11 +21,10 @@ from penstock.core.mapping import (
     Same,
     Trailing,
 )
-from penstock.core.model import Fingerprint, InputMapping
-from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
-from penstock.core.ranges import merged, numbers, of_numbers
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.partitions.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
+from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
 from penstock.plan.resolve import Segment, resolve

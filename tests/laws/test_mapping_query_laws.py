@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.mapping import Everything, spans
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.mapping import Everything, spans
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import mention
 from penstock.project.input_ranges.infer import infer
 from penstock.project.input_ranges.inputs import InputShape

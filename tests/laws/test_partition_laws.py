@@ -5,9 +5,9 @@ import datetime as dt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core import calendar
-from penstock.core.partition import Grain, Grid, overlapping, read_ranges, write_ranges
-from penstock.core.ranges import merged
+from penstock.core.partitions import calendar
+from penstock.core.partitions.partition import Grain, Grid, overlapping, read_ranges, write_ranges
+from penstock.core.partitions.ranges import merged
 
 TIME = st.sampled_from([Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.YEAR])
 GRIDS = st.one_of(

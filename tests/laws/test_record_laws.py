@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from contracts.store_cases import HERE, LEASE
 from fakes.clock import FixedClock
 from laws.test_stores_read_back import OUTCOME, WHOLE_INTENT, placed
-from penstock.core.ranges import numbers, of_numbers
-from penstock.core.step import StepKind
+from penstock.core.partitions.ranges import numbers, of_numbers
+from penstock.core.steps.step import StepKind
 from penstock.state.memory.store import MemoryStore
 from penstock.state.transitions.model_record import record_after
 from penstock.state.transitions.runs import (

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fakes.row_text import hash_of
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 from penstock.strategies.comparing import same
 from penstock.strategies.row_hash import row_hash
 

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from contracts.store_cases import BROKEN, ELSEWHERE, HERE, LEASE, OTHER, OURS, wrote
 from fakes.check_deeds import CHECKED, REPORT, keyed
 from fakes.clock import NOON, FixedClock
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
-from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
-from penstock.core.partition import Grain, Grid, write_ranges
-from penstock.core.ports import RebuiltStep
-from penstock.core.ranges import numbers, of_numbers
+from penstock.core.partitions.partition import Grain, Grid, write_ranges
+from penstock.core.partitions.ranges import numbers, of_numbers
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Status, WatermarkChange
-from penstock.core.step import (
+from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.steps.step import (
     Intent,
     Outcome,
     PartitionRows,
@@ -30,9 +31,8 @@ from penstock.core.step import (
     StepFailure,
     StepKind,
 )
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
-from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, InputWindow, Watermark, Window
 from penstock.state.memory.store import MemoryStore
 from penstock.state.open import open_store
 

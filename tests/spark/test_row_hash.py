@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from fakes.row_text import hash_of
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 from penstock.strategies.row_hash import row_hash
 
 

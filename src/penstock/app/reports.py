@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError
-from penstock.core.inputs import InputPin
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.records import Execution
-from penstock.core.step import RowCounts
-from penstock.core.window import InputWindow, Watermark
+from penstock.core.steps.inputs import InputPin
+from penstock.core.steps.step import RowCounts
+from penstock.core.steps.window import InputWindow, Watermark
 from penstock.plan.values import Blocked, Estimate, Plan, Reason, State, Step
 
 Keys = tuple[tuple[str, str], ...]

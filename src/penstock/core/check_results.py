@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
-from penstock.core.partition import Grain, Grid, read_ranges
-from penstock.core.ranges import Ranges, intersection
-from penstock.core.step import StepFailure
+from penstock.core.partitions.partition import Grain, Grid, read_ranges
+from penstock.core.partitions.ranges import Ranges, intersection
+from penstock.core.steps.step import StepFailure
 
 WHOLE_GROUP = "*"
 

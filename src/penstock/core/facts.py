@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.inputs import DeltaPin, FilesPin
-from penstock.core.partition import Span
-from penstock.core.schema import Schema
+from penstock.core.columns.schema import Schema
+from penstock.core.partitions.partition import Span
+from penstock.core.steps.inputs import DeltaPin, FilesPin
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.checks import Check, Checks
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
-from penstock.core.mapping import RangeMapping
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partition import Grid
+from penstock.core.partitions.mapping import RangeMapping
+from penstock.core.partitions.partition import Grid
 from penstock.core.query import Query
-from penstock.core.schema import Schema
 from penstock.core.strategy import Layout, OnSchemaChange, PartitionSettings, Strategy, Writing
 
 

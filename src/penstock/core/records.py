@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grid
-from penstock.core.step import Intent, Outcome, StepFailure
-from penstock.core.window import Watermark
+from penstock.core.partitions.partition import Grid
+from penstock.core.steps.inputs import Pin
+from penstock.core.steps.step import Intent, Outcome, StepFailure
+from penstock.core.steps.window import Watermark
 
 
 class Status(StrEnum):

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Protocol, Self
 
+from penstock.core.columns.schema import Schema
 from penstock.core.history import HistorySettings, Retention
-from penstock.core.partition import Grid
-from penstock.core.schema import Schema
+from penstock.core.partitions.partition import Grid
 from penstock.core.statement import QUERY_VIEW, Work
 
 

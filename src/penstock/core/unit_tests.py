@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import OnFailure
+from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.names import InputName
-from penstock.core.types import ColumnType
 
 DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
-from penstock.core.inputs import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 from penstock.core.names import quoted
-from penstock.core.schema import Column, Schema
+from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

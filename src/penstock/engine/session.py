@@ -14,12 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import InterruptedRunError
 from penstock.core.findings import Location
-from penstock.core.inputs import Relation
 from penstock.core.names import quoted
-from penstock.core.ports import Fault
-from penstock.core.schema import Schema
+from penstock.core.ports.ports import Fault
 from penstock.core.statement import (
     OBSERVED_ROWS,
     Commit,
@@ -30,8 +29,9 @@ from penstock.core.statement import (
     StagedRows,
     TableOverwrite,
 )
-from penstock.core.step import Intent
-from penstock.core.token import write_token
+from penstock.core.steps.inputs import Relation
+from penstock.core.steps.step import Intent
+from penstock.core.steps.token import write_token
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.reading import read, schema_of
 from penstock.engine.spark_errors import explaining

@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.core.engine_ports import QueryResult
 from penstock.core.findings import Location
-from penstock.core.inputs import Relation
-from penstock.core.ports import Fault
+from penstock.core.ports.engine import QueryResult
+from penstock.core.ports.ports import Fault
+from penstock.core.steps.inputs import Relation
 from penstock.engine.java import require_java, spark_versions
 from penstock.engine.jvm import JVM, silence_py4j
 from penstock.engine.launch import LaunchSettings, launch

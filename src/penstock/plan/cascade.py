@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.core.graph import ordered
-from penstock.core.mapping import downstream
 from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputKind
-from penstock.core.partition import Grid
+from penstock.core.partitions.mapping import downstream
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import WHOLE, Ranges, intersection, merged, union
 from penstock.core.project import Project
-from penstock.core.ranges import WHOLE, Ranges, intersection, merged, union
 from penstock.plan.changes import spans_of
 from penstock.plan.resolve import Segment
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.facts import Touched
-from penstock.core.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
-from penstock.core.mapping import Computed
 from penstock.core.model import Fingerprint, InputMapping
-from penstock.core.partition import FIRST, LAST, Grid, Span
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.mapping import Computed
+from penstock.core.partitions.partition import FIRST, LAST, Grid, Span
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import PartitionRun
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.plan.values import Meaning, Owner, State, Versions
 
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.core.model import Model
+from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, intersection, union
 from penstock.core.project import Project
-from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import is_decided_alone, mapped_to, parents_of, reads_itself
 from penstock.plan.drift.detect import detect_table_drift

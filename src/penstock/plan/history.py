@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.history import ColumnsDiffer, HashDiffers, HistorySettings, NewerThan, Retention
-from penstock.core.inputs import NoPin
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.core.steps.inputs import NoPin
 from penstock.plan.values import Now, Observed, Options, Reason, State
 
 PROPERTY = "penstock.history"

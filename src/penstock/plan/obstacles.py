@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
-from penstock.core.ranges import count, intersection
+from penstock.core.partitions.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import means_same
 from penstock.plan.drift.inputs import sources_below

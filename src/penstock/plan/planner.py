@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.core.graph import ordered
-from penstock.core.mapping import spans
 from penstock.core.model import Model
 from penstock.core.names import InputKind
-from penstock.core.partition import Span
+from penstock.core.partitions.mapping import spans
+from penstock.core.partitions.partition import Span
+from penstock.core.partitions.ranges import first_numbers, numbers
 from penstock.core.project import Project
-from penstock.core.ranges import first_numbers, numbers
 from penstock.plan.cascade import grid_of, upstream_models
 from penstock.plan.changes import joined, spans_of
 from penstock.plan.decide import decide

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
 from penstock.plan.drift.verdict import Verdict

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from penstock.core.model import Body, Model, Version
-from penstock.core.partition import Grain, Grid, position
-from penstock.core.ranges import Range, Ranges, intersection, merged
+from penstock.core.partitions.partition import Grain, Grid, position
+from penstock.core.partitions.ranges import Range, Ranges, intersection, merged
 
 _DAY_ONE = dt.date.min
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.core.model import Model
-from penstock.core.ranges import (
-    Ranges,
-    count,
-    difference,
-    first_numbers,
-    intersection,
-)
+from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import reads_itself
 from penstock.plan.drift.target import is_replaced

@@ -11,10 +11,10 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Head, LogCommit, TableFacts
 from penstock.core.history import Retention
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grid
-from penstock.core.ranges import WHOLE, Ranges, count
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import WHOLE, Ranges, count
+from penstock.core.steps.inputs import Pin
 
 
 class State(StrEnum):

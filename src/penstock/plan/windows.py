@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue, is_watermark_type
 from penstock.core.errors import DataError, PenstockError, TableError
 from penstock.core.model import Model
-from penstock.core.schema import Schema
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.core.typed import TypedValue, is_watermark_type
-from penstock.core.window import Bound, InputWindow, Watermark, Window
 
 
 @dataclass(frozen=True, slots=True)

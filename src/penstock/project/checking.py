@@ -12,7 +12,7 @@ from penstock.core.findings import Finding, Severity
 from penstock.core.graph import find_cycle, ordered, reach
 from penstock.core.model import Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grid
+from penstock.core.partitions.partition import Grid
 from penstock.core.strategy import PartitionSettings
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result

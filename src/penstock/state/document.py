@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from penstock.core.errors import StateError, UsageError
-from penstock.core.partition import Span
+from penstock.core.partitions.partition import Span
 from penstock.state.lease import Identity
 
 if TYPE_CHECKING:

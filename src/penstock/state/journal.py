@@ -13,10 +13,10 @@ from typing import Protocol
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import PlanOutdatedError
-from penstock.core.ports import Clock, Fault, RebuiltStep
+from penstock.core.ports.ports import Clock, Fault, RebuiltStep
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
-from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.lease import (
     Identity,
     IsGone,

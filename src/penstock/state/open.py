@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from penstock.core.errors import EnvironmentMissingError, StateError
-from penstock.core.ports import Clock, Fault, Store, inert
+from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
 from penstock.state.journal import StoreContext, StoreJournal, StoreLeases
 from penstock.state.lease import Identity, IsGone, is_gone

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 
-from penstock.core.ports import Records
+from penstock.core.columns.typed import TypedValue
+from penstock.core.ports.ports import Records
 from penstock.core.records import ModelRecord
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
+from penstock.core.steps.window import Watermark
 
 Entry = dict[str, str | dict[str, dict[str, str]]]
 

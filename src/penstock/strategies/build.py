@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.types import parse_type
 from penstock.core.names import literal, quoted
-from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, Commit, Feed, Rule, Stage, Work
 from penstock.core.strategy import Build, Layout
-from penstock.core.types import parse_type
 from penstock.strategies.comparing import cast
 
 CODE = "empty-partition-value"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.core.names import literal, quoted
-from penstock.core.types import (
+from penstock.core.columns.types import (
     ArrayType,
     ColumnType,
     Field,
@@ -17,6 +16,7 @@ from penstock.core.types import (
     parse_type,
     sql_type,
 )
+from penstock.core.names import literal, quoted
 
 
 def same(left: str, right: str, left_type: str, right_type: str | None) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from penstock.core.columns.schema import Column
+from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
-from penstock.core.schema import Column
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
 from penstock.core.strategy import (
     STORED,
@@ -19,7 +20,6 @@ from penstock.core.strategy import (
     WindowSettings,
     Writing,
 )
-from penstock.core.types import parse_type, scalars
 from penstock.strategies.build import (
     HASH_JOIN,
     create_from,

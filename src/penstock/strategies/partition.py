@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from penstock.core.casts import Misfit, TypeDifference, differences
+from penstock.core.columns.casts import Misfit, TypeDifference, differences
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import parse_type
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
-from penstock.core.partition import Span, literal_at
-from penstock.core.schema import Column, Schema
+from penstock.core.partitions.partition import Span, literal_at
 from penstock.core.statement import Commit, Feed, Work
 from penstock.core.strategy import (
     STORED,
@@ -23,7 +24,6 @@ from penstock.core.strategy import (
     Strategy,
     Writing,
 )
-from penstock.core.types import parse_type
 from penstock.strategies.build import ROWS_VIEW, guarded, partition_texts, refusing
 from penstock.strategies.comparing import cast, null
 

@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.inputs import DeltaRead, QueryRead, Read, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, live, mentioned
-from penstock.core.window import Window
+from penstock.core.steps.inputs import DeltaRead, QueryRead, Read, Relation
+from penstock.core.steps.window import Window
 
 
 @dataclass(frozen=True, slots=True)

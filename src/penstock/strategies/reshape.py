@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import parse_type, sql_type
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit, TableOverwrite
 from penstock.core.strategy import Layout
-from penstock.core.types import parse_type, sql_type
 from penstock.strategies.build import table_clauses, written
 from penstock.strategies.comparing import cast, null
 

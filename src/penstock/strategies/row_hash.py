@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from penstock.core.names import literal, quoted
-from penstock.core.schema import Column
-from penstock.core.types import (
+from penstock.core.columns.schema import Column
+from penstock.core.columns.types import (
     ArrayType,
     ColumnType,
     Field,
@@ -21,6 +20,7 @@ from penstock.core.types import (
     StructType,
     parse_type,
 )
+from penstock.core.names import literal, quoted
 
 _DECIMAL = re.compile(r"decimal\(\d+,(\d+)\)")
 _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"

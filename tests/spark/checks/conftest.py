@@ -16,7 +16,7 @@ from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.inputs import CheckInputs
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, NotNull, ValueRange
-from penstock.core.schema import Schema
+from penstock.core.columns.schema import Schema
 from penstock.engine.session import SparkStepSession
 from penstock.strategies.checks.observe import observables
 

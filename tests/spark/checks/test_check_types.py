@@ -39,7 +39,7 @@ from penstock.core.checks import (
 )
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import mention, parameter
 from penstock.core.statement import Feed
 from penstock.strategies.checks.observe import observables

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.core.partition import Grain, Grid, literal_at, position
+from penstock.core.partitions.partition import Grain, Grid, literal_at, position
 from penstock.strategies.checks.partitions import key_sql
 
 MOMENTS = (

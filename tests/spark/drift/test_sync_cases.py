@@ -21,7 +21,7 @@ from penstock.app.commands.sync import overwrites, plan_sync, preview_sync, sync
 from penstock.app.reports import Overwrite
 from penstock.app.request import BackfillRequest, RunRequest, SyncRequest
 from penstock.core.errors import PenstockError
-from penstock.core.token import signed_by
+from penstock.core.steps.token import signed_by
 
 ALL_CURRENT = {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}
 THE_15 = (("2024-12-02", "2024-12-16"),)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contracts.store_cases import intent
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
-from penstock.core.schema import Schema
 from penstock.core.statement import Commit, Feed, Row
 from penstock.engine.session import SparkStepSession
 

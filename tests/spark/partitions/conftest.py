@@ -13,14 +13,14 @@ from deltalake import DeltaTable
 
 from fakes import delta_tables
 from fakes.builders import NOON, a_model
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Body, Model, Version
 from penstock.core.names import TableName
-from penstock.core.partition import Grain, Grid
-from penstock.core.schema import Column, Schema
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.statement import Commit
-from penstock.core.step import Intent, StepKind
+from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Layout
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from penstock.core.errors import DataError
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import Layout
 from penstock.strategies.partition import Partition
 from spark.partitions.conftest import day, schema

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.errors import TableError
 from penstock.core.model import ColumnDoc
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import Layout
 from penstock.strategies.partition import Partition
 from penstock.strategies.reshape import restore

@@ -7,7 +7,7 @@ import pytest
 from fakes.clock import FixedClock
 from fakes.story_place import NOON, Story, write_story
 from fakes.story_tables import RowTables
-from penstock.core.inputs import DeltaPin
+from penstock.core.steps.inputs import DeltaPin
 
 MARCH = dt.datetime(2024, 3, 1, tzinfo=dt.UTC)
 

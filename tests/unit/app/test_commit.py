@@ -7,7 +7,7 @@ from fakes.place import statuses
 from fakes.workshop import ELSEWHERE, Workshop
 from penstock.core.errors import ConcurrentWriterError, QueryError
 from penstock.core.records import Status
-from penstock.core.step import Outcome, StepFailure
+from penstock.core.steps.step import Outcome, StepFailure
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
 

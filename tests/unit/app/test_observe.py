@@ -7,8 +7,8 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
 from penstock.app.observation.observe import observe
-from penstock.core.inputs import DeltaPin, InputPin, NoPin
 from penstock.core.model import Fingerprint
+from penstock.core.steps.inputs import DeltaPin, InputPin, NoPin
 from penstock.plan.values import Observed, State
 from penstock.strategies.view import View
 

@@ -5,9 +5,9 @@ import datetime as dt
 import pytest
 
 from penstock.app.preparing.statements import of_partitions, of_range, of_windows
-from penstock.core.partition import Grain, Grid
-from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, InputWindow, Window
+from penstock.core.columns.typed import TypedValue
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.strategies.partition import Partition
 
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)

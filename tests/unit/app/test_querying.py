@@ -7,10 +7,10 @@ from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import a_shop
 from penstock.app.commands.query import query
-from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import PenstockError
 from penstock.core.facts import LogCommit
-from penstock.core.inputs import DeltaRead, QueryRead
+from penstock.core.ports.engine import QueryResult
+from penstock.core.steps.inputs import DeltaRead, QueryRead
 from penstock.strategies.view import View
 
 

@@ -10,11 +10,11 @@ from fakes.workshop import DEAD, ELSEWHERE, Workshop
 from penstock.app.commands.status import status
 from penstock.app.execution.recover import recover, settle_as
 from penstock.app.request import StatusRequest
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
 from penstock.core.records import Status
-from penstock.core.step import StepKind
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
+from penstock.core.steps.step import StepKind
+from penstock.core.steps.window import Watermark
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
 

@@ -8,8 +8,8 @@ from fakes.place import statuses
 from fakes.workshop import Workshop
 from penstock.app.commands.rehearse import rehearse
 from penstock.app.request import SnapshotRequest
+from penstock.core.columns.schema import Column
 from penstock.core.history import ColumnsDiffer
-from penstock.core.schema import Column
 from penstock.strategies.history.snapshot import Snapshot
 
 EVENTS = a_source("events")

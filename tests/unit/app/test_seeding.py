@@ -9,12 +9,12 @@ from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import a_shop
 from penstock.app.commands.seed import seed
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import QueryError, SelectorError, TableError
 from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.model import ColumnDoc, Seed
 from penstock.core.names import TableName
-from penstock.core.schema import Column, Schema
 
 URI = "/w/s/countries"
 READ = Schema((Column("code", "string"), Column("zip", "int")))

@@ -8,10 +8,10 @@ from fakes.log import FakeLog
 from fakes.services import a_shop, built
 from penstock.app.commands.status import status
 from penstock.app.request import StatusRequest
+from penstock.core.columns.schema import Schema
 from penstock.core.facts import LogCommit, TableFacts
-from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
-from penstock.core.schema import Schema
+from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import WindowSettings
 from penstock.plan.values import State
 from penstock.strategies.append import Append

@@ -15,8 +15,8 @@ from penstock.app.request import SnapshotRequest, StatusRequest
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
+from penstock.core.steps.token import write_token
 from penstock.core.strategy import WindowSettings
-from penstock.core.token import write_token
 from penstock.plan.history import PROPERTY, property_of
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot

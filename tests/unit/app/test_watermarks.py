@@ -12,12 +12,12 @@ from penstock.app.commands.watermark import (
     show_watermarks,
     watermarks_to_reset,
 )
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.schema import Column, Schema
+from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
 from penstock.strategies.append import Append
 
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))

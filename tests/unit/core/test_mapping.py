@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.bounds import (
+from penstock.core.partitions.bounds import (
     At,
     Bound,
     Ceiled,
@@ -22,8 +22,8 @@ from penstock.core.bounds import (
     read_bound,
     write_bound,
 )
-from penstock.core.calendar import DAY, HOUR, instant
-from penstock.core.mapping import (
+from penstock.core.partitions.calendar import DAY, HOUR, instant
+from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
     Computed,
@@ -36,8 +36,8 @@ from penstock.core.mapping import (
     spans,
     write_mapping,
 )
-from penstock.core.partition import FIRST, LAST, Grain, Grid, Span
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
+from penstock.core.partitions.ranges import Ranges
 
 HOURS, DAYS, WEEKS, MONTHS, YEARS = (
     Grid(Grain(g)) for g in ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from penstock.core.errors import UsageError
-from penstock.core.partition import (
+from penstock.core.partitions.partition import (
     FIRST,
     LAST,
     Grain,
@@ -18,7 +18,7 @@ from penstock.core.partition import (
     write_grid,
     write_ranges,
 )
-from penstock.core.ranges import numbers
+from penstock.core.partitions.ranges import numbers
 
 HOUR, DAY, WEEK, MONTH, YEAR, WHOLE = (
     Grid(Grain(name)) for name in ("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "*")

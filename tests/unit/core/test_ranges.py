@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.ranges import (
+from penstock.core.partitions.ranges import (
     count,
     difference,
     first_numbers,

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.store_cases import intent
-from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.columns.typed import TypedValue
 from penstock.core.names import TableName
-from penstock.core.step import Intent, StepKind
-from penstock.core.token import (
+from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.token import (
     LIMIT_BYTES,
     pin_of,
     pin_parts,
@@ -20,8 +21,7 @@ from penstock.core.token import (
     write_intent,
     write_token,
 )
-from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, InputWindow, Watermark, Window
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 NUMBER = st.integers(0, 2**62)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.columns.typed import TypedValue, is_watermark_type, read_typed
 from penstock.core.errors import UsageError
-from penstock.core.typed import TypedValue, is_watermark_type, read_typed
 
 parse = TypedValue.parse
 WHOLE = st.integers(-(2**63), 2**63 - 1)

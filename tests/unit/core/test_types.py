@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.types import (
+from penstock.core.columns.types import (
     ArrayType,
     Field,
     MapType,

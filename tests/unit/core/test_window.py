@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, Watermark, Window
+from penstock.core.columns.typed import TypedValue
+from penstock.core.steps.window import Bound, Watermark, Window
 
 
 def at(value: int, *, inclusive: bool = True) -> Bound:

@@ -19,16 +19,16 @@ from fakes.versioned_models import (
     verdict_of,
     weekly,
 )
-from penstock.core.bounds import Lower, Moved
-from penstock.core.calendar import DAY as A_DAY
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, TableFacts
-from penstock.core.inputs import DeltaPin
-from penstock.core.mapping import Computed, Same
 from penstock.core.model import Fingerprint, Model, Version
+from penstock.core.partitions.bounds import Lower, Moved
+from penstock.core.partitions.calendar import DAY as A_DAY
+from penstock.core.partitions.mapping import Computed, Same
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges
-from penstock.core.schema import Column, Schema
+from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import Layout
 from penstock.plan.decide import wanted_of
 from penstock.plan.drift.verdict import Verdict, unreadable

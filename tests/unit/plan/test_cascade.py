@@ -16,9 +16,10 @@ from fakes.versioned_models import (
     the_project,
     weekly,
 )
-from penstock.core.bounds import Floored, Lower, Moved, Upper
-from penstock.core.calendar import DAY as A_DAY
-from penstock.core.mapping import (
+from penstock.core.model import Model
+from penstock.core.partitions.bounds import Floored, Lower, Moved, Upper
+from penstock.core.partitions.calendar import DAY as A_DAY
+from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
     Computed,
@@ -27,10 +28,9 @@ from penstock.core.mapping import (
     Same,
     Trailing,
 )
-from penstock.core.model import Model
-from penstock.core.partition import Grid
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges
 from penstock.plan.cascade import cascaded, parents_of, reads_itself
 from penstock.plan.resolve import due, resolve
 from penstock.strategies.view import View

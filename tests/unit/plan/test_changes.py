@@ -11,11 +11,11 @@ from fakes.versioned_models import (
     reading_itself,
     span,
 )
-from penstock.core.bounds import Lower, Upper
 from penstock.core.facts import Touched
-from penstock.core.inputs import DeltaPin, FilesPin, NoPin, ViewPin
-from penstock.core.mapping import Computed, Everything, Same
-from penstock.core.partition import Grid
+from penstock.core.partitions.bounds import Lower, Upper
+from penstock.core.partitions.mapping import Computed, Everything, Same
+from penstock.core.partitions.partition import Grid
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.changes import (
     EVERYTHING,
     Changes,

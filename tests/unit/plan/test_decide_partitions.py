@@ -13,9 +13,9 @@ from fakes.versioned_models import (
     ords,
     verdict_of,
 )
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
-from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout
 from penstock.plan.decide import decide_partitions
 from penstock.plan.question import Decided, Question, Scope

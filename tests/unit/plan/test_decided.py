@@ -1,6 +1,6 @@
 from fakes.builders import a_model
 from penstock.core.errors import TableError
-from penstock.core.ranges import WHOLE
+from penstock.core.partitions.ranges import WHOLE
 from penstock.plan.question import Decided, waits_for
 
 READER = a_model("reader", "view", "table", "raw.events")

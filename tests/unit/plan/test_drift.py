@@ -7,10 +7,10 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, LogCommit
-from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
-from penstock.core.step import StepFailure
+from penstock.core.steps.inputs import DeltaPin
+from penstock.core.steps.step import StepFailure
 from penstock.core.strategy import WindowSettings
 from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.values import Now, Observed, Owner, Reason, State

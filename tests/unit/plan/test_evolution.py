@@ -4,9 +4,9 @@ import pytest
 
 from fakes.builders import a_model
 from fakes.lake import columns
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import SchemaError
 from penstock.core.history import ColumnsDiffer
-from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout, OnSchemaChange
 from penstock.plan.schema.evolution import Evolution, evolve
 from penstock.strategies.history.snapshot import Snapshot

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import UsageError
 from penstock.core.facts import Head, TableFacts
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, SystemColumns
-from penstock.core.inputs import DeltaPin, FilesPin, NoPin
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import RUN_TIMESTAMP, Query
 from penstock.core.records import ModelRecord, Status
-from penstock.core.schema import Schema
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin
 from penstock.plan.history import (
     PROPERTY,
     always_event_time,

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
+from penstock.core.columns.schema import Schema
 from penstock.core.facts import Head, LogCommit, TableFacts
 from penstock.core.history import ColumnsDiffer, NewerThan, Retention
-from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
-from penstock.core.schema import Schema
-from penstock.core.step import StepFailure
+from penstock.core.steps.inputs import DeltaPin
+from penstock.core.steps.step import StepFailure
 from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.planner import plan
 from penstock.plan.values import Now, Observed, Options

@@ -26,8 +26,8 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.facts import Touched
-from penstock.core.mapping import Everything
 from penstock.core.model import Fingerprint, Model
+from penstock.core.partitions.mapping import Everything
 from penstock.core.records import Status
 from penstock.plan.changes import Changes, TargetNow
 from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift

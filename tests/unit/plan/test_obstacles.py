@@ -7,7 +7,7 @@ from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.model import Seed
 from penstock.core.names import TableName
-from penstock.core.ranges import WHOLE
+from penstock.core.partitions.ranges import WHOLE
 from penstock.plan.obstacles import obstacle
 from penstock.plan.question import Decided, Question
 from penstock.plan.values import Now, Options

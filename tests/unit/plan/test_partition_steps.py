@@ -16,10 +16,10 @@ from fakes.versioned_models import (
     verdict_of,
     weekly,
 )
-from penstock.core.bounds import Lower
-from penstock.core.mapping import Computed, Same, Trailing
 from penstock.core.model import Model
-from penstock.core.ranges import WHOLE, Ranges, merged, of_numbers, union
+from penstock.core.partitions.bounds import Lower
+from penstock.core.partitions.mapping import Computed, Same, Trailing
+from penstock.core.partitions.ranges import WHOLE, Ranges, merged, of_numbers, union
 from penstock.plan.planner import limited, linked
 from penstock.plan.question import Wanted
 from penstock.plan.steps import partition_steps

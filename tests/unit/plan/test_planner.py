@@ -3,10 +3,10 @@ from dataclasses import replace
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
 from penstock.core.facts import Head, LogCommit
-from penstock.core.inputs import DeltaPin, FilesPin, ViewPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import Status
-from penstock.core.step import StepFailure
+from penstock.core.steps.inputs import DeltaPin, FilesPin, ViewPin
+from penstock.core.steps.step import StepFailure
 from penstock.core.strategy import WindowSettings
 from penstock.plan.planner import plan
 from penstock.plan.values import Now, Observed, Options, Plan, State

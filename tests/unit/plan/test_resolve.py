@@ -15,7 +15,7 @@ from fakes.versioned_models import (
     shown,
 )
 from penstock.core.model import Model
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.resolve import body_of, dated, due, first_from, resolve
 from penstock.strategies.table import Table
 

@@ -14,9 +14,9 @@ from fakes.versioned_models import (
     reading,
     the_table,
 )
-from penstock.core.inputs import DeltaPin
-from penstock.core.mapping import Same
+from penstock.core.partitions.mapping import Same
 from penstock.core.records import Status
+from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
 from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
 from penstock.plan.drift.verdict import Verdict, states_of

@@ -7,10 +7,10 @@ import pytest
 
 from fakes.builders import a_model
 from fakes.lake import columns
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Body, Model, Version
-from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout, OnSchemaChange
 from penstock.plan.schema.table_columns import (
     Migration,

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_success
+from penstock.core.columns.schema import Schema
 from penstock.core.facts import Head, TableFacts
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
-from penstock.core.schema import Schema
 from penstock.core.strategy import Layout, WindowSettings
 from penstock.plan.decide import left_current, postponed
 from penstock.plan.question import Decided, Question

@@ -7,10 +7,10 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.facts import Head, LogCommit
 from penstock.core.history import ColumnsDiffer
-from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
-from penstock.core.ranges import WHOLE
+from penstock.core.partitions.ranges import WHOLE
 from penstock.core.records import Status
+from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import WindowSettings
 from penstock.plan.decide import decide_sync
 from penstock.plan.question import Decided, Question, Scope

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.builders import NOON, a_model
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PenstockError
-from penstock.core.schema import Column, Schema
+from penstock.core.steps.window import Watermark
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
 from penstock.plan.windows import (
     Measured,
     WindowedInput,

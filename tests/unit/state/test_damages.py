@@ -31,7 +31,7 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
 from penstock.core.records import Status
-from penstock.core.step import Outcome, StepKind
+from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
 from penstock.state.restore import restore

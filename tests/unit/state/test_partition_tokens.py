@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from contracts.store_cases import MARK, days, intent
-from penstock.core.inputs import InputPin, NoPin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import StepKind
-from penstock.core.token import LIMIT_BYTES, read_intent, write_intent, write_token
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.inputs import InputPin, NoPin
+from penstock.core.steps.step import StepKind
+from penstock.core.steps.token import LIMIT_BYTES, read_intent, write_intent, write_token
 
 FULL = Fingerprint(
     "sql",

@@ -25,9 +25,9 @@ from contracts.store_cases import (
 from fakes.clock import FixedClock
 from penstock.core.check_results import RowsBefore
 from penstock.core.errors import StateError
-from penstock.core.inputs import DeltaPin
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
+from penstock.core.steps.inputs import DeltaPin
 from penstock.state import open as opening
 from penstock.state.open import open_store
 

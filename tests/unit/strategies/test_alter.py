@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from fakes.builders import a_model
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.facts import TableFacts
 from penstock.core.model import ColumnDoc
-from penstock.core.schema import Column, Schema
 from penstock.core.strategy import Layout
 from penstock.strategies.reshape import allow_widening, alter_properties
 

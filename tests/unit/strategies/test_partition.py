@@ -5,7 +5,7 @@ from dataclasses import replace as changed
 import pytest
 
 from fakes.lake import columns
-from penstock.core.schema import Column, Schema
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.statement import Commit
 from penstock.strategies.partition import PartitionTable, Slice, replace
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.core.casts import castable
-from penstock.core.types import parse_type
+from penstock.core.columns.casts import castable
+from penstock.core.columns.types import parse_type
 from penstock.strategies.comparing import cast
 
 

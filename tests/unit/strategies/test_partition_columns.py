@@ -3,9 +3,9 @@
 import pytest
 
 from fakes.lake import columns
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Location
-from penstock.core.schema import Schema
 from penstock.strategies.partition import check_columns
 
 WHERE = Location("queries/daily.yaml", 7)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from fakes.builders import a_model
 from fakes.lake import columns
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.facts import TableFacts
 from penstock.core.model import ColumnDoc
-from penstock.core.partition import Grain, Grid
-from penstock.core.schema import Column, Schema
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.statement import Commit
 from penstock.core.strategy import Layout
 from penstock.strategies.partition import Partition

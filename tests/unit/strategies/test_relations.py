@@ -1,11 +1,11 @@
 from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project, a_source, reads
-from penstock.core.inputs import DeltaRead, QueryRead, Relation
+from penstock.core.columns.typed import TypedValue
 from penstock.core.model import Model
 from penstock.core.query import RUN_TIMESTAMP, Query, mention
-from penstock.core.typed import TypedValue
-from penstock.core.window import Window
+from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
+from penstock.core.steps.window import Window
 from penstock.strategies.relations import BoundQuery, bind, leaves
 from penstock.strategies.view import View
 

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 from penstock.strategies.row_hash import hashes_alike, row_hash
 
 

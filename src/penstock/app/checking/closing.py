@@ -8,8 +8,8 @@ from penstock.app.services.services import Services, user_name
 from penstock.core.check_results import CheckStatus, Flag, InvariantReport
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
-from penstock.core.partition import Grid
-from penstock.core.ranges import Ranges, holds
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import Ranges, holds
 
 
 def accept(services: Services, step: str, reason: str) -> AcceptReport:

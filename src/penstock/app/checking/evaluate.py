@@ -22,12 +22,12 @@ from penstock.app.checking.queries import AT_ONCE, Answer, ask, fetched, sampled
 from penstock.app.checking.results import failed_of, reason_of, refused, result_of
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue
 from penstock.core.checks import Check, CheckScope, Empty, Phase, RowCountChange, SqlCheck
-from penstock.core.engine_ports import QuerySession
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
-from penstock.core.partition import Grain
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import Ranges, difference, holds
+from penstock.core.ports.engine import QuerySession
 from penstock.core.query import bound
-from penstock.core.ranges import Ranges, difference, holds
-from penstock.core.schema import Schema
 from penstock.core.statement import OBSERVED_ROWS, Row
 from penstock.strategies.checks.measure import ROWS, GroupMeasures, GroupVerdict, Values
 from penstock.strategies.checks.observe import taken

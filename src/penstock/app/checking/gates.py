@@ -17,12 +17,12 @@ from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag,
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
 from penstock.core.findings import some
-from penstock.core.inputs import Read, ViewPin
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grid, shown_ranges, write_ranges
-from penstock.core.ranges import Ranges, difference, intersection, numbers
-from penstock.core.step import LONGEST, Intent, StepFailure
+from penstock.core.partitions.partition import Grid, shown_ranges, write_ranges
+from penstock.core.partitions.ranges import Ranges, difference, intersection, numbers
+from penstock.core.steps.inputs import Read, ViewPin
+from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.plan.cascade import mapped_to
 from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Step

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.check_results import RowsBefore
+from penstock.core.columns.schema import Schema
 from penstock.core.names import InputName, quoted
-from penstock.core.partition import Grid
-from penstock.core.ranges import Ranges
-from penstock.core.schema import Schema
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.statement import Row
 
 ONE_GROUP: Ranges = ((0, 0),)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from penstock.app.checking.inputs import CheckedRows
 from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.statements import DecidedStatement
-from penstock.core.engine_ports import StepSession
-from penstock.core.inputs import DeltaRead, Relation
+from penstock.core.columns.schema import Schema
 from penstock.core.model import Model
 from penstock.core.names import quoted
-from penstock.core.ranges import Ranges, count
-from penstock.core.schema import Schema
+from penstock.core.partitions.ranges import Ranges, count
+from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Feed, StagedRows, Work
-from penstock.core.step import Outcome
+from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.step import Outcome
 from penstock.strategies.build import ROWS_VIEW, with_rows
 from penstock.strategies.checks.partitions import key_sql
 from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed

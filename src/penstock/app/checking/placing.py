@@ -17,13 +17,13 @@ from penstock.core.checks import (
     SqlCheck,
     Unique,
 )
-from penstock.core.engine_ports import QuerySession
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.names import InputKind
-from penstock.core.partition import Grain
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import count, numbers
+from penstock.core.ports.engine import QuerySession
 from penstock.core.query import Query, at, bound, mentioned, parameters, with_parameters
-from penstock.core.ranges import count, numbers
-from penstock.core.schema import Schema
 from penstock.strategies.checks.phase import group_of
 from penstock.strategies.checks.typed import misfit, parameters_of, with_texts
 from penstock.strategies.checks.types.relationships import fields_of, unlike, with_partners

@@ -17,8 +17,8 @@ from penstock.core.check_results import (
     Sample,
 )
 from penstock.core.checks import AcceptedValues
-from penstock.core.engine_ports import QuerySession
 from penstock.core.errors import DataError, QueryError
+from penstock.core.ports.engine import QuerySession
 from penstock.core.statement import Row
 from penstock.strategies.checks.measure import Values
 from penstock.strategies.checks.phase import (

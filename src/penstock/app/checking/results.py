@@ -19,9 +19,9 @@ from penstock.core.check_results import (
 from penstock.core.checks import Check, OnFailure, Phase
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
-from penstock.core.partition import Grid, shown_ranges
-from penstock.core.ranges import Ranges, merged, numbers
-from penstock.core.step import LONGEST, Intent, StepFailure
+from penstock.core.partitions.partition import Grid, shown_ranges
+from penstock.core.partitions.ranges import Ranges, merged, numbers
+from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.strategies.checks.written import DETAILS, MESSAGE, shortened
 
 CHECK_ERROR = "check-error"

@@ -10,8 +10,8 @@ from penstock.app.services.services import Services
 from penstock.core.check_results import Quarantine
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.ranges import Ranges, difference
-from penstock.core.step import Intent
+from penstock.core.partitions.ranges import Ranges, difference
+from penstock.core.steps.step import Intent
 from penstock.state.transitions.views import RECOVER
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -12,10 +12,10 @@ from penstock.core.check_results import Flag
 from penstock.core.checks import Checks
 from penstock.core.findings import some
 from penstock.core.model import Model
-from penstock.core.partition import shown_ranges
-from penstock.core.ports import Records
+from penstock.core.partitions.partition import shown_ranges
+from penstock.core.partitions.ranges import Ranges, intersection, merged
+from penstock.core.ports.ports import Records
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, intersection, merged
 from penstock.plan.resolve import due, resolve
 
 

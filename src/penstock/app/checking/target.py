@@ -16,19 +16,19 @@ from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
 from penstock.core.checks import Check, RowCountChange, SqlCheck
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
-from penstock.core.inputs import CatalogRead, DeltaRead, Read, Relation
-from penstock.core.mapping import Everything, reading
 from penstock.core.model import Body, InputMapping, Model
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.partition import Span
+from penstock.core.partitions.mapping import Everything, reading
+from penstock.core.partitions.partition import Span
+from penstock.core.partitions.ranges import Ranges, numbers
+from penstock.core.ports.engine import StepSession
 from penstock.core.query import shown_name
-from penstock.core.ranges import Ranges, numbers
-from penstock.core.schema import Schema
 from penstock.core.statement import Row
+from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read, Relation
+from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
-from penstock.core.window import InputWindow
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
 from penstock.strategies.checks.partitions import KEY, ranged

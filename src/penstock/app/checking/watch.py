@@ -15,13 +15,13 @@ from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.preparing.undo import flag_if_overwritten
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
-from penstock.core.engine_ports import QuerySession
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.names import quoted
-from penstock.core.ranges import difference
-from penstock.core.schema import Schema
+from penstock.core.partitions.ranges import difference
+from penstock.core.ports.engine import QuerySession
 from penstock.core.statement import OBSERVED_ROWS, TARGET_VIEW, Commit, Row, Work
-from penstock.core.step import Intent, Outcome
+from penstock.core.steps.step import Intent, Outcome
 from penstock.strategies.build import fed, feed_of, stored
 from penstock.strategies.checks.observe import observables
 from penstock.strategies.checks.shared import Shared, described, shared

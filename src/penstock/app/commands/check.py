@@ -27,16 +27,16 @@ from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.checks import Check, Checks, Freshness, Phase
-from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.findings import Severity
-from penstock.core.inputs import Read, Relation
 from penstock.core.model import Body, Model, Source
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.partition import key_pairs, shown_ranges, write_ranges
-from penstock.core.ranges import Ranges, count, difference, intersection, merged
+from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ranges
+from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
+from penstock.core.ports.engine import StepSession
 from penstock.core.records import PartitionRun
-from penstock.core.window import InputWindow
+from penstock.core.steps.inputs import Read, Relation
+from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of

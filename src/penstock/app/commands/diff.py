@@ -9,9 +9,9 @@ from penstock.app.commands.status import keys_of
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.app.services.services import Services, in_one_state, named_model
+from penstock.core.columns.schema import Schema
 from penstock.core.model import Body, Fingerprint, Model, Version
-from penstock.core.ranges import Range, Ranges, count, intersection, merged
-from penstock.core.schema import Schema
+from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
 from penstock.plan.changes import differences
 from penstock.plan.resolve import Segment, resolve
 from penstock.plan.schema.table_columns import version_schema_diff

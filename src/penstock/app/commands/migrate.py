@@ -17,15 +17,15 @@ from penstock.app.preparing.statements import build_of, staged
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
-from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.history import HashDiffers
-from penstock.core.inputs import DeltaRead, InputPin, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import StepSession
 from penstock.core.statement import TARGET_VIEW, Commit, Work
-from penstock.core.step import Intent, StepKind
+from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
+from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.history import (
     PROPERTY,
     differences,

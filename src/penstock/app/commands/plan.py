@@ -15,7 +15,7 @@ from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
 from penstock.app.request import AnyRun
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.graph import ordered
-from penstock.core.ranges import Ranges, merged, union
+from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
 from penstock.plan.values import Plan, Step

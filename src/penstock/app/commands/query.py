@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from penstock.app.observation.inputs import tombstones_of
 from penstock.app.services.services import Services
-from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError, UsageError
-from penstock.core.inputs import CatalogRead, DeltaRead, FilesRead, Read
 from penstock.core.model import Source
 from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import QueryResult
 from penstock.core.project import Project
 from penstock.core.query import shown_name
+from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.late import parse_user_query
 from penstock.strategies.relations import bind_query, leaves_of

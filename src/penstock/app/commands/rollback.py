@@ -22,10 +22,10 @@ from penstock.app.services.workers import on_record, on_worker
 from penstock.core.errors import TableError, UsageError
 from penstock.core.graph import children
 from penstock.core.model import Fingerprint, Model
-from penstock.core.partition import write_ranges
-from penstock.core.ranges import Ranges, count, difference, merged
+from penstock.core.partitions.partition import write_ranges
+from penstock.core.partitions.ranges import Ranges, count, difference, merged
 from penstock.core.records import StepRecord
-from penstock.core.step import Intent, StepKind
+from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
 from penstock.plan.refusals import table_of_another_store
 from penstock.strategies.reshape import restore

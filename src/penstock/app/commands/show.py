@@ -14,8 +14,8 @@ from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Fingerprint, Model
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partition import Grain
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import Reason

@@ -15,9 +15,9 @@ from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
 from penstock.core.model import Model
-from penstock.core.partition import Grid, write_grid
-from penstock.core.ranges import Range as Numbers
-from penstock.core.ranges import Ranges, count, intersection, merged
+from penstock.core.partitions.partition import Grid, write_grid
+from penstock.core.partitions.ranges import Range as Numbers
+from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.plan.cascade import parents_of
 from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.values import State

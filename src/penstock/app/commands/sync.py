@@ -24,8 +24,16 @@ from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, Said,
 from penstock.app.request import AnySync
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
+from penstock.core.partitions.ranges import (
+    WHOLE,
+    Ranges,
+    count,
+    difference,
+    intersection,
+    merged,
+    union,
+)
 from penstock.core.project import Project
-from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged, union
 from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift.verdict import Verdict
 from penstock.plan.obstacles import migration_of

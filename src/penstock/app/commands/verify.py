@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.app.services.services import Services, named_model
-from penstock.core.engine_ports import StepSession
 from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.history import HardDeletes
-from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import StepSession
 from penstock.core.statement import TARGET_VIEW, Row
-from penstock.core.token import read_metrics
+from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.token import read_metrics
 from penstock.plan.history import PROPERTY, always_event_time, differences
 from penstock.strategies.history.verify import (
     SAMPLES,

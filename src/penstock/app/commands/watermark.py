@@ -6,12 +6,12 @@ import socket
 from dataclasses import dataclass
 
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
+from penstock.core.columns.typed import TypedValue, is_watermark_type
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.records import WatermarkChange
-from penstock.core.typed import TypedValue, is_watermark_type
-from penstock.core.window import Watermark
+from penstock.core.steps.window import Watermark
 from penstock.project.files.values import did_you_mean, some_of
 
 

@@ -14,7 +14,6 @@ from penstock.app.preparing.statements import DecidedStatement, decide, staged
 from penstock.app.preparing.undo import taken_back
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
-from penstock.core.engine_ports import StepSession
 from penstock.core.errors import (
     ConcurrentWriterError,
     DataError,
@@ -27,10 +26,11 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
+from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.records import Lease
 from penstock.core.statement import ROW_CHANGE, Commit, Work
-from penstock.core.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
 from penstock.strategies.history.counts import IdentityError
 

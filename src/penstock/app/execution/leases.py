@@ -9,7 +9,7 @@ from typing import TypeVar
 from penstock.app.services.services import Services
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.records import Lease, StepRecord
-from penstock.core.step import Intent
+from penstock.core.steps.step import Intent
 
 
 def lives(services: Services, lease: Lease, record: StepRecord) -> bool:

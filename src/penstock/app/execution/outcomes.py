@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from penstock.app.services.services import Services
 from penstock.core.facts import LogCommit
-from penstock.core.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
-from penstock.core.token import read_metrics
 
 
 def outcome_of(

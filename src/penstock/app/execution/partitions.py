@@ -14,14 +14,14 @@ from penstock.app.execution.step_state import StepState, known
 from penstock.app.observation.inputs import Inputs, pin_names
 from penstock.app.preparing.statements import of_range, parameter_type
 from penstock.core.checks import OnFailure
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import QueryError
 from penstock.core.model import Body
 from penstock.core.names import InputKind, InputName, quoted
-from penstock.core.partition import literal_at, shown_ranges
+from penstock.core.partitions.partition import literal_at, shown_ranges
+from penstock.core.partitions.ranges import Range, Ranges, count, numbers
+from penstock.core.ports.engine import StepSession
 from penstock.core.query import with_parameters
-from penstock.core.ranges import Range, Ranges, count, numbers
-from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW
 from penstock.core.strategy import PartitionSettings
 from penstock.plan.cascade import reads_itself

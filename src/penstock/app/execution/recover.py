@@ -14,11 +14,11 @@ from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
-from penstock.core.ports import RebuiltStep
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import ModelRecord, StepRecord
-from penstock.core.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.steps.token import project_of, read_intent
 from penstock.core.strategy import strategy_named
-from penstock.core.token import project_of, read_intent
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from penstock.app.execution.commit import Committer
 from penstock.app.execution.remember import remembered
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.names import quoted
-from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Commit
-from penstock.core.step import Intent, StepKind
+from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.refusals import incompatible_type
 from penstock.plan.schema.evolution import check_names, refuse
 from penstock.plan.schema.table_columns import Migration, migration, target_schema, with_described

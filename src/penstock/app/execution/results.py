@@ -14,9 +14,9 @@ from penstock.app.request.flags import command_words
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError, ConcurrentWriterError, PenstockError
-from penstock.core.partition import shown_ranges
+from penstock.core.partitions.partition import shown_ranges
+from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, difference
 from penstock.plan.values import Step
 
 

@@ -9,15 +9,15 @@ from penstock.app.execution.commit import Committer, Ended, make
 from penstock.app.observation.seeds import look_at_seed, model_of
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.inputs import FilesRead, Relation
 from penstock.core.model import Seed
 from penstock.core.names import quoted
+from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Work
-from penstock.core.step import Intent, StepKind
+from penstock.core.steps.inputs import FilesRead, Relation
+from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build
 from penstock.plan.refusals import table_of_another_store
 from penstock.plan.schema.evolution import check_query, refuse

@@ -25,18 +25,18 @@ from penstock.app.preparing.undo import can_be_tried_again, flag_if_overwritten
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
-from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import Checked, InvariantReport
 from penstock.core.checks import OnFailure
-from penstock.core.engine_ports import StepSession
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.inputs import DeltaPin, DeltaRead, Read
-from penstock.core.mapping import downstream
 from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputName
-from penstock.core.partition import Grid, Span, key_pairs
-from penstock.core.ranges import Ranges, count, difference, intersection, union
-from penstock.core.step import Intent, Outcome
+from penstock.core.partitions.mapping import downstream
+from penstock.core.partitions.partition import Grid, Span, key_pairs
+from penstock.core.partitions.ranges import Ranges, count, difference, intersection, union
+from penstock.core.ports.checks import Unsettled
+from penstock.core.ports.engine import StepSession
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
+from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
 from penstock.plan.changes import column_of, touched_since

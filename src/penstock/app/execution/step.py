@@ -17,10 +17,10 @@ from penstock.app.observation.inputs import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
-from penstock.core.inputs import ViewPin
 from penstock.core.model import Body, Model
-from penstock.core.partition import write_ranges
-from penstock.core.step import Intent, StepKind
+from penstock.core.partitions.partition import write_ranges
+from penstock.core.steps.inputs import ViewPin
+from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves

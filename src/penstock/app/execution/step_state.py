@@ -18,7 +18,7 @@ from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
 from penstock.core.model import Body, Model, Version
 from penstock.core.statement import Work
-from penstock.core.step import Intent, Outcome
+from penstock.core.steps.step import Intent, Outcome
 from penstock.plan.values import Step
 
 Known = TypeVar("Known")

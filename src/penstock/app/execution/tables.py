@@ -10,9 +10,9 @@ from penstock.app.checking.watch import watched
 from penstock.app.execution.step_state import StepState
 from penstock.app.preparing.statements import build_of
 from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
-from penstock.core.engine_ports import StepSession
+from penstock.core.ports.engine import StepSession
 from penstock.core.statement import Commit
-from penstock.core.step import Intent
+from penstock.core.steps.step import Intent
 from penstock.core.strategy import Writing
 from penstock.plan.schema.evolution import layout_change
 from penstock.strategies.reshape import allow_widening, alter_properties

@@ -17,12 +17,12 @@ from penstock.app.observation.observe import (
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Touched
-from penstock.core.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.core.model import Fingerprint, InputMapping, Model
-from penstock.core.partition import write_grid
+from penstock.core.partitions.partition import write_grid
+from penstock.core.partitions.ranges import Ranges, count, intersection, merged, union
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, count, intersection, merged, union
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow, differences
 from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
 from penstock.plan.drift.inputs import sources_below

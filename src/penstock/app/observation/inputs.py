@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from penstock.app.observation.observe import ObservedTables, is_as_left
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
-from penstock.core.inputs import (
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.project import Project
+from penstock.core.query import Query, live, shown_name
+from penstock.core.records import ModelRecord
+from penstock.core.steps.inputs import (
     CatalogRead,
     DeltaPin,
     DeltaRead,
@@ -18,11 +23,6 @@ from penstock.core.inputs import (
     Read,
     ViewPin,
 )
-from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName
-from penstock.core.project import Project
-from penstock.core.query import Query, live, shown_name
-from penstock.core.records import ModelRecord
 from penstock.strategies.relations import leaves
 
 

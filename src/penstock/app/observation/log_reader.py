@@ -10,16 +10,16 @@ from typing import Generic, TypeVar
 
 from penstock.app.observation.observe import gap_of
 from penstock.app.services.services import Services
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
-from penstock.core.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.names import InputKind
-from penstock.core.partition import Grain, has_positions, position
+from penstock.core.partitions.partition import Grain, has_positions, position
 from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
-from penstock.core.schema import Schema
+from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
+from penstock.core.steps.window import Bound, Watermark
 from penstock.core.strategy import WindowSettings
-from penstock.core.window import Bound, Watermark
 from penstock.plan.changes import column_of
 from penstock.plan.windows import low_bound
 from penstock.strategies.relations import leaves_of

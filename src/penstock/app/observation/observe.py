@@ -10,12 +10,12 @@ from typing import TypeVar
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, Listing, LogCommit
-from penstock.core.inputs import NoPin, Pin
 from penstock.core.model import Model, Source
 from penstock.core.names import InputKind
 from penstock.core.records import ModelRecord
-from penstock.core.step import StepKind
-from penstock.core.token import project_of, read_intent
+from penstock.core.steps.inputs import NoPin, Pin
+from penstock.core.steps.step import StepKind
+from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.drift.target import is_replaced
 from penstock.plan.values import Now, Observed, Owner, Versions
 

@@ -13,8 +13,8 @@ from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
 from penstock.core.model import Model
+from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, difference
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.drift.detect import detect_table_drift

@@ -17,8 +17,8 @@ from penstock.app.request import AnyRun
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.partition import Grain
-from penstock.core.ranges import Ranges, difference, intersection
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import Ranges, difference, intersection
 from penstock.plan.drift.detect import detect_table_drift
 from penstock.plan.drift.verdict import Verdict, gap_line
 from penstock.plan.history import check_prune

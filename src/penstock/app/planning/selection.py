@@ -10,10 +10,10 @@ from penstock.app.request import AnyRun, Range, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.errors import SelectorError, UsageError
 from penstock.core.model import Model
-from penstock.core.partition import Grain
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import Range as Numbers
+from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.core.ranges import Range as Numbers
-from penstock.core.ranges import Ranges, intersection, merged
 from penstock.plan.drift.verdict import Verdict
 from penstock.project.selectors import Known, exact_names, select
 

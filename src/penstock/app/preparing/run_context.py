@@ -9,11 +9,11 @@ from threading import Lock
 
 from penstock.app.observation.observe import ObservedTables
 from penstock.core.check_results import InvariantReport
-from penstock.core.inputs import InputPin
+from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, union
 from penstock.core.records import ModelRecord
-from penstock.core.step import Intent
+from penstock.core.steps.inputs import InputPin
+from penstock.core.steps.step import Intent
 from penstock.plan.values import Options, Step
 
 

@@ -10,15 +10,15 @@ from penstock.app.observation.inputs import marked_histories
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.model import Model
-from penstock.core.partition import Grain, literal_at
+from penstock.core.partitions.partition import Grain, literal_at
+from penstock.core.ports.engine import StepSession
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
+from penstock.core.steps.window import InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
-from penstock.core.typed import TypedValue
-from penstock.core.window import InputWindow, Window
 from penstock.plan.history import PROPERTY, property_of, retention_of
 
 

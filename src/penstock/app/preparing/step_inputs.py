@@ -11,18 +11,18 @@ from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, TableFacts
-from penstock.core.inputs import DeltaPin, DeltaRead, Pin, Relation
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord
-from penstock.core.schema import Schema
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
+from penstock.core.steps.window import Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.core.typed import TypedValue, read_typed
-from penstock.core.window import Watermark, Window
 from penstock.plan.schema.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (

@@ -19,7 +19,7 @@ from penstock.core.errors import (
 from penstock.core.facts import Touched
 from penstock.core.records import StepRecord
 from penstock.core.statement import Commit
-from penstock.core.step import Intent, Outcome, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.strategies.reshape import restore
 
 _RESHAPES = (StepKind.ALTER, StepKind.REWRITE)

@@ -12,13 +12,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from penstock.core.engine_ports import Engine
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
-from penstock.core.ports import Clock, Fault, Fences, Folders, Log, Places, Store
+from penstock.core.ports.engine import Engine
+from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
 from penstock.core.project import Project
 from penstock.core.records import Holder, Lease, Run
-from penstock.core.step import Intent
+from penstock.core.steps.step import Intent
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.state.lease import process_of
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.services import Services
-from penstock.core.ports import Clock, Fault, Store, inert
+from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
-from penstock.core.step import Intent
-from penstock.core.token import write_fence
+from penstock.core.steps.step import Intent
+from penstock.core.steps.token import write_fence
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.fences import DeltaFences

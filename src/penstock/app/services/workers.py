@@ -10,7 +10,7 @@ from threading import Thread
 from typing import TypeVar
 
 from penstock.app.services.services import Services
-from penstock.core.ports import Leases
+from penstock.core.ports.ports import Leases
 from penstock.core.records import Run, Status
 
 _SOON_SECONDS = 1.0

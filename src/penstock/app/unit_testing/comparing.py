@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from penstock.app.unit_testing.reports import RowLine, RowsDiffer
 from penstock.app.unit_testing.tables import Column, Row, text_of
-from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType
+from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
 from penstock.project.unit_tests.casting import Value
 
 

@@ -11,9 +11,9 @@ from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check
 from penstock.core.errors import PenstockError
 from penstock.core.model import Model
-from penstock.core.step import StepKind
-from penstock.core.token import read_intent
-from penstock.core.window import Watermark
+from penstock.core.steps.step import StepKind
+from penstock.core.steps.token import read_intent
+from penstock.core.steps.window import Watermark
 
 _COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
 COUNTS = ("inserted", "updated", "deleted", "written", "late")

@@ -14,18 +14,18 @@ from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_ta
 from penstock.app.unit_testing.targets import target_sql, target_types
 from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
 from penstock.app.unit_testing.world import TestClock
-from penstock.core.engine_ports import StepSession
-from penstock.core.inputs import DeltaPin, InputPin
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.columns.types import ScalarType
 from penstock.core.model import Fingerprint, Model, Seed
 from penstock.core.names import InputName
+from penstock.core.ports.engine import StepSession
 from penstock.core.records import Run, Status, WatermarkChange
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW, Commit
-from penstock.core.step import Intent, Outcome, RowCounts, StepKind
-from penstock.core.typed import TypedValue
-from penstock.core.types import ScalarType
+from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.steps.window import Watermark
 from penstock.core.unit_tests import Earlier, Given, GivenTable, UnitRun
-from penstock.core.window import Watermark
 from penstock.plan.resolve import dated
 
 _BEFORE = dt.timedelta(seconds=1)

@@ -10,12 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from penstock.core.engine_ports import StepSession
-from penstock.core.errors import QueryError, UsageError
-from penstock.core.findings import Location
-from penstock.core.names import literal, quoted
-from penstock.core.schema import Schema
-from penstock.core.types import (
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.types import (
     ArrayType,
     ColumnType,
     MapType,
@@ -24,6 +20,10 @@ from penstock.core.types import (
     parse_type,
     sql_type,
 )
+from penstock.core.errors import QueryError, UsageError
+from penstock.core.findings import Location
+from penstock.core.names import literal, quoted
+from penstock.core.ports.engine import StepSession
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.files.field_types import shown_type
 from penstock.project.unit_tests.casting import CellError, Value, scalar, typed

@@ -9,19 +9,19 @@ from dataclasses import replace
 from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import ColumnType, ScalarType
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
 from penstock.core.history import HardDeletes, HashDiffers, HistorySettings
-from penstock.core.inputs import DeltaRead, Relation
 from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, quoted
+from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, with_parameters
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import Commit
+from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.strategy import Build
-from penstock.core.types import ColumnType, ScalarType
 from penstock.core.unit_tests import GivenTable, UnitRun
 from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.resolve import dated, resolve

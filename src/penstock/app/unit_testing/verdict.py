@@ -17,14 +17,14 @@ from penstock.app.unit_testing.tables import (
     with_rows,
 )
 from penstock.core.check_results import CheckStatus
-from penstock.core.engine_ports import StepSession
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.columns.types import ColumnType
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.inputs import DeltaRead
 from penstock.core.model import Model
 from penstock.core.names import quoted
-from penstock.core.schema import Schema
-from penstock.core.typed import TypedValue
-from penstock.core.types import ColumnType
+from penstock.core.ports.engine import StepSession
+from penstock.core.steps.inputs import DeltaRead
 from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, GivenWatermark
 from penstock.project.files.field_types import shown_type
 from penstock.project.unit_tests.types import system_names

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
-from penstock.core.schema import Schema
-from penstock.core.typed import TypedValue
+from penstock.core.steps.window import Watermark
 from penstock.core.unit_tests import GivenWatermark
-from penstock.core.window import Watermark
 from penstock.plan.windows import windowed_inputs
 
 Carriers = Mapping[tuple[str, str], str]

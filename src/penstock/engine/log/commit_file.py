@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
-from penstock.core.token import signed_by
+from penstock.core.steps.token import signed_by
 
 # Operations that change rows, for logs whose files cannot be read one by one.
 DATA_OPERATIONS = frozenset(

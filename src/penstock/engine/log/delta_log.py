@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
-from penstock.core.schema import Column, Schema
 from penstock.engine.log.commit_file import DATA_OPERATIONS, LogEntry, read_entry
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from penstock.core.partition import Span, position
+from penstock.core.partitions.partition import Span, position
 from penstock.engine.log.folder import checksum, is_local
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from penstock.core.errors import TableError
 from penstock.core.facts import Listing
-from penstock.core.inputs import FilesPin
 from penstock.core.model import Source
+from penstock.core.steps.inputs import FilesPin
 
 FileState = tuple[str, int, int]
 

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from penstock.core.facts import LogCommit, Touched
-from penstock.core.partition import FIRST, LAST, Span
-from penstock.core.step import PartitionRows
+from penstock.core.partitions.partition import FIRST, LAST, Span
+from penstock.core.steps.step import PartitionRows
 from penstock.engine.log.commit_file import UNREADABLE, Actions, damaged, live_rows, read_actions
 from penstock.engine.log.delta_log import remote_commits
 from penstock.engine.log.files import (

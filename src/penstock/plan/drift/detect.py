@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.core.inputs import Pin
 from penstock.core.model import Body, Fingerprint, Model
+from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, intersection, merged
 from penstock.core.project import Project
-from penstock.core.ranges import WHOLE, Ranges, count, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
+from penstock.core.steps.inputs import Pin
 from penstock.plan.cascade import is_decided_alone
 from penstock.plan.changes import Changes, TargetNow, differences, means_same
 from penstock.plan.drift import inputs, target

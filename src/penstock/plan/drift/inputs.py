@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from penstock.core.inputs import DeltaPin, Pin, ViewPin
-from penstock.core.mapping import Computed, RangeMapping, downstream, reading
 from penstock.core.model import InputMapping, Model
 from penstock.core.names import InputKind
-from penstock.core.partition import Grain, Grid, Span
+from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, reading
+from penstock.core.partitions.partition import Grain, Grid, Span
+from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.core.ranges import Ranges, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun
+from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.plan.changes import Changes
 from penstock.plan.drift.verdict import Difference
 from penstock.plan.resolve import Segment

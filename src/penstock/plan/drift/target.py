@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.model import Model
-from penstock.core.partition import overlapping
-from penstock.core.ranges import WHOLE, Ranges, difference, intersection, merged
+from penstock.core.partitions.partition import overlapping
+from penstock.core.partitions.ranges import WHOLE, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.changes import TargetNow
 from penstock.plan.drift.verdict import Difference, gap_line

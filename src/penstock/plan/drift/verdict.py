@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.core.errors import PenstockError
 from penstock.core.model import Body, Model
-from penstock.core.ranges import WHOLE, Range, Ranges, intersection, merged
+from penstock.core.partitions.ranges import WHOLE, Range, Ranges, intersection, merged
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Owner, Reason, State, Versions, error_line
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.core.errors import SchemaError
-from penstock.core.facts import TableFacts
-from penstock.core.findings import Finding
-from penstock.core.model import Model
-from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
-from penstock.core.schema import Column, Schema
-from penstock.core.strategy import OnSchemaChange, Writing
-from penstock.core.types import (
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import (
     ArrayType,
     ColumnType,
     Field,
@@ -23,6 +17,12 @@ from penstock.core.types import (
     parse_type,
     scalars,
 )
+from penstock.core.errors import SchemaError
+from penstock.core.facts import TableFacts
+from penstock.core.findings import Finding
+from penstock.core.model import Model
+from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
+from penstock.core.strategy import OnSchemaChange, Writing
 from penstock.plan.schema.history_columns import check_history
 
 _WIDENING = "delta.enableTypeWidening"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.findings import Finding
 from penstock.core.history import (
     ENGINE_PREFIX,
@@ -15,8 +17,6 @@ from penstock.core.history import (
     NewerThan,
 )
 from penstock.core.model import Model
-from penstock.core.schema import Column, Schema
-from penstock.core.types import has_map, parse_type, scalars
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz", "string")

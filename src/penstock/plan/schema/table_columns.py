@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.core.casts import castable
-from penstock.core.facts import TableFacts
-from penstock.core.model import Model, Version
-from penstock.core.schema import Column, Schema
-from penstock.core.strategy import OnSchemaChange
-from penstock.core.types import (
+from penstock.core.columns.casts import castable
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import (
     ArrayType,
     ColumnType,
     Field,
@@ -26,6 +23,9 @@ from penstock.core.types import (
     parse_type,
     widens,
 )
+from penstock.core.facts import TableFacts
+from penstock.core.model import Model, Version
+from penstock.core.strategy import OnSchemaChange
 
 _WIDENING = "delta.enableTypeWidening"
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import Condition
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
-from penstock.core.schema import Schema
 from penstock.core.strategy import Strategy
 from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.files.cache import ParseCache

@@ -7,8 +7,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    ScalarType,
+    StructType,
+)
 from penstock.core.model import ColumnDoc
-from penstock.core.types import ArrayType, ColumnType, Field, MapType, ScalarType, StructType
 
 _WORDS: Mapping[str, str] = {
     "tinyint": "tinyint",

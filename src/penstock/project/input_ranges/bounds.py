@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock.core.bounds import (
+from penstock.core.partitions.bounds import (
     MONTHS,
     SIZES,
     At,
@@ -22,8 +22,8 @@ from penstock.core.bounds import (
     last_day,
     moved,
 )
-from penstock.core.calendar import DAY
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.partition import Grain, Grid
 
 _BEGINS = {
     "year": ("quarter", "month"),

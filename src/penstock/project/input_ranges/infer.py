@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from penstock.core.mapping import Computed, Everything
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grid
+from penstock.core.partitions.mapping import Computed, Everything
+from penstock.core.partitions.partition import Grid
 from penstock.core.query import mentioned
 from penstock.project.input_ranges.bounds import has_parameter
 from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, as_input

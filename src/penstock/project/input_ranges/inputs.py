@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.core.mapping import RangeMapping
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grid
+from penstock.core.partitions.mapping import RangeMapping
+from penstock.core.partitions.partition import Grid
 from penstock.project.files.values import digest
 
 RULES = 2

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.core.bounds import Bound
-from penstock.core.calendar import DAY
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.bounds import Bound
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.input_ranges.bounds import ceil, floor, greatest, least
 from penstock.project.input_ranges.scopes import FromItem, conjuncts
 from penstock.project.input_ranges.terms import (

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.bounds import MONTHS, SIZES, Bound, Ceiled, Floored, Lower, Moved, Upper
-from penstock.core.calendar import DAY, HOUR, day_number
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.mapping import (
+from penstock.core.model import Body, Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.bounds import (
+    MONTHS,
+    SIZES,
+    Bound,
+    Ceiled,
+    Floored,
+    Lower,
+    Moved,
+    Upper,
+)
+from penstock.core.partitions.calendar import DAY, HOUR, day_number
+from penstock.core.partitions.mapping import (
     Calendar,
     Computed,
     Everything,
@@ -20,10 +31,8 @@ from penstock.core.mapping import (
     Trailing,
     reading,
 )
-from penstock.core.model import Body, Model
-from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid, Span, overlapping
-from penstock.core.ranges import Ranges, difference, merged
+from penstock.core.partitions.partition import Grain, Grid, Span, overlapping
+from penstock.core.partitions.ranges import Ranges, difference, merged
 from penstock.project.input_ranges.bounds import fixed_positions
 
 _MOST = 2_000

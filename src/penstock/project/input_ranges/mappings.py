@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.core.findings import Finding, Location
-from penstock.core.mapping import (
+from penstock.core.model import Body, InputMapping, Model, Source
+from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.mapping import (
     ByGrain,
     Everything,
     RangeMapping,
@@ -15,9 +17,7 @@ from penstock.core.mapping import (
     read_mapping,
     write_mapping,
 )
-from penstock.core.model import Body, InputMapping, Model, Source
-from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.files.cache import CacheEntry, ParseCache
 from penstock.project.files.parsed import read_findings, write_findings
 from penstock.project.files.values import digest

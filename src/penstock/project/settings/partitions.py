@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import UsageError
 from penstock.core.model import ColumnDoc
-from penstock.core.partition import Grain, Grid
-from penstock.core.schema import Column, Schema
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import Layout, PartitionSettings
 from penstock.project.files.values import duration_of, pairs_of
 from penstock.project.settings.config import Config

@@ -9,7 +9,7 @@ import struct
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
-from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType
+from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
 from penstock.core.unit_tests import Cell, CellKind
 
 Value: TypeAlias = (

@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain
+from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
-from penstock.core.types import ColumnType
 from penstock.core.unit_tests import (
     CellKind,
     Earlier,

@@ -12,7 +12,7 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
 from penstock.core.model import Model
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.project import Project
 from penstock.core.unit_tests import DEFAULT_AS_OF, Expectation, Given, UnitRun, UnitTest
 from penstock.project.files.discovery import decode, read_content

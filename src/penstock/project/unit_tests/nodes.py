@@ -10,10 +10,10 @@ from pathlib import Path
 
 import yaml
 
+from penstock.core.columns.types import ColumnType
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
-from penstock.core.partition import Grid
-from penstock.core.types import ColumnType
+from penstock.core.partitions.partition import Grid
 from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.files.documents import NODES, begins_at, syntax_finding
 from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type

@@ -10,9 +10,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.names import quoted
-from penstock.core.types import ColumnType
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.unit_tests.naming import FOLDER
 from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    ScalarType,
+    StructType,
+    parse_type,
+)
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
-from penstock.core.types import ArrayType, ColumnType, Field, ScalarType, StructType, parse_type
 from penstock.core.unit_tests import Cell, CellKind, GivenTable, UnitTest
 from penstock.project.files.field_types import documented_types, shown_type
 from penstock.project.unit_tests.casting import CellError, typed

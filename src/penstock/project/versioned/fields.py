@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from penstock.core.columns.schema import Column
+from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
 from penstock.core.findings import Finding, Location
-from penstock.core.schema import Column
-from penstock.core.types import ArrayType, ColumnType, Field, StructType
 from penstock.project.files.field_types import (
     KNOWN,
     UnknownTypeError,

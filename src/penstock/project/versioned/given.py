@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field as made  # a destination has a field of its own
 
 from penstock.core.findings import Finding, Location
-from penstock.core.partition import Grid
+from penstock.core.partitions.partition import Grid
 from penstock.core.strategy import Layout, PartitionSettings
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.files.nodes import YamlNode

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.mapping import Calendar, Everything, RangeMapping, Same, Trailing
 from penstock.core.model import Body, ColumnDoc, Model, Version
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partition import Grain
+from penstock.core.partitions.mapping import Calendar, Everything, RangeMapping, Same, Trailing
+from penstock.core.partitions.partition import Grain
 from penstock.core.strategy import Strategy
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
 from penstock.project.files.values import did_you_mean, digest

@@ -6,10 +6,17 @@ import datetime as dt
 from collections.abc import Iterator
 from itertools import pairwise
 
-from penstock.core import calendar
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    MapType,
+    ScalarType,
+    StructType,
+    widens,
+)
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.partition import Grain, Grid
-from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType, widens
+from penstock.core.partitions import calendar
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.files.field_types import shown_type
 from penstock.project.files.values import did_you_mean
 from penstock.project.versioned.fields import SchemaField, find_field

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.findings import Finding, Location
-from penstock.core.schema import Column, Schema
 from penstock.project.files.nodes import (
     Broken,
     Keys,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.checks.phases import (
     Phases,
     column_tests,

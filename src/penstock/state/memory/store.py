@@ -7,14 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
 
-from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import CheckRecord, CheckStatus, Flag, Quarantine, RowsBefore
 from penstock.core.facts import Seen, Touched
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.ports import Clock, Fault, RebuiltStep
+from penstock.core.partitions.ranges import Ranges
+from penstock.core.ports.checks import Unsettled
+from penstock.core.ports.ports import Clock, Fault, RebuiltStep
 from penstock.core.project import LeaseSettings
-from penstock.core.ranges import Ranges
 from penstock.core.records import (
     Execution,
     ModelRecord,
@@ -24,6 +23,7 @@ from penstock.core.records import (
     StepRecord,
     WatermarkChange,
 )
+from penstock.core.steps.inputs import Pin
 from penstock.state import journal
 from penstock.state.document import (
     UNREADABLE,

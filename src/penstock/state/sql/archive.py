@@ -10,7 +10,7 @@ from itertools import islice
 from sqlalchemy import Column, Connection, Date, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
-from penstock.core.ports import RebuiltStep
+from penstock.core.ports.ports import RebuiltStep
 from penstock.state import journal
 from penstock.state.document import MOST, Cell, Tables, invalid, read_document, write_document
 from penstock.state.journal import StoreContext

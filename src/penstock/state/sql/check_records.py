@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
 
-from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import CheckRecord, CheckStatus, Flag, Quarantine, RowsBefore
 from penstock.core.checks import OnFailure
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.ranges import Ranges
+from penstock.core.ports.checks import Unsettled
 from penstock.core.records import Status
 from penstock.state.schema import (
     check_results,

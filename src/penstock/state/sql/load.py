@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grid, read_grid
-from penstock.core.ranges import Ranges, of_numbers
+from penstock.core.partitions.partition import Grid, read_grid
+from penstock.core.partitions.ranges import Ranges, of_numbers
 from penstock.core.records import Status
-from penstock.core.step import Intent, StepFailure, StepKind
+from penstock.core.steps.step import Intent, StepFailure, StepKind
 from penstock.state.schema import (
     execution_history,
     fingerprints,

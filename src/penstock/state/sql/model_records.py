@@ -20,11 +20,11 @@ from sqlalchemy import (
     select,
 )
 
-from penstock.core.inputs import Pin
+from penstock.core.columns.typed import read_typed
 from penstock.core.records import ModelRecord, Status
-from penstock.core.token import pin_of, read_intent
-from penstock.core.typed import read_typed
-from penstock.core.window import Watermark
+from penstock.core.steps.inputs import Pin
+from penstock.core.steps.token import pin_of, read_intent
+from penstock.core.steps.window import Watermark
 from penstock.state.schema import (
     fingerprints,
     models,

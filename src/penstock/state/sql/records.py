@@ -8,9 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, null, select, union_all
 
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import read_grid
+from penstock.core.partitions.partition import read_grid
 from penstock.core.records import (
     Execution,
     LeastPin,
@@ -22,7 +21,8 @@ from penstock.core.records import (
     StepRecord,
     WatermarkChange,
 )
-from penstock.core.token import pin_of
+from penstock.core.steps.inputs import Pin
+from penstock.core.steps.token import pin_of
 from penstock.state.schema import (
     contents,
     execution_history,

@@ -9,10 +9,10 @@ from dataclasses import replace
 from sqlalchemy import Column, Connection, Row, func, insert, select, update
 
 from penstock.core.model import Fingerprint
-from penstock.core.partition import write_grid
+from penstock.core.partitions.partition import write_grid
 from penstock.core.records import Lease, Run, Status, StepRecord, WatermarkChange
-from penstock.core.step import Outcome, RowCounts, StepFailure
-from penstock.core.token import pin_parts, read_intent, write_intent
+from penstock.core.steps.step import Outcome, RowCounts, StepFailure
+from penstock.core.steps.token import pin_parts, read_intent, write_intent
 from penstock.state.schema import (
     contents,
     fingerprints,

@@ -21,8 +21,8 @@ from sqlalchemy import (
 )
 
 from penstock.core.model import Fingerprint
-from penstock.core.partition import write_grid
-from penstock.core.ranges import Range
+from penstock.core.partitions.partition import write_grid
+from penstock.core.partitions.ranges import Range
 from penstock.core.records import Status
 from penstock.state.schema import (
     execution_history,

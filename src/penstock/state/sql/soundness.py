@@ -20,14 +20,14 @@ from sqlalchemy import BigInteger, Boolean, Column, Date, Integer, Table
 
 from penstock.core.check_results import CheckStatus, GroupValue, Sample
 from penstock.core.checks import CheckScope, Phase
+from penstock.core.columns.typed import read_typed
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location, Severity
-from penstock.core.partition import read_grid
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.partition import read_grid
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status
-from penstock.core.step import Intent, StepKind
-from penstock.core.token import read_intent
-from penstock.core.typed import read_typed
+from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.token import read_intent
 from penstock.state.document import UNREADABLE, Cell, read_spans
 from penstock.state.schema import UtcTime
 from penstock.state.transitions.check_history import read_sample, read_value

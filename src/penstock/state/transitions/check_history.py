@@ -18,8 +18,8 @@ from penstock.core.check_results import (
 )
 from penstock.core.checks import Phase
 from penstock.core.errors import UsageError
-from penstock.core.partition import Grid, read_ranges, write_ranges
-from penstock.core.step import Intent
+from penstock.core.partitions.partition import Grid, read_ranges, write_ranges
+from penstock.core.steps.step import Intent
 
 
 @dataclass(frozen=True, slots=True)

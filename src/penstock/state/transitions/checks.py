@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import OnFailure
-from penstock.core.partition import Grain
-from penstock.core.ranges import Ranges, difference, numbers
-from penstock.core.step import Intent, StepKind
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import Ranges, difference, numbers
+from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Writing
 from penstock.state.transitions.model_state import (
     BUILDS,

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 
-from penstock.core.ranges import difference
+from penstock.core.partitions.ranges import difference
 from penstock.core.records import Status
-from penstock.core.step import Intent, Outcome, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.state.transitions import rollback
 from penstock.state.transitions.checks import fails, flag_change, with_flags
 from penstock.state.transitions.events import Failed, Finished

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.core.check_results import Checked, InvariantReport
 from penstock.core.records import WatermarkChange
-from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.transitions.model_state import Key
 
 

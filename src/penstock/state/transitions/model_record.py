@@ -12,8 +12,8 @@ from penstock.core.records import (
     Status,
     WatermarkChange,
 )
-from penstock.core.step import Intent, Outcome
-from penstock.core.window import Watermark
+from penstock.core.steps.step import Intent, Outcome
+from penstock.core.steps.window import Watermark
 from penstock.state.transitions.events import Began, ChecksRecorded, Finished
 from penstock.state.transitions.model_state import (
     BUILDS,

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import CheckRecord, Quarantine
+from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grain, Grid
-from penstock.core.ranges import Ranges, of_numbers
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.partitions.ranges import Ranges, of_numbers
 from penstock.core.records import Status, StepRecord, WatermarkChange
-from penstock.core.step import Intent, Outcome, StepFailure, StepKind
-from penstock.core.typed import TypedValue, read_typed
+from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.transitions.runs import Runs
 from penstock.state.transitions.verdict import RecordedChecks
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.core.model import Fingerprint
-from penstock.core.ranges import Ranges, difference, intersection, merged, of_numbers, union
+from penstock.core.partitions.ranges import (
+    Ranges,
+    difference,
+    intersection,
+    merged,
+    of_numbers,
+    union,
+)
 from penstock.core.records import Status
-from penstock.core.step import Intent, StepFailure
+from penstock.core.steps.step import Intent, StepFailure
 from penstock.state.transitions.checks import undoes_failure
 from penstock.state.transitions.model_state import (
     BUILDS,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TypeVar
 
-from penstock.core.ranges import Range, Ranges, difference, merged
+from penstock.core.partitions.ranges import Range, Ranges, difference, merged
 
 V = TypeVar("V")
 T = TypeVar("T")

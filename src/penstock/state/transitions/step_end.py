@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.core.ranges import Ranges, count, difference
+from penstock.core.partitions.ranges import Ranges, count, difference
 from penstock.core.records import Status
-from penstock.core.step import Intent, Outcome, StepFailure
+from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.transitions.model_state import (
     Executed,
     ModelState,

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
-from penstock.core.ranges import intersection, of_numbers
+from penstock.core.partitions.ranges import intersection, of_numbers
 from penstock.core.records import Status
 from penstock.state.transitions.check_history import Asked, records_of
 from penstock.state.transitions.checks import closed, fails, opened_flags

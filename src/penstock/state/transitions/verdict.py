@@ -8,9 +8,9 @@ from typing import Any
 
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
-from penstock.core.partition import Grain
-from penstock.core.ranges import Ranges, holds, intersection
-from penstock.core.step import Intent, StepFailure
+from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.ranges import Ranges, holds, intersection
+from penstock.core.steps.step import Intent, StepFailure
 
 Gates = tuple[tuple[str, Ranges], ...]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from penstock.core.check_ports import Unsettled
 from penstock.core.check_results import Checked, Flag, RowsBefore
 from penstock.core.checks import OnFailure
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint
-from penstock.core.partition import Grid
-from penstock.core.ranges import Ranges, merged
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import Ranges, merged
+from penstock.core.ports.checks import Unsettled
 from penstock.core.records import (
     Execution,
     LeastPin,
@@ -19,7 +18,8 @@ from penstock.core.records import (
     PartitionsRecord,
     Status,
 )
-from penstock.core.token import pin_parts
+from penstock.core.steps.inputs import Pin
+from penstock.core.steps.token import pin_parts
 from penstock.state.transitions.model_record import greatest, model_record
 from penstock.state.transitions.model_state import (
     BUILDS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
+from penstock.core.columns.typed import TypedValue
 from penstock.core.records import WatermarkChange
-from penstock.core.step import Intent, Outcome, StepKind
-from penstock.core.typed import TypedValue
-from penstock.core.window import Watermark
+from penstock.core.steps.step import Intent, Outcome, StepKind
+from penstock.core.steps.window import Watermark
 from penstock.state.transitions.model_state import BUILDS, ModelState
 
 Current = Mapping[tuple[str, str], TypedValue]

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from penstock.core import calendar
-from penstock.core.schema import Schema
+from penstock.core.columns.schema import Schema
+from penstock.core.partitions import calendar
 from penstock.strategies.checks.literals import (
     FLOATS,
     INTEGERS,
@@ -34,7 +34,7 @@ _MEANS = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.
 def is_harmless(condition: str, columns: Schema) -> bool:
     """Whether a condition is true, false or NULL for all rows with these columns.
 
-    >>> from penstock.core.schema import Column
+    >>> from penstock.core.columns.schema import Column
     >>> columns = Schema((Column("n", "bigint"), Column("t", "string")))
     >>> is_harmless("MIN(n) >= 0 AND max(t) IS NOT NULL", columns)
     True

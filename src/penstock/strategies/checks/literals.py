@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from penstock.core import calendar
 from penstock.core.names import literal
-from penstock.core.partition import literal_at
+from penstock.core.partitions import calendar
+from penstock.core.partitions.partition import literal_at
 
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 FLOATS = frozenset({"float", "double"})

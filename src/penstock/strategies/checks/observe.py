@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from penstock.core.check_results import CheckStatus
 from penstock.core.checks import AcceptedValues, Check, CheckScope, ValueRange
+from penstock.core.columns.schema import Schema
 from penstock.core.query import parameters, with_parameters
-from penstock.core.schema import Schema
 from penstock.core.statement import Row
 from penstock.strategies.checks.literals import is_value
 from penstock.strategies.checks.measure import FAILURES, GroupMeasures, Measure

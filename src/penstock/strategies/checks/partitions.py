@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.core.columns.schema import Column
 from penstock.core.names import literal, quoted
-from penstock.core.partition import FIRST, LAST, Grain, Grid, Span, literal_at
-from penstock.core.schema import Column
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span, literal_at
 
 KEY = quoted("_ps_group")
 """The column that has the key of the partition."""
@@ -64,7 +64,7 @@ def key_sql(grid: Grid, field: str, kind: str) -> str:
 
     `kind` is the Spark type of the field; the session's zone is UTC. NULL is in no partition.
 
-    >>> from penstock.core.partition import Grain
+    >>> from penstock.core.partitions.partition import Grain
     >>> key_sql(Grid(Grain.MONTH), "day", "date")
     'left(CAST(`day` AS STRING), 7)'
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.core.check_results import Sample
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import ArrayType, MapType, StructType, parse_type
 from penstock.core.names import literal, quoted
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import Row
-from penstock.core.types import ArrayType, MapType, StructType, parse_type
 from penstock.strategies.checks.measure import COPIES, Measure
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.restriction import bracketed

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.core.columns.schema import Schema
 from penstock.core.names import literal, quoted
-from penstock.core.schema import Schema
 from penstock.core.statement import OBSERVED_ROWS, Row
 from penstock.strategies.checks.restriction import COUNT_ALL, UNREAD
 

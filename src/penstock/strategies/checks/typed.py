@@ -23,9 +23,9 @@ from penstock.core.checks import (
     Unique,
     ValueRange,
 )
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.query import parameters
-from penstock.core.schema import Schema
-from penstock.core.types import has_map, parse_type, scalars
 from penstock.strategies.checks.literals import TIMES
 from penstock.strategies.checks.measure import GroupMeasures, GroupVerdict, Measure, failed, passed
 from penstock.strategies.checks.restriction import Restriction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.core.columns.schema import Column
 from penstock.core.names import literal, quoted
-from penstock.core.schema import Column
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
 from penstock.core.strategy import Build
 from penstock.strategies.build import HASH_JOIN

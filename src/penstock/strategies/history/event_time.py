@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.core.columns.schema import Column
 from penstock.core.history import HardDeletes
 from penstock.core.names import quoted
-from penstock.core.schema import Column
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history.sides import Sides, goes, horizon

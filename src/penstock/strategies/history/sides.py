@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention
 from penstock.core.names import quoted
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import TARGET_VIEW
 from penstock.core.strategy import Build, OnSchemaChange
 from penstock.strategies.build import listed, texts_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import QUERY_VIEW
 from penstock.strategies.build import any_lost, listed
 from penstock.strategies.comparing import converted

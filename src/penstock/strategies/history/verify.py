@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.core.columns.schema import Schema
 from penstock.core.history import HashDiffers, HistorySettings, NewerThan, SystemColumns
 from penstock.core.names import quoted
-from penstock.core.schema import Schema
 from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
 from penstock.strategies.build import listed, shown_key
 from penstock.strategies.history.terms import FROM, PLACE, TIME, TO, TOMB

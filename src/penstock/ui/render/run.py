@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from penstock.app.checking.reports import invariants_document
 from penstock.app.reports import Cascaded, ModelResult, Plan, RunReport, Step, SyncPreview
 from penstock.core.masking import mask
+from penstock.core.steps.window import Bound, InputWindow, Watermark
 from penstock.core.strategy import strategy_named
-from penstock.core.window import Bound, InputWindow, Watermark
 from penstock.ui.render.diff import COSMETIC, model_diff_document
 from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document, error_text, first_line

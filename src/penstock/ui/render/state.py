@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from penstock.app.commands.watermark import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovery
-from penstock.core.engine_ports import QueryResult
 from penstock.core.masking import mask
+from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
 from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document

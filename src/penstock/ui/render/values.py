@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from penstock.app.reports import Keys, StateCount
-from penstock.core.step import RowCounts
+from penstock.core.steps.step import RowCounts
 
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line

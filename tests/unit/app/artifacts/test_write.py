@@ -12,7 +12,7 @@ from fakes.services import a_shop
 from penstock.app.artifacts.write import write_artifacts
 from penstock.core.errors import QueryError
 from penstock.core.model import ColumnDoc
-from penstock.core.step import RowCounts
+from penstock.core.steps.step import RowCounts
 from penstock.strategies.merge import Merge
 
 

@@ -33,7 +33,7 @@ from penstock.core.checks import (
 )
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention
 from penstock.plan.values import Options
 from penstock.strategies.append import Append

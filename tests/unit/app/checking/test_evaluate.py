@@ -21,11 +21,11 @@ from penstock.core.checks import (
     SqlCheck,
     Unique,
 )
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import InterruptedRunError, QueryError, TableError
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention, parameter
-from penstock.core.schema import Column, Schema
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.strategies.checks.observe import observables
 from penstock.strategies.checks.phase import GROUP, named

@@ -17,11 +17,11 @@ from penstock.app.checking.status import check_lines
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import sync
 from penstock.app.request import RunRequest, SyncRequest
-from penstock.core.bounds import Lower, Upper
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
-from penstock.core.mapping import Computed
 from penstock.core.model import Fingerprint
+from penstock.core.partitions.bounds import Lower, Upper
+from penstock.core.partitions.mapping import Computed
 from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append

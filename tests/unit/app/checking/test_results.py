@@ -15,7 +15,7 @@ from penstock.app.checking.results import decided, failed_of, refusal, refused, 
 from penstock.core.check_results import CheckStatus, GroupValue, InvariantReport, Sample
 from penstock.core.checks import OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 
 P1, P2, P3, P4 = (f"2024-12-0{day}" for day in range(1, 5))
 CHECK = a_check(RowCount(2), name="rows", definition="d")

@@ -9,7 +9,7 @@ from fakes.workshop import DEAD, ELSEWHERE, Workshop
 from penstock.app.checking.staging import quarantine_of, staging_folder, sweep
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
-from penstock.core.step import StepFailure
+from penstock.core.steps.step import StepFailure
 from penstock.strategies.append import Append
 
 LOG = a_model("log", "raw.events", strategy=Append(None))

@@ -7,9 +7,9 @@ from fakes.check_inputs import a_check, answered
 from fakes.lake import columns
 from fakes.versioned_models import a_body, a_daily, a_version, reading
 from fakes.workshop import Workshop
-from penstock.core.bounds import Lower, Upper
 from penstock.core.checks import Checks, Phase, RowCount
-from penstock.core.mapping import Computed
+from penstock.core.partitions.bounds import Lower, Upper
+from penstock.core.partitions.mapping import Computed
 from penstock.strategies.checks.phase import GROUP
 
 DAYS = columns("date date, n int")

@@ -16,9 +16,9 @@ from penstock.app.observation.log_reader import note_written
 from penstock.app.planning.make_plan import make_plan
 from penstock.app.request import RunRequest
 from penstock.core.errors import TableError
-from penstock.core.inputs import DeltaPin
-from penstock.core.step import Outcome
-from penstock.core.token import write_token
+from penstock.core.steps.inputs import DeltaPin
+from penstock.core.steps.step import Outcome
+from penstock.core.steps.token import write_token
 from penstock.ui.render.status import status_text
 
 FILES = {

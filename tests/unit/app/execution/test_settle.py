@@ -19,9 +19,9 @@ from penstock.core.check_results import Checked
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount, RowCountChange
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError
 from penstock.core.findings import Location
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.statement import OBSERVED_ROWS
-from penstock.core.step import Outcome, StepFailure
+from penstock.core.steps.step import Outcome, StepFailure
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
 from penstock.strategies.partition import Partition

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.app.unit_testing.comparing import Comparison, identity, pairing, shown
 from penstock.app.unit_testing.reports import RowLine, RowsDiffer, summary
-from penstock.core.types import parse_type
+from penstock.core.columns.types import parse_type
 
 COLUMNS = tuple(
     (name, parse_type(kind))

@@ -12,7 +12,7 @@ from penstock.core.checks import Check, Checks, NotNull, Phase, Relationships
 from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint, Version
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention, present
 from penstock.core.strategy import WindowSettings
 from penstock.core.unit_tests import UnitRun, UnitTest

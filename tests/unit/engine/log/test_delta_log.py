@@ -5,9 +5,9 @@ import json
 import pytest
 
 from fakes.builders import a_source
+from penstock.core.columns.schema import Column
 from penstock.core.errors import TableError
 from penstock.core.facts import Head
-from penstock.core.schema import Column
 from penstock.engine.log.delta_log import DeltaLog, schema_from_json
 
 LOG = DeltaLog()

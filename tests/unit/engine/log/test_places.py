@@ -7,8 +7,8 @@ import pytest
 from contracts.places_worlds import FolderPlaces, metadata
 from fakes.places import FakeFile
 from penstock.core.errors import TableError
-from penstock.core.partition import FIRST, LAST
-from penstock.core.step import PartitionRows
+from penstock.core.partitions.partition import FIRST, LAST
+from penstock.core.steps.step import PartitionRows
 from penstock.engine.log import places
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.places import DeltaPlaces

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakes.versioned_cases import daily
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 
 ALIASES = {
     "INT64": "bigint",

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakes.versioned_cases import ONLY, daily
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 
 FIELDS = "- {name: date, type: DATE}\n- {name: users, type: INT64}\n- {name: c, type: STRING}\n"
 SCHEMA = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"

@@ -6,9 +6,9 @@ from fakes.inferred_ranges import (
     SHAPES,
     linked,
 )
-from penstock.core.bounds import Lower, Moved
-from penstock.core.calendar import DAY
-from penstock.core.mapping import Computed
+from penstock.core.partitions.bounds import Lower, Moved
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.mapping import Computed
 from penstock.project.input_ranges.infer import infer
 from penstock.project.input_ranges.inputs import Found, Inferred
 

@@ -13,11 +13,11 @@ from fakes.inferred_ranges import (
     linked,
     read,
 )
-from penstock.core.bounds import Lower, Moved
-from penstock.core.calendar import DAY
-from penstock.core.mapping import Computed, Everything, spans
 from penstock.core.names import InputKind, InputName
-from penstock.core.partition import Grid
+from penstock.core.partitions.bounds import Lower, Moved
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.mapping import Computed, Everything, spans
+from penstock.core.partitions.partition import Grid
 from penstock.core.query import mention
 from penstock.project.input_ranges.infer import infer
 from penstock.project.input_ranges.inputs import Found, Inferred, InputShape

@@ -17,9 +17,13 @@ from fakes.mapped_inputs import (
     mapped,
     project,
 )
-from penstock.core.bounds import Ceiled, Floored, Lower, Moved, Upper
-from penstock.core.calendar import DAY
-from penstock.core.mapping import (
+from penstock.core.model import (
+    InputMapping,
+)
+from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.bounds import Ceiled, Floored, Lower, Moved, Upper
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
     Computed,
@@ -28,10 +32,6 @@ from penstock.core.mapping import (
     Same,
     Trailing,
 )
-from penstock.core.model import (
-    InputMapping,
-)
-from penstock.core.names import InputKind, InputName
 from penstock.project.files.cache import ParseCache
 from penstock.project.input_ranges.mappings import map_inputs
 

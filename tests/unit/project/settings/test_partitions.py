@@ -4,10 +4,10 @@ import datetime as dt
 
 import pytest
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.findings import Location
 from penstock.core.model import Body, Version
-from penstock.core.partition import Grain, Grid
-from penstock.core.schema import Column, Schema
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import Layout
 from penstock.project.files.values import digest
 from penstock.project.sql.canonical import canonical_of

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fakes.versioned_cases import daily
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 
 BASE = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"
 

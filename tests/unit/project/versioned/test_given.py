@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakes.versioned_cases import SQL, daily
-from penstock.core.partition import Grain
+from penstock.core.partitions.partition import Grain
 from penstock.core.strategy import Layout
 from penstock.strategies.table import Table
 from penstock.strategies.view import View

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fakes.versioned_cases import daily, version
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
 from penstock.project.versioned.schema import read_schema_text
 
 BASE = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"

@@ -5,7 +5,7 @@ import hashlib
 
 from fakes.fixture_f import DAILY, FIXTURE_F, WEEKLY
 from fakes.versioned_cases import daily, meaning
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.strategies.partition import Partition
 
 ALIASES = {

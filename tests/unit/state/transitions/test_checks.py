@@ -7,8 +7,8 @@ import pytest
 from contracts.store_cases import DAY, GATE, days, intent
 from fakes.clock import NOON
 from penstock.core.checks import OnFailure
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import StepKind
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.step import StepKind
 from penstock.state.transitions.checks import FlagChange, flag_change
 from penstock.state.transitions.model_state import FlagState, ModelState, StoredStep
 from penstock.state.transitions.rollback import ROLLED_BACK, parts

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.core.partition import FIRST, LAST, Grain, Grid
-from penstock.core.schema import Column
+from penstock.core.columns.schema import Column
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid
 from penstock.strategies.checks.partitions import KEY, ranged
 
 DAY = Grid(Grain.DAY)

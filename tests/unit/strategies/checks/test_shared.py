@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.core.schema import Column, Schema
+from penstock.core.columns.schema import Column, Schema
 from penstock.strategies.checks.shared import Shared, described, shared
 
 COLUMNS = Schema((Column("n", "int"), Column("t", "string")))

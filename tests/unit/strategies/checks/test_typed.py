@@ -12,7 +12,7 @@ from penstock.core.checks import (
     Unique,
     ValueRange,
 )
-from penstock.core.schema import Column, Schema
+from penstock.core.columns.schema import Column, Schema
 from penstock.strategies.checks.harmless import is_harmless
 from penstock.strategies.checks.literals import literal_of
 from penstock.strategies.checks.observe import observables

@@ -6,7 +6,7 @@ import json
 from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.core.model import Fingerprint
 from penstock.core.records import Execution, Status
-from penstock.core.step import StepFailure
+from penstock.core.steps.step import StepFailure
 from penstock.ui.render.document import printed
 from penstock.ui.render.history import history_document, history_text
 

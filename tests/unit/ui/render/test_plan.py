@@ -4,7 +4,7 @@ from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.values import Blocked, Estimate, State
 from penstock.ui.render.plan import plan_text
 

@@ -13,7 +13,7 @@ from penstock.app.reports import (
 )
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
-from penstock.core.step import RowCounts
+from penstock.core.steps.step import RowCounts
 from penstock.ui.render.progress import JsonLines, TextLines
 
 NULL_KEY = DataError(

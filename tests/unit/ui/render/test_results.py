@@ -8,8 +8,8 @@ from penstock.app.reports import RunStarted, Said, StepEnded
 from penstock.core.check_results import CheckStatus, InvariantReport, Sample
 from penstock.core.checks import Phase
 from penstock.core.errors import CheckFailedError, QueryError
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import RowCounts
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
 from penstock.ui.render.live import LiveTable
 from penstock.ui.render.progress import TextLines

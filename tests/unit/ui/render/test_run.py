@@ -9,8 +9,8 @@ from penstock.app.reports import (
 )
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import RowCounts
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
 from penstock.ui.render.progress import TextLines
 from penstock.ui.render.run import Columns, result_line, run_text, seed_text

@@ -5,13 +5,13 @@ import json
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
-from penstock.core.inputs import DeltaPin, InputPin
-from penstock.core.partition import Grain, Grid
-from penstock.core.step import RowCounts
-from penstock.core.typed import TypedValue
-from penstock.core.window import Bound, InputWindow, Watermark, Window
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.step import RowCounts
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.plan.values import Estimate, State
 from penstock.ui.render.document import printed
 from penstock.ui.render.plan import preview_document

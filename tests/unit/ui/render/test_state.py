@@ -4,8 +4,8 @@ from fakes.builders import NOON
 from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck
 from penstock.app.commands.watermark import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
-from penstock.core.engine_ports import QueryResult
 from penstock.core.errors import TableError
+from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
 from penstock.ui.render.state import (
     changed_text,

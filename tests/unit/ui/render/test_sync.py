@@ -8,7 +8,7 @@ from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.reports import Cascaded, ModelDiff, ModelStatus, SqlDiff, StateCount, SyncPreview
 from penstock.core.errors import TableError
 from penstock.core.names import TableName
-from penstock.core.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.values import Blocked, State
 from penstock.ui.render.document import printed
 from penstock.ui.render.run import run_document

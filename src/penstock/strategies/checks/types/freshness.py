@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.core import calendar
 from penstock.core.checks import Freshness
 from penstock.core.names import quoted
+from penstock.core.partitions import calendar
 from penstock.strategies.checks.measure import (
     ROWS,
     GroupMeasures,

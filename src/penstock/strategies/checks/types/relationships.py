@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penstock.core.checks import Relationships
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
-from penstock.core.schema import Schema
-from penstock.core.types import parse_type, scalars
 from penstock.strategies.checks.literals import is_text
 from penstock.strategies.checks.measure import (
     GroupMeasures,

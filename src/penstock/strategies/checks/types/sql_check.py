@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.core.columns.schema import Schema
 from penstock.core.names import literal
-from penstock.core.schema import Schema
 from penstock.strategies.checks.measure import GroupVerdict, failed, passed
 from penstock.strategies.checks.phase import GROUP
 from penstock.strategies.checks.samples import ASKED, KEPT, cells, places

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from penstock.core.bounds import (
+from penstock.core.partitions.bounds import (
     At,
     Bound,
     Evaluation,
@@ -17,8 +17,8 @@ from penstock.core.bounds import (
     read_bound,
     write_bound,
 )
-from penstock.core.partition import FIRST, LAST, Grain, Grid, Span
-from penstock.core.ranges import Ranges, numbers, of_numbers
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
+from penstock.core.partitions.ranges import Ranges, numbers, of_numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.core import calendar
 from penstock.core.errors import UsageError
 from penstock.core.findings import some
-from penstock.core.ranges import Range, Ranges, intersection, merged
+from penstock.core.partitions import calendar
+from penstock.core.partitions.ranges import Range, Ranges, intersection, merged
 
 FIRST, LAST = -(2**62), 2**62
 """Positions before and after every value."""

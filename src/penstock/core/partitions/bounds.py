@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from penstock.core.calendar import DAY, HOUR, SECOND, civil, day_number
+from penstock.core.partitions.calendar import DAY, HOUR, SECOND, civil, day_number
 
 _MONDAY = 4 * DAY  # 1970-01-05
 

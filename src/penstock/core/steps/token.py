@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from penstock.core.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.columns.typed import read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
-from penstock.core.partition import Grid, read_grid, write_grid
-from penstock.core.step import Intent, StepKind
+from penstock.core.partitions.partition import Grid, read_grid, write_grid
+from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
-from penstock.core.typed import read_typed
-from penstock.core.window import Bound, InputWindow, Watermark, Window
 
 LIMIT_BYTES = 4096
 

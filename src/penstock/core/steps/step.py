@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
-from penstock.core.inputs import InputPin
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
-from penstock.core.partition import Grid, read_ranges
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.partition import Grid, read_ranges
+from penstock.core.partitions.ranges import Ranges
+from penstock.core.steps.inputs import InputPin
+from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
-from penstock.core.window import InputWindow, Watermark
 
 WHOLE = "*"
 LONGEST = 4000

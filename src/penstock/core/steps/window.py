@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.core.columns.typed import TypedValue
 from penstock.core.names import quoted
-from penstock.core.typed import TypedValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What stores do with checks: parts of `Journal` and `Records` (`core/ports.py`)."""
+"""What stores do with checks: parts of `Journal` and `Records` (`core/ports/ports.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.core.check_results import (
     Quarantine,
     RowsBefore,
 )
-from penstock.core.ranges import Ranges
+from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import StepRecord
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.names import InputName
-from penstock.core.window import Window
+from penstock.core.steps.window import Window
 
 
 @dataclass(frozen=True, slots=True)

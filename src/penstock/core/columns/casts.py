@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.core.types import ArrayType, ColumnType, MapType, ScalarType, StructType
+from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TEXTS = ("string", "char", "varchar", "variant")
@@ -49,7 +49,7 @@ def castable(have: ColumnType, want: ColumnType) -> bool:
     Structs are compared by their fields' names; a field that only one of them has keeps none from
     being cast.
 
-    >>> from penstock.core.types import parse_type
+    >>> from penstock.core.columns.types import parse_type
     >>> castable(parse_type("string"), parse_type("bigint"))
     True
     >>> castable(parse_type("date"), parse_type("boolean"))
@@ -61,7 +61,7 @@ def castable(have: ColumnType, want: ColumnType) -> bool:
 def differences(have: ColumnType, want: ColumnType, path: str) -> Iterator[TypeDifference]:
     """Find the parts of a type that cannot be cast to another, or that only one of them has.
 
-    >>> from penstock.core.types import parse_type
+    >>> from penstock.core.columns.types import parse_type
     >>> have, want = parse_type("struct<a:int,b:date>"), parse_type("struct<B:boolean>")
     >>> [(str(each.why), each.path) for each in differences(have, want, "s")]
     [('uncastable', 's.B'), ('extra', 's.a')]

@@ -11,14 +11,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.core.check_ports import CheckJournal, CheckRecords
-from penstock.core.check_results import (
-    Checked,
-)
+from penstock.core.check_results import Checked
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
-from penstock.core.inputs import Pin
 from penstock.core.model import Fingerprint, Source
-from penstock.core.partition import Span
+from penstock.core.partitions.partition import Span
+from penstock.core.ports.checks import CheckJournal, CheckRecords
 from penstock.core.records import (
     Begun,
     Execution,
@@ -32,7 +29,8 @@ from penstock.core.records import (
     StepRecord,
     WatermarkChange,
 )
-from penstock.core.step import Intent, Outcome, PartitionRows, StepFailure
+from penstock.core.steps.inputs import Pin
+from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
 
 Fault = Callable[[str], None]
 """Called with the name of each point that a step passes; tests die there."""

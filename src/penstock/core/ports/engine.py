@@ -1,4 +1,4 @@
-"""The port to Spark: an engine, and the session of one step (`core/ports.py` has the others)."""
+"""The port to Spark: an engine, and the session of one step (the others are in `ports.py`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
-from penstock.core.inputs import Relation
-from penstock.core.schema import Schema
 from penstock.core.statement import Commit, Feed, Row, Stage, StagedRows
-from penstock.core.step import Intent
+from penstock.core.steps.inputs import Relation
+from penstock.core.steps.step import Intent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Columns: names and types, casts between them, and typed values."""

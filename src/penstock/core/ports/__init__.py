@@ -1,0 +1,1 @@
+"""Ports: what `app` needs from the outside, small enough to fake."""

@@ -1,0 +1,1 @@
+"""Steps: what one intends, reads, runs and leaves in the log."""
