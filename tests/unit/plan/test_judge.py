@@ -15,7 +15,6 @@ from fakes.versioned_models import (
     a_version,
     changed_since,
     daily,
-    messages,
     ords,
     partition_code,
     reading,
@@ -64,13 +63,13 @@ def test_a_synced_model_has_nothing_to_tell():
 def test_DD1_without_records_every_due_partition_was_never_run():
     found = judged(daily(), Evidence())
 
-    assert messages(daily(), found) == {"never_run": ["2024-11-25..2024-12-16"]}
+    assert told(daily(), found) == {"never_run": ["2024-11-25..2024-12-16"]}
 
 
 def test_DD3_other_sql_of_a_version_marks_its_partitions_alone():
     found = judged(edited(canonical="other"), synced(daily()), unchanged())
 
-    assert messages(daily(), found) == {"sql_changed": ["2024-12-02..2024-12-16"]}
+    assert told(daily(), found) == {"sql_changed": ["2024-12-02..2024-12-16"]}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_DD4_the_text_alone_is_cosmetic_and_the_schema_is_not(changes, expected,
 
     found = judged(model, synced(before), unchanged())
 
-    assert (messages(model, found), found.cosmetic) == (expected, cosmetic)
+    assert (told(model, found), found.cosmetic) == (expected, cosmetic)
 
 
 def test_DD4_a_schema_that_one_side_does_not_declare_is_no_difference():
@@ -108,7 +107,7 @@ def test_DD5_a_new_version_upgrades_its_partitions_and_hides_what_else_differs(c
 
     found = judged(model, synced(daily()), unchanged())
 
-    assert messages(model, found) == {"version_upgraded": ["2024-12-10..2024-12-16"]}
+    assert told(model, found) == {"version_upgraded": ["2024-12-10..2024-12-16"]}
     assert found.pieces[0].because == ("v3 -> v4",)
 
 
@@ -117,7 +116,7 @@ def test_DD6_a_version_that_begins_later_gives_a_partition_back_to_the_one_befor
 
     found = judged(model, synced(daily()), unchanged())
 
-    assert messages(model, found) == {"version_upgraded": ["2024-11-29"]}
+    assert told(model, found) == {"version_upgraded": ["2024-11-29"]}
     assert found.pieces[0].because == ("v2 -> v1",)
 
 
@@ -141,14 +140,14 @@ def test_DD7_a_revision_counts_from_its_run_date_on(run_timestamp, since, expect
     revision = a_body("v3.r1", "2024-12-17", EVENTS, backfill_since=since)
     model = daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision))
 
-    assert messages(model, judged(model, synced(daily()), unchanged(), run_timestamp)) == expected
+    assert told(model, judged(model, synced(daily()), unchanged(), run_timestamp)) == expected
 
 
 def test_a_revision_of_the_same_meaning_is_no_drift():
     revision = a_body("v3.r1", "2024-12-10", EVENTS, canonical="meaning-v3")
     model = daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision))
 
-    assert messages(model, judged(model, synced(daily()), unchanged())) == {}
+    assert told(model, judged(model, synced(daily()), unchanged())) == {}
 
 
 def test_DD8_a_failure_after_a_success_keeps_what_else_is_wrong():
@@ -163,7 +162,7 @@ def test_DD8_a_failure_after_a_success_keeps_what_else_is_wrong():
 
     found = judged(edited(canonical="other"), replace(before, runs=runs), unchanged())
 
-    assert messages(daily(), found) == {
+    assert told(daily(), found) == {
         "sql_changed": ["2024-12-02", "2024-12-04..2024-12-16"],
         "failed, sql_changed": ["2024-12-03"],
     }
@@ -175,7 +174,7 @@ def test_DD9_others_change_only_the_partitions_that_their_files_hold():
 
     found = judged(daily(), evidence, unchanged())
 
-    assert messages(daily(), found) == {"tampered": ["2024-12-03"]}
+    assert told(daily(), found) == {"tampered": ["2024-12-03"]}
     assert found.pieces[0].because == ("version 9 UPDATE at 2024-12-16 12:00:00 UTC",)
 
 
@@ -185,7 +184,7 @@ def test_DD9_a_commit_before_a_partition_was_settled_did_not_change_it():
 
     found = judged(daily(), evidence, unchanged())
 
-    assert messages(daily(), found) == {"tampered": ["2024-11-25..2024-11-28"]}
+    assert told(daily(), found) == {"tampered": ["2024-11-25..2024-11-28"]}
 
 
 def test_DD10_rows_that_others_deleted_are_missing_and_tampered():
@@ -195,7 +194,7 @@ def test_DD10_rows_that_others_deleted_are_missing_and_tampered():
 
     found = judged(daily(), evidence, unchanged())
 
-    assert messages(daily(), found) == {"missing, tampered": ["2024-12-03"]}
+    assert told(daily(), found) == {"missing, tampered": ["2024-12-03"]}
 
 
 def test_a_partition_without_rows_that_nobody_touched_is_not_missing():
@@ -204,7 +203,7 @@ def test_a_partition_without_rows_that_nobody_touched_is_not_missing():
 
     found = judged(daily(), evidence, unchanged())
 
-    assert messages(daily(), found) == {"tampered": ["2024-12-03"]}
+    assert told(daily(), found) == {"tampered": ["2024-12-03"]}
 
 
 def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
@@ -213,7 +212,7 @@ def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
 
     found = judged(daily(), synced(daily(), target=target), unchanged())
 
-    assert messages(daily(), found) == {"tampered": ["2024-12-03"], "missing": ["2024-12-16"]}
+    assert told(daily(), found) == {"tampered": ["2024-12-03"], "missing": ["2024-12-16"]}
     assert found.lines == (
         "log-gap: versions 5 to 7 of the log of s.daily are gone; changes in them are not known",
     )
@@ -225,7 +224,7 @@ def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
 def test_DD11_without_the_table_or_with_another_every_success_is_missing(target):
     found = judged(daily(), synced(daily(), target=target), unchanged())
 
-    assert messages(daily(), found) == {"missing": ["2024-11-25..2024-12-16"]}
+    assert told(daily(), found) == {"missing": ["2024-11-25..2024-12-16"]}
     assert found.missing == ords("2024-11-25", "2024-12-16")
 
 
@@ -257,7 +256,7 @@ def test_DD13_a_source_marks_the_partitions_that_read_where_it_changed():
     found = judged(daily(), synced(daily()), changed_since(append))
     other = judged(daily(), synced(daily()), changed_since(later))
 
-    assert messages(daily(), found) == {"source_changed": ["2024-12-03"]}
+    assert told(daily(), found) == {"source_changed": ["2024-12-03"]}
     assert found.pieces[0].because == ("raw.events",)
     assert other.pieces == ()
 
@@ -267,9 +266,7 @@ def test_DC3_an_upstream_marks_the_partitions_that_read_what_was_made_again():
 
     found = judged(weekly(), synced(weekly()), changed_since(daily=rerun))
 
-    assert messages(weekly(), found) == {
-        "upstream_changed": ["2024-12-02", "2024-12-09", "2024-12-16"]
-    }
+    assert told(weekly(), found) == {"upstream_changed": ["2024-12-02", "2024-12-09", "2024-12-16"]}
 
 
 def test_DC8_an_upstream_partition_that_ran_first_after_the_reader_changed_for_it():
@@ -277,7 +274,7 @@ def test_DC8_an_upstream_partition_that_ran_first_after_the_reader_changed_for_i
 
     found = judged(weekly(), synced(weekly()), changed_since(daily=first))
 
-    assert messages(weekly(), found) == {"upstream_changed": ["2024-12-09"]}
+    assert told(weekly(), found) == {"upstream_changed": ["2024-12-09"]}
 
 
 def test_DC9_a_step_that_changed_no_data_changes_nothing_below():
@@ -293,7 +290,7 @@ def test_DD14_partitions_before_the_first_version_are_not_effective_and_not_drif
 
     found = judged(model, synced(daily()), unchanged())
 
-    assert messages(model, found) == {"not_effective": ["2024-11-20..2024-11-24"]}
+    assert told(model, found) == {"not_effective": ["2024-11-20..2024-11-24"]}
     assert (found.drifted, found.effective) == ((), ords("2024-11-25", "2024-12-16"))
 
 
@@ -369,7 +366,7 @@ def test_DS7_a_new_revision_changes_no_sql():
 
     found = judged(model, synced(daily()), unchanged())
 
-    assert (messages(model, found), found.mutated) == (
+    assert (told(model, found), found.mutated) == (
         {"sql_changed": ["2024-12-02..2024-12-16"]},
         (),
     )
@@ -402,4 +399,4 @@ def test_an_input_that_a_step_did_not_know_changed_for_it():
 
     found = judged(model, synced(weekly()), changed_since(daily=runs, late=runs))
 
-    assert messages(model, found) == {"upstream_changed": ["2024-11-25..2024-12-16"]}
+    assert told(model, found) == {"upstream_changed": ["2024-11-25..2024-12-16"]}

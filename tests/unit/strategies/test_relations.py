@@ -5,13 +5,13 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.model import Model
 from penstock.core.query import RUN_TIMESTAMP, Query, mention
 from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
-from penstock.core.steps.window import Window
+from penstock.core.steps.window import Bound, Window
 from penstock.strategies.relations import BoundQuery, bind, leaves
 from penstock.strategies.view import View
 
 EVENTS, BASE = reads("raw.events", "base")
 READ = DeltaRead("/landing/events", 3)
-WINDOW = Window("n", None, BoundQuery(TypedValue("INT", "7"), inclusive=True))
+WINDOW = Window("n", None, Bound(TypedValue("INT", "7"), inclusive=True))
 CLEAN = a_model("clean", "raw.events", strategy=View())
 
 

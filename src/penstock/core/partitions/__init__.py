@@ -1,1 +1,1 @@
-"""Partitions: grains, keys and bounds, sets of them as ranges, and which range of an input one reads."""
+"""Partitions: grains, keys, bounds, sets of them as ranges, and which range of an input is read."""

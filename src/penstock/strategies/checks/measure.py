@@ -115,7 +115,7 @@ def verdict_by_bounds(
 ) -> GroupVerdict:
     """Judge a number by inclusive bounds.
 
-    >>> [judged_by_bounds("rows", n, 5, 9).message for n in (4, 5, 10)]
+    >>> [verdict_by_bounds("rows", n, 5, 9).message for n in (4, 5, 10)]
     ['rows 4 < min 5', 'rows 5', 'rows 10 > max 9']
     """
     if minimum is not None and value < minimum:

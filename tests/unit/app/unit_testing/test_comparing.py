@@ -123,7 +123,7 @@ def test_rows_move_to_other_partners_however_many_must() -> None:
     assert pairs == {0: 2_000} | {at: at - 1 for at in range(1, 2_001)}
 
 
-@pytest.sign.parametrize(
+@pytest.mark.parametrize(
     ("one", "other", "kind"),
     [
         ((1.0, math.nan), (1.0, math.nan), "array<double>"),
@@ -135,7 +135,7 @@ def test_nested_values_are_equal_inside(one, other, kind) -> None:
     assert identity(one, parse_type(kind)) == identity(other, parse_type(kind))
 
 
-@pytest.sign.parametrize(
+@pytest.mark.parametrize(
     ("value", "kind", "text"),
     [
         (True, "boolean", "true"),
