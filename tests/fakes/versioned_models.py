@@ -182,7 +182,7 @@ def synced(model: Model, **changes: object) -> Evidence:
     runs = tuple(a_run((each.range,), at, at) for at, each in enumerate(segments, 1))
     settings: dict[str, object] = {
         "runs": runs,
-        "marks": marks,
+        "fingerprints": marks,
         "pins": {at: pins_of(model) for at in marks},
         "recorded": "t",
         "target": the_table(),

@@ -21,6 +21,7 @@ from fakes.versioned_models import (
     span,
     synced,
     the_table,
+    told,
     unchanged,
     weekly,
 )
