@@ -17,6 +17,14 @@ def services():
     return Workshop(a_model("users")).services()
 
 
+@pytest.fixture(autouse=True)
+def _interruptible():
+    """Let Ctrl-C interrupt; a job in the background inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_after(*seconds):
     for each in seconds:
         threading.Timer(each, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,6 +93,8 @@ class Database:
         self._reads = dict(_READS.get(engine.dialect.name, {}))
         self._writes = dict(_WRITES.get(engine.dialect.name, {}))
         self.place = engine.url.render_as_string(hide_password=True)
+        # A connection that an interrupt broke off is thrown away: how it went is no news.
+        logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
