@@ -227,6 +227,7 @@ def test_T14_T15_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_r
     assert crash.place.run("slow").plan.is_empty
 
 
+@pytest.mark.matrix
 def test_T14_T15_an_insert_whose_process_was_killed_in_its_midst_adds_no_row_after_the_rerun(crash):
     """Its JVM lives on, as that of a cluster would, and brings the statement to its end."""
     quick = slow_append(crash, 12)

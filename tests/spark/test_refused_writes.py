@@ -50,6 +50,7 @@ def cities(tmp_path_factory, spark) -> Place:
     return place
 
 
+@pytest.mark.matrix
 def test_an_empty_partition_value_is_refused_in_every_strategy_and_the_hint_helps(cities) -> None:
     first = both(cities)
     cities.insert("cities", "(3, '', '2024-01-03')")

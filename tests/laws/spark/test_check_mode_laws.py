@@ -81,6 +81,7 @@ def values(*reports):
     }
 
 
+@pytest.mark.matrix
 @rigour
 @example(events=MIXED, mode="block")
 @given(events=DELIVERY, mode=st.sampled_from(("flag", "block")))

@@ -24,7 +24,7 @@ SHAPES = ("{}", "array({})", "named_struct('x', {})", "map('k', {})")
 VALUES = ("NULL", "0", "1", "2", "-0.0", "100")
 deep = settings.default.max_examples > 100
 SEEDS = range(20 if deep else 1)
-RUNS = 6 if deep else 3
+RUNS = 6 if deep else 2
 
 
 def queries(chance: random.Random) -> list[str]:

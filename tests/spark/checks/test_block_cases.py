@@ -214,6 +214,7 @@ def test_a_first_build_that_passes_is_on_record(stats) -> None:
     assert {row[0] for row in stats.rows()} == {P1, P2}
 
 
+@pytest.mark.matrix
 def test_C40_a_blocked_merge_leaves_no_version_and_no_clone(stats) -> None:
     stats.users()
     stats.users_model()
