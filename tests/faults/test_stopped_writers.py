@@ -267,7 +267,9 @@ def test_T15_unlocking_a_living_run_gives_its_step_up(crash):
     reason="never: namespaces of processes need a Linux that lets this user make them",
 )
 def test_T15_a_holder_in_another_pid_namespace_is_not_taken_for_dead(crash):
-    inside = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    # the shell is the first process in there: nothing stops the first process of a namespace
+    shell = ("sh", "-c", '"$0" "$@"; exit $?')
+    inside = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", *shell)
     command = crash.start("run", "--select", "log", fault="stop:before-commit:1", within=inside)
     file = crash.place.root / ".penstock" / "state.db"
     command.wait_until(lambda: holds(file))
