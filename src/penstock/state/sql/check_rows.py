@@ -6,19 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from sqlalchemy import Connection, Row, insert, update
+from sqlalchemy import Connection, Row, insert
 
 from penstock.core.check_results import CheckRecord, CheckResult, CheckStatus, Quarantine
 from penstock.core.checks import CheckScope, Phase
 from penstock.core.findings import Location, Severity
-from penstock.state.schema import check_results, quarantines, steps
+from penstock.state.schema import check_results, quarantines
 from penstock.state.sql.rows import next_number
 from penstock.state.transitions.check_history import read_sample, read_value
 from penstock.state.transitions.verdict import (
-    RecordedChecks,
     read_numbers,
     write_numbers,
-    write_verdict,
 )
 
 Found = Row[tuple[object, ...]]
@@ -45,12 +43,6 @@ def insert_results(
     ]
     if rows:
         connection.execute(insert(check_results), rows)
-
-
-def write_decided(connection: Connection, step_seq: int, verdict: RecordedChecks) -> None:
-    """Write with the step what its checks decided."""
-    values = {"checked": write_verdict(verdict)}
-    connection.execute(update(steps).where(steps.c.step_seq == step_seq).values(values))
 
 
 def insert_quarantine(
