@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.app.application import App
+    from penstock.app.application import App as conf  # noqa: N813  what scripts call
     from penstock.app.checking.reports import CheckReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.entry import (
@@ -34,9 +36,15 @@ if TYPE_CHECKING:
     )
     from penstock.core.check_results import CheckResult, InvariantReport
     from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
+    from penstock.project.python.declare import PACKAGE
     from penstock.strategies.history.verify import Violation
 
+    source, model, table = PACKAGE.source, PACKAGE.model, PACKAGE.table
+    incremental_table = PACKAGE.incremental_table
+
+_DECORATORS = ("source", "model", "table", "incremental_table")
 _HOMES = {
+    "App": "penstock.app.application",
     "check": "penstock.app.entry",
     "CheckReport": "penstock.app.checking.reports",
     "audit": "penstock.app.entry",
@@ -66,6 +74,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "App",
     "AuditReport",
     "CheckFailedError",
     "CheckReport",
@@ -83,19 +92,30 @@ __all__ = [
     "audit",
     "backfill",
     "check",
+    "conf",
     "diff",
     "history",
+    "incremental_table",
     "load",
+    "model",
     "rollback",
     "run",
     "snapshot_run",
     "snapshot_verify",
+    "source",
     "status",
     "sync",
+    "table",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name in _DECORATORS:
+        from penstock.project.python.declare import PACKAGE
+
+        return getattr(PACKAGE, name)
+    if name == "conf":
+        name = "App"
     if name not in _HOMES:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     from importlib import import_module

@@ -18,6 +18,8 @@
     ├── DataError                    rows that may not be written               exit 1
     │   └── CheckFailedError         a gate failed                              exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
+    ├── PythonModelError             a function gave what no table can hold     exit 1
+    │   └── ModelFailedError         a function raised                          exit 1
     └── InterruptedRunError          Ctrl-C                                     exit 130
 
 Each carries a stable kebab-case `code`, a place, one sentence with the wrong value and one hint.
@@ -142,6 +144,14 @@ class CheckFailedError(DataError):
 
 class QueryError(PenstockError):
     """Spark refused to analyse or run the SQL of a model."""
+
+
+class PythonModelError(PenstockError):
+    """A function of the project does not do what its decorator asks for."""
+
+
+class ModelFailedError(PythonModelError):
+    """A function of the project raised; what it raised is the cause."""
 
 
 class InterruptedRunError(PenstockError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
@@ -96,6 +97,29 @@ class Body:
         return self.fingerprint.effective_from
 
 
+class FunctionKind(StrEnum):
+    """What a decorated function makes."""
+
+    SOURCE = "source"
+    MODEL = "model"
+    TABLE = "table"
+    INCREMENTAL = "incremental_table"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFunction:
+    """The body of a model that is a function of frames.
+
+    `parameters` maps each parameter to the input whose rows it is given; `reserved` are those that
+    are given the session or the window. `text` is the function as written.
+    """
+
+    call: Callable[..., object]
+    text: str
+    parameters: Mapping[str, InputName]
+    reserved: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A dated generation of a model; `schema` has no columns where none are declared.
@@ -128,7 +152,8 @@ class Model:
     `query` and `fingerprint` are those of its newest version; `versions` is never empty for a
     model with partitions, and empty for models that have no versions. `immutable`
     forbids to change SQL that built something. `checks` are those of its newest version.
-    `order_after` names models that only checks read: they are built first in the same run.
+    `order_after` names models that only checks read: they are built first in the same run. With a
+    `function` that makes the rows, and the query says only what it reads.
     """
 
     name: str
@@ -148,6 +173,7 @@ class Model:
     immutable: bool = False
     checks: Checks = Checks()
     order_after: tuple[str, ...] = ()
+    function: PythonFunction | None = None
 
     @property
     def inputs(self) -> tuple[InputName, ...]:
@@ -205,6 +231,11 @@ class Model:
     def strategy_name(self) -> str:
         """The word users write for its strategy."""
         return self.strategy.name
+
+    @property
+    def is_unpinned(self) -> bool:
+        """Whether nobody can tell when what it gives changes: it reads what nothing names."""
+        return self.function is not None and not self.query.inputs
 
     @property
     def input_name(self) -> InputName:

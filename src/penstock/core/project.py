@@ -95,7 +95,12 @@ class Project:
         return f"delta.{quoted(self.uri_of(table))}"
 
     def shown_sql(self, model: Model) -> str:
-        """Give a model's SQL with tables under the names users know: what `sql_checksum` sees."""
+        """Give a model's code as users know it: what `sql_checksum` sees.
+
+        Tables of SQL stand under their names; a function is its text.
+        """
+        if model.function is not None:
+            return model.function.text
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
         return model.query.shown(names)
 

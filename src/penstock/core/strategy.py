@@ -213,7 +213,8 @@ class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.
 
     `name` is the word users write; `settings` are the keys that it takes beside those of every
-    model. `is_view` is whether nothing is stored. With `takes_feed` it stores the rows that the
+    model. `is_view` is whether nothing is stored, `is_written` whether files say
+    `materialized: name`. With `takes_feed` it stores the rows that the
     query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
     ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
     whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
@@ -225,6 +226,7 @@ class Strategy(ABC):
     name: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     is_view: ClassVar[bool] = False
+    is_written: ClassVar[bool] = True
     takes_feed: ClassVar[bool] = False
     is_incremental: ClassVar[bool] = False
     adds_again: ClassVar[bool] = False

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.names import quoted
-from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
+from penstock.core.steps.inputs import (
+    CatalogRead,
+    DeltaRead,
+    FilesRead,
+    FunctionRead,
+    QueryRead,
+    Relation,
+)
+from penstock.engine.functions import call
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +33,8 @@ def read(spark: SparkSession, relation: Relation) -> DataFrame:
             frame = spark.sql(sql)
         case CatalogRead(name):
             frame = spark.table(name)
+        case FunctionRead():
+            frame = call(spark, relation.read)
     return frame.where(relation.window.condition) if relation.window else frame
 
 

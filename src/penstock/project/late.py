@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import UsageError
 from penstock.core.names import TableName
@@ -12,6 +14,13 @@ from penstock.project.files.parsed import RefKind, SqlFile, YamlFile
 from penstock.project.files.render_context import RenderContext
 from penstock.project.sql.link import QueryOwner, link
 from penstock.project.sql.names import NameResolver
+
+if TYPE_CHECKING:
+    from penstock.project.python.declare import PythonModel
+    from penstock.project.python.imports import Imported
+    from penstock.project.python.models import PythonDraft
+    from penstock.project.settings.project import Settings
+    from penstock.project.settings.sources import YamlEntry
 
 
 def parse_sql_files(
@@ -44,6 +53,32 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     from penstock.project.settings import yaml_file  # costs 0.1 s that a warm load saves
 
     return yaml_file.parse_yaml_file(path, text, environ)
+
+
+def import_functions(
+    root: Path, paths: Sequence[str], given: Sequence[PythonModel[..., Any]]
+) -> Imported:
+    """Import the Python files of a project, beside functions that an app was given."""
+    from penstock.project.python.imports import Imported, import_files, is_model_file
+
+    paths = [path for path in paths if is_model_file(path)]
+    found = import_files(root, paths) if paths else Imported()
+    found.models[:0] = given
+    return found
+
+
+def drafts_of_functions(
+    imported: Imported,
+    entry_of: Callable[[str], YamlEntry | None],
+    settings: Settings,
+    root: Path,
+) -> list[PythonDraft]:
+    """Give a draft of every function; imports pydantic if there is any."""
+    if not imported.models:
+        return []
+    from penstock.project.python import models
+
+    return models.drafts_of(imported, entry_of, settings, root)
 
 
 def parse_user_query(project: Project, sql: str) -> Query:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import ProjectError, UsageError
 from penstock.core.findings import Finding, Location
@@ -27,11 +28,12 @@ from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import FirstPass, open_first_pass
 from penstock.project.input_ranges.mappings import map_inputs
+from penstock.project.late import drafts_of_functions, import_functions
 from penstock.project.models import (
     SNAPSHOTS,
+    Draft,
     cycle_findings,
     draft,
-    model_of,
     without_duplicates,
 )
 from penstock.project.settings.project import Settings, settings_of
@@ -40,6 +42,10 @@ from penstock.project.settings.sources import YamlEntry, entries, seeds_of, sour
 from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import Gathered, gather
 from penstock.project.versioned.model import build, versioned_models
+
+if TYPE_CHECKING:
+    from penstock.project.python.declare import PythonModel
+    from penstock.project.python.imports import Imported
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
 
@@ -55,6 +61,7 @@ class ProjectFiles:
     seeds: Sequence[str]
     yaml: YamlFiles
     sql: Mapping[str, SqlFile]
+    python: Imported
     versioned: Gathered
     cache: ParseCache
     texts: Texts
@@ -63,7 +70,7 @@ class ProjectFiles:
 def assemble(root: Path, settings: Settings, files: ProjectFiles) -> tuple[Project, list[Finding]]:
     """Link all files; the project is only meant to be used if no finding is an error."""
     parts = ProjectParts()
-    _read_drafts(parts, files.yaml, files.sql, settings)
+    _read_drafts(parts, files, root, settings)
     _read_sources(parts, files, root, settings)
     prefix = settings.target.schema_prefix
     parts.versioned = versioned_models(files.versioned.drafts, prefix, settings.folders)
@@ -101,7 +108,7 @@ def _linked_models(
 ) -> dict[str, Model]:
     """Give the models by name, in the order of their names."""
     built = parts.built
-    built |= {d.name: model_of(d, resolver) for d in parts.drafts if d.enabled}
+    built |= {d.name: d.built(resolver) for d in parts.drafts if d.enabled}
     for item in parts.versioned:
         built[item.name] = build(item, versioned, resolver)
     models = {}
@@ -135,11 +142,10 @@ def _checked(
     return checked
 
 
-def _read_drafts(
-    parts: ProjectParts, yaml_files: YamlFiles, sql_files: Mapping[str, SqlFile], settings: Settings
-) -> None:
+def _read_drafts(parts: ProjectParts, files: ProjectFiles, root: Path, settings: Settings) -> None:
+    yaml_files, sql_files = files.yaml, files.sql
     documented = _documented(parts, yaml_files, "models")
-    drafts = []
+    drafts: list[Draft] = []
     for path, file in sql_files.items():
         if path != file.path:
             continue  # the query of an entry
@@ -150,6 +156,12 @@ def _read_drafts(
         for entry in entries(yaml_file, tree, SNAPSHOTS):
             file = sql_files.get(entry_key(yaml_file, int(entry.path[1])), SqlFile(yaml_file.path))
             drafts.append(draft(file, entry, settings))
+    functions = drafts_of_functions(
+        files.python, lambda name: documented.pop(name, None), settings, root
+    )
+    drafts += functions
+    parts.findings += files.python.findings
+    parts.sources += (each.source(root, settings.target) for each in functions if each.is_source)
     parts.findings += (finding for item in drafts for finding in item.findings)
     parts.drafts, findings = without_duplicates(drafts)
     parts.findings += findings
@@ -185,7 +197,7 @@ def _documented(parts: ProjectParts, yaml_files: YamlFiles, key: str) -> dict[st
 
 
 def _read_sources(parts: ProjectParts, files: ProjectFiles, root: Path, settings: Settings) -> None:
-    seen: dict[str, Source] = {}
+    seen: dict[str, Source] = {each.table.folded: each for each in parts.sources}
     for file, tree in files.yaml:
         for entry in entries(file, tree, "sources"):
             for at, source in sources_of(entry, root, settings.target):
@@ -256,6 +268,8 @@ def _name_resolver(parts: ProjectParts, settings: Settings) -> NameResolver:
     for item in enabled:
         resolver.add_model(item.name, item.table)
         resolver.built.add(item.name)
+        if item.config.text("materialized") == "frame":
+            resolver.frames.add(item.name)
         if item.config.text("materialized") == "snapshot":
             resolver.history[item.name] = system_columns_of(item.config)
     for versioned in parts.versioned:
@@ -285,24 +299,27 @@ def load_project(
     target: str | None = None,
     vars: Mapping[str, str] | None = None,  # noqa: A002  the word users know
     use_cache: bool = True,
+    functions: Sequence[PythonModel[..., Any]] | None = None,
 ) -> Project:
     """Load the project in a folder; touch neither warehouse nor state.
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
     target that does not exist (`unknown-target`). `vars` and `target` come from the command line
-    and win over what penstock.yml says.
+    and win over what penstock.yml says. `functions` are those of an app: with them the folder may
+    do without penstock.yml, and they are then all that there is.
     """
     root = root.resolve()
-    if not (root / PROJECT_FILE).is_file():
+    is_whole = (root / PROJECT_FILE).is_file()
+    if not is_whole and functions is None:
         sentence = f"there is no {PROJECT_FILE} in {root}"
         raise UsageError("no-project", sentence, hint="penstock init DIR")
     first = open_first_pass(root, environ, use_cache=use_cache)
     settings = _settings(first, target, vars or {})
-    document = first.yaml_file(PROJECT_FILE)
+    document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
-    found = discover(root, places)
-    project, findings = _read(settings, found, first)
+    found = discover(root, places) if is_whole else Discovery()
+    project, findings = _read(settings, found, first, functions or ())
     first.save()
     findings += filter(None, [check_name("project", settings.name, document.place("name"))])
     findings += document.misfits
@@ -315,7 +332,8 @@ def load_project(
 
 
 def _settings(first: FirstPass, target: str | None, given: Mapping[str, str]) -> Settings:
-    tree = first.yaml_tree(PROJECT_FILE)
+    has_file = first.has(PROJECT_FILE)
+    tree = first.yaml_tree(PROJECT_FILE) if has_file else {"name": "main"}
     try:
         settings = settings_of(tree, first.root, target, first.environ)
     except UsageError:
@@ -325,7 +343,12 @@ def _settings(first: FirstPass, target: str | None, given: Mapping[str, str]) ->
     return replace(settings, vars={**settings.vars, **given})
 
 
-def _read(settings: Settings, found: Discovery, first: FirstPass) -> tuple[Project, list[Finding]]:
+def _read(
+    settings: Settings,
+    found: Discovery,
+    first: FirstPass,
+    functions: Sequence[PythonModel[..., Any]],
+) -> tuple[Project, list[Finding]]:
     target = settings.target
     render_context = RenderContext(
         first.environ,
@@ -342,7 +365,9 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> tuple[Proje
     contents += [query for file in described for query in queries_of(file)]
     sql_files = first.sql_files(contents, found.macros, render_context)
     _leave_out_checks(sql_files, first)
-    files = ProjectFiles(found.seeds, yaml_files, sql_files, gathered, first.cache, first)
+    python = import_functions(first.root, found.python, functions)
+    parsed = (yaml_files, sql_files, python, gathered)
+    files = ProjectFiles(found.seeds, *parsed, first.cache, first)
     project, findings = assemble(first.root, settings, files)
     strays = [f for f in found.findings if f.where.path not in gathered.parts]
     return project, [*strays, *misfits, *gathered.findings, *findings]

@@ -86,6 +86,10 @@ class Draft:
         is_file = self.where == Location(self.file.path)
         return self.file.path if is_file else str(self.where)
 
+    def built(self, resolver: NameResolver) -> Built:
+        """Resolve every setting and every name."""
+        return model_of(self, resolver)
+
 
 def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     """Merge what is known of a SQL file: its header, then YAML beside it, then defaults.
@@ -132,7 +136,7 @@ def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Setting
 
     layers = defaults_for(settings.defaults, file.path, settings.folders)
     lowest = [lift(layer, lambda _: header_at).values for layer in layers]
-    beside = lift(_beside(entry.tree) if entry else {}, beside_place)
+    beside = lift(entry_settings(entry.tree) if entry else {}, beside_place)
     said = {key: value for key, value in file.config.items() if key not in CHECK_KEYS}
     header = lift(said, header_place)
     values = merged([*lowest, beside.values, header.values])
@@ -149,7 +153,8 @@ def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Setting
     return Config(values, own, where, name, [*beside.findings, *header.findings])
 
 
-def _beside(tree: Mapping[str, Plain]) -> dict[str, Plain]:
+def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Give the settings that a YAML entry gives a model."""
     config = dict(mapping_of(tree.get("config")))
     if tree.get("description"):
         config.setdefault("description", tree["description"])

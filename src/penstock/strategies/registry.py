@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.core.strategy import register
 from penstock.strategies.append import Append
+from penstock.strategies.frame import Frame
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
 from penstock.strategies.partition import Partition
@@ -16,3 +17,4 @@ register(Append)
 register(Merge)
 register(Partition)
 register(Snapshot)
+register(Frame)

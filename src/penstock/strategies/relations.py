@@ -10,8 +10,10 @@ from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, live, mentioned
-from penstock.core.steps.inputs import DeltaRead, QueryRead, Read, Relation
+from penstock.core.steps.inputs import DeltaRead, FunctionRead, QueryRead, Read, Relation
 from penstock.core.steps.window import Window
+
+OWN_VIEW = "penstock_function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,10 @@ class _Binder:
         if name in self.views:
             return self.views[name]
         read = self.reads.get(name)
-        if read is None:  # a view model: its query stands for it
+        if read is None:  # a view model: its query, or its function, stands for it
             inner = self.project.models[name.name]
             names = {each: self.view_of(each) for each in inner.query.inputs}
-            read = QueryRead(self.bound(inner.query.text, names))
+            read = called(inner, names) or QueryRead(self.bound(inner.query.text, names))
         view = f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}"
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
@@ -79,10 +81,23 @@ def bind(  # the sides of one step
     binder = _Binder(project, reads, moment)
     text = model.query.incremental if incremental else model.query.text
     names = {}
-    for name in mentioned(text):
+    for name in mentioned(text) or model.query.inputs:
         window = windows.get(name.name)
         names[name] = binder.windowed(name, window) if window else binder.view_of(name)
-    return BoundQuery(tuple(binder.relations), binder.bound(text, names))
+    call = called(model, names)
+    if call is None:
+        return BoundQuery(tuple(binder.relations), binder.bound(text, names))
+    own = Relation(model.input_name, OWN_VIEW, call)
+    return BoundQuery((*binder.relations, own), f"SELECT * FROM {quoted(OWN_VIEW)}")
+
+
+def called(model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
+    """Give the call of a model's function; None for one that is a query."""
+    function = model.function
+    if function is None:
+        return None
+    given = {name: views[each] for name, each in function.parameters.items()}
+    return FunctionRead(model.name, model.where, function, given)
 
 
 def bind_query(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.project.python_source import normalised
+from penstock.project.python.source import normalised
 
 HELPERS = """
 LIMIT = 3

@@ -9,12 +9,12 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
@@ -34,6 +34,7 @@ from penstock.state.lease import is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession
+    from penstock.project.python.declare import PythonModel
 
 
 class SystemClock:
@@ -94,17 +95,22 @@ def fault_from(environ: Mapping[str, str]) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which project, for which target, with which variables."""
+    """Which project, for which target, with which variables; `functions` are those of an app."""
 
     root: Path
     target: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    functions: Sequence[PythonModel[..., Any]] | None = None
 
 
 def open_project(where: Where) -> Project:
     """Load the project; raise `ProjectError` with all findings."""
     return load_project(
-        where.root, target=where.target, vars=where.variables, environ=dict(os.environ)
+        where.root,
+        target=where.target,
+        vars=where.variables,
+        environ=dict(os.environ),
+        functions=where.functions,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.findings import Location
+from penstock.core.model import PythonFunction
 from penstock.core.names import InputName
 from penstock.core.steps.window import Window
 
@@ -105,7 +107,20 @@ class CatalogRead:
     name: str
 
 
-Read = DeltaRead | FilesRead | QueryRead | CatalogRead
+@dataclass(frozen=True, slots=True)
+class FunctionRead:
+    """What a function of the project gives for frames of relations that come before this one.
+
+    `views` are those relations by the function's parameters.
+    """
+
+    model: str
+    where: Location
+    function: PythonFunction
+    views: Mapping[str, str]
+
+
+Read = DeltaRead | FilesRead | QueryRead | CatalogRead | FunctionRead
 
 
 @dataclass(frozen=True, slots=True)

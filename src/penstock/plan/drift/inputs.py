@@ -45,6 +45,8 @@ def of_table(
 ) -> Iterator[Difference]:
     """Compare the inputs of a table without partitions with what its last success read."""
     for name, pin in wanted_pins(project, model, records, now).items():
+        if name in project.models and project.models[name].is_unpinned:
+            yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {name}")
         recorded = record.pins.get(name)
         if recorded == pin:
             continue

@@ -26,11 +26,12 @@ _TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
 class Discovery:
     """The files of a project by what they are; paths are relative to the root, sorted."""
 
-    sql: tuple[str, ...]
-    yaml: tuple[str, ...]
-    macros: tuple[str, ...]
-    seeds: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    sql: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    yaml: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,14 @@ def discover(root: Path, folders: Mapping[str, Location]) -> Discovery:
     findings: list[Finding] = []
     inside = [folder for folder in folders if _is_inside(root, folder, folders[folder], findings)]
     found = sorted({path for folder in inside for path in _walk(root, folder)})
-    kinds: dict[str, list[str]] = {"sql": [], "yaml": []}
+    kinds: dict[str, list[str]] = {"sql": [], "python": [], "yaml": []}
     for path in found:
         name = PurePosixPath(path)
         if name.suffix == ".sql":
             if not name.name.startswith("_"):
                 kinds["sql"].append(path)
+        elif name.suffix == ".py":
+            kinds["python"].append(path)
         elif name.suffix in (".yml", ".yaml"):
             kinds["yaml"].append(path)
         elif name.suffix not in _PROSE:
@@ -64,6 +67,7 @@ def discover(root: Path, folders: Mapping[str, Location]) -> Discovery:
     kinds["yaml"] += [p for p in seeds if p.endswith((".yml", ".yaml"))]
     return Discovery(
         sql=tuple(kinds["sql"]),
+        python=tuple(kinds["python"]),
         yaml=tuple(dict.fromkeys(kinds["yaml"])),
         macros=tuple(p for p in sorted(_walk(root, "macros")) if p.endswith(".sql")),
         seeds=tuple(p for p in seeds if PurePosixPath(p).suffix in SEED_FORMATS),
@@ -136,9 +140,8 @@ def _is_inside(root: Path, folder: str, where: Location, findings: list[Finding]
 
 
 def _stray(path: str) -> Finding:
-    python = path.endswith(".py")
-    sentence = "Python models come with a later release" if python else "this is no model"
-    hint = "" if python else "models are .sql files, their descriptions .yml files"
+    sentence = "this is no model"
+    hint = "models are .sql and .py files, their descriptions .yml files"
     return Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
 
 

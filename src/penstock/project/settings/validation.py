@@ -84,7 +84,7 @@ def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
 
 def materialized_words() -> tuple[str, ...]:
     """Give what may stand at `materialized`: the strategies that there are, and dbt's word."""
-    known = strategies()
+    known = {word: each for word, each in strategies().items() if each.is_written}
     last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
     return (*[*known][:last], INCREMENTAL, *[*known][last:])
 

@@ -204,6 +204,9 @@ def _finding(
         name = ref.names[0]
         sentence = f"no model is called {name!r}"
         return [Finding(where, "unknown-reference", sentence, resolver.model_hint(name))]
+    if found.input.kind is InputKind.MODEL and found.input.name in resolver.frames:
+        sentence = f"{found.input.name!r} is a frame of Python, which no SQL can read"
+        return [Finding(where, "not-materialised", sentence, "decorate it with @table")]
     if ref.kind is RefKind.REF and len(ref.names) > 1 and ref.names[1] != "1":
         sentence = f"{ref.names[0]!r} has no version {ref.names[1]}"
         return [Finding(where, "unknown-reference", sentence, "it has the one version 1")]

@@ -26,7 +26,8 @@ class Named:
 class NameResolver:
     """Models and seeds by name, sources by `schema.table`, and all of them by their tables.
 
-    Names compare without case. `built` are the models, `hidden` names that are off and why,
+    Names compare without case. `built` are the models, `frames` those that are no
+    tables, `hidden` names that are off and why,
     `history` the system columns of the models that keep versions.
     """
 
@@ -36,6 +37,7 @@ class NameResolver:
     schemas: set[str] = field(default_factory=set)
     hidden: dict[str, str] = field(default_factory=dict)
     built: set[str] = field(default_factory=set)
+    frames: set[str] = field(default_factory=set)
     history: dict[str, SystemColumns] = field(default_factory=dict)
     catalog: str = ""
 

@@ -1,0 +1,120 @@
+"""`penstock.conf`: a project whose models are the functions of one script or notebook."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.core.errors import PythonModelError, UsageError
+from penstock.project.python.declare import Decorators, PythonModel, Registry
+from penstock.project.python.imports import LOADING
+
+if TYPE_CHECKING:
+    from penstock.app.reports import RunReport
+    from penstock.app.services.services import Services
+    from penstock.engine.spark_engine import SparkSession
+
+Models = str | PythonModel[..., Any]
+
+
+class App(Decorators):
+    """A project folder and the functions that were decorated with this app.
+
+    With penstock.yml in the folder they join the graph of its SQL, YAML and Python models; without
+    it they are the whole project, whose tables lie under `warehouse/`.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = ".",
+        env: str | None = None,
+        *,
+        spark: SparkSession | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Read nothing and start nothing; `root` is a folder, `env` one of its targets."""
+        self._functions = Registry()
+        super().__init__(self._functions)
+        self._root = Path(root)
+        self._env = env
+        self._spark = spark
+        self._threads = threads
+
+    def run(
+        self,
+        models: Models | Sequence[Models] | None = None,
+        select: str | Sequence[str] = (),
+        full_refresh: bool = False,  # noqa: FBT001, FBT002  as the seed calls it
+        dry_run: bool = False,  # noqa: FBT001, FBT002  as the seed calls it
+        *,
+        as_of: dt.datetime | str | None = None,
+    ) -> RunReport:
+        """Bring models up to date: all, `models` with what they read, or what `select` says.
+
+        With `dry_run` it is a plan, and nothing is written or started. Raises the error of the
+        first step that failed, after all others were tried, with the report as its `report`;
+        `ProjectError` with every finding of every file.
+        """
+        from penstock.app.request import RunRequest
+
+        if LOADING.get():
+            hint = "if __name__ == '__main__':"
+            sentence = "app.run() stands where the file is imported"
+            raise PythonModelError("run-during-load", sentence, hint=hint)
+        if models is not None and select:
+            sentence = "models and select both say what is run"
+            raise UsageError("option-conflict", sentence, hint="keep one of them")
+        request = RunRequest(
+            str(self._root),
+            target=self._env,
+            spark=self._spark,
+            threads=self._threads,
+            select=_with_ancestors(models) if models is not None else _texts(select),
+            full_refresh=full_refresh,
+            dry_run=dry_run,
+            as_of=as_of,
+        )
+        with self._opened() as services:
+            from penstock.app.commands.plan import preview
+            from penstock.app.commands.run import run
+
+            report = preview(services, request).report if dry_run else run(services, request)
+        _raise_first(report)
+        return report
+
+    @contextmanager
+    def _opened(self) -> Iterator[Services]:
+        from penstock.app.services.wire import SystemClock, Where, open_project, wired
+
+        if not self._root.is_dir():
+            sentence = f"root is {str(self._root)!r}, which is no folder"
+            raise UsageError("bad-root", sentence, hint="name the folder of the project")
+        where = Where(self._root, self._env, functions=self._functions.models)
+        services = wired(open_project(where), SystemClock(), self._spark)
+        try:
+            yield services
+        finally:
+            services.close()
+
+
+def _texts(select: str | Sequence[str]) -> tuple[str, ...]:
+    return (select,) if isinstance(select, str) else tuple(select)
+
+
+def _with_ancestors(models: Models | Sequence[Models]) -> tuple[str, ...]:
+    """Give a selector of models and of all that they read."""
+    given = [models] if isinstance(models, str | PythonModel) else [*models]
+    names = [each if isinstance(each, str) else each.name for each in given]
+    return (" ".join(f"+{name}" for name in names),)
+
+
+def _raise_first(report: RunReport) -> None:
+    """Raise what the first failed step raised: a script must stop."""
+    for result in report.results:
+        if result.error is not None:
+            result.error.report = report  # type: ignore[attr-defined]
+            raise result.error

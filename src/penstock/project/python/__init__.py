@@ -1,0 +1,1 @@
+"""Models as Python functions: declared, found, linked."""

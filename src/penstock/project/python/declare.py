@@ -1,0 +1,181 @@
+"""The decorators: a function becomes a model, and stays the function that it is.
+
+Nothing is checked here but what Python itself would check; loading reports the rest of all files
+together.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from penstock.core.model import FunctionKind
+from penstock.project.python.options import (
+    IncrementalOptions,
+    ModelOptions,
+    SourceOptions,
+    TableOptions,
+)
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def shape_of(kind: FunctionKind) -> Any:  # noqa: ANN401  typed dictionaries have no common type
+    """Give the options that a decorator takes."""
+    return _SHAPES[kind]
+
+
+_SHAPES: Mapping[FunctionKind, Any] = {
+    FunctionKind.SOURCE: SourceOptions,
+    FunctionKind.MODEL: ModelOptions,
+    FunctionKind.TABLE: TableOptions,
+    FunctionKind.INCREMENTAL: IncrementalOptions,
+}
+
+
+class PythonModel(Generic[P, R]):
+    """A decorated function: called with frames it is the plain function, without any window.
+
+    >>> from penstock import table
+    >>> @table
+    ... def doubled(numbers):
+    ...     return [2 * each for each in numbers]
+    >>> doubled([1, 2])
+    [2, 4]
+    """
+
+    def __init__(
+        self, function: Callable[P, R], kind: FunctionKind, options: Mapping[str, object]
+    ) -> None:
+        """Keep the function, its name, doc, module and signature."""
+        update_wrapper(self, function)
+        self.function = function
+        self.kind = kind
+        self.options = options
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the plain function."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        """What the project calls it."""
+        return str(self.options.get("name") or getattr(self.function, "__name__", ""))
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and the line of its `def`, as Python tells them."""
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        if code is None:
+            return "", 1
+        return code.co_filename, code.co_firstlineno
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """One function that is reached twice, as a script and by discovery, is one model."""
+        return str(Path(self.place[0]).resolve()), self.function.__qualname__
+
+
+@dataclass(slots=True)
+class Registry:
+    """The functions that were decorated, in their order."""
+
+    models: list[PythonModel[..., Any]] = field(default_factory=list)
+
+
+DISCOVERY: ContextVar[Registry | None] = ContextVar("penstock_discovery", default=None)
+"""Where decorated functions go while the files of a project are imported."""
+
+
+class Decorators:
+    """The four decorators; what they decorate goes to `registry`, and to a discovery under way."""
+
+    def __init__(self, registry: Registry | None = None) -> None:
+        """Take the registry of an app; the package's own decorators have none."""
+        self._registry = registry
+
+    @overload
+    def source(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
+    @overload
+    def source(
+        self, **options: Unpack[SourceOptions]
+    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]: ...
+    def source(  # type: ignore[misc]  # mypy does not see through Unpack
+        self, function: Callable[P, R] | None = None, /, **options: Unpack[SourceOptions]
+    ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
+        """Declare a frame from outside: of a table or path, or made by the function itself."""
+        return _given(self._decorator(FunctionKind.SOURCE, options), function)
+
+    @overload
+    def model(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
+    @overload
+    def model(
+        self, **options: Unpack[ModelOptions]
+    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]: ...
+    def model(  # type: ignore[misc]  # mypy does not see through Unpack
+        self, function: Callable[P, R] | None = None, /, **options: Unpack[ModelOptions]
+    ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
+        """Declare a frame between others; nothing is stored."""
+        return _given(self._decorator(FunctionKind.MODEL, options), function)
+
+    @overload
+    def table(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
+    @overload
+    def table(
+        self, **options: Unpack[TableOptions]
+    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]: ...
+    def table(  # type: ignore[misc]  # mypy does not see through Unpack
+        self, function: Callable[P, R] | None = None, /, **options: Unpack[TableOptions]
+    ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
+        """Declare a Delta table that each step replaces as a whole."""
+        return _given(self._decorator(FunctionKind.TABLE, options), function)
+
+    def incremental_table(
+        self, **options: Unpack[IncrementalOptions]
+    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]:
+        """Declare a Delta table that is kept up to date by windows of its inputs."""
+        if "time_column" not in options:
+            raise TypeError("incremental_table() misses the keyword 'time_column'")
+        return self._decorator(FunctionKind.INCREMENTAL, options)
+
+    def _decorator(
+        self, kind: FunctionKind, options: Mapping[str, object]
+    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]:
+        _refuse_unknown(kind, options)
+
+        def decorate(plain: Callable[P, R]) -> PythonModel[P, R]:
+            found = PythonModel(plain, kind, options)
+            for registry in (self._registry, DISCOVERY.get()):
+                if registry is not None:
+                    registry.models.append(found)
+            return found
+
+        return decorate
+
+
+def _given(
+    decorate: Callable[[Callable[P, R]], PythonModel[P, R]], function: Callable[P, R] | None
+) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
+    """Decorate at once where the decorator stands bare."""
+    return decorate if function is None else decorate(function)
+
+
+def _refuse_unknown(kind: FunctionKind, options: Mapping[str, object]) -> None:
+    """Do what Python does with a keyword that a function does not have."""
+    known = _SHAPES[kind].__annotations__
+    for key in options:
+        if key not in known:
+            raise TypeError(f"{kind}() got an unexpected keyword argument {key!r}")
+
+
+PACKAGE = Decorators()
+"""The decorators that `from penstock import ...` gives: of whatever project is being loaded."""

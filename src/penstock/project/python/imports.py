@@ -1,0 +1,149 @@
+"""Importing the Python files of a project: what they declare, or why they cannot be imported."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+
+from penstock.core.errors import PenstockError
+from penstock.core.findings import Finding, Location
+from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
+
+LOADING: ContextVar[bool] = ContextVar("penstock_loading", default=False)
+"""Whether files of a project are being imported, when nothing may run."""
+_NOT_MODELS = ("conftest.py",)
+
+
+def is_model_file(path: str) -> bool:
+    """Whether a Python file under a model folder is imported: not one that is private or a test.
+
+    >>> [is_model_file(path) for path in ("models/a.py", "models/_b/a.py", "models/test_a.py")]
+    [True, False, False]
+    """
+    parts = PurePosixPath(path).parts
+    hidden = any(part.startswith(("_", ".")) for part in parts)
+    return not hidden and not parts[-1].startswith("test_") and parts[-1] not in _NOT_MODELS
+
+
+@dataclass(slots=True)
+class Imported:
+    """What the files of a project declare, and the texts of every module of it by its name."""
+
+    models: list[PythonModel[..., object]] = field(default_factory=list)
+    modules: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def import_files(root: Path, paths: Sequence[str]) -> Imported:
+    """Import files, each once; the modules of the project are forgotten afterwards.
+
+    So two projects of one process never see each other's modules, and Spark sends functions to its
+    workers by value, who have no such modules.
+    """
+    found, registry = Imported(), Registry()
+    discovery, loading = DISCOVERY.set(registry), LOADING.set(True)
+    try:
+        with project_modules(root) as modules:
+            for path in paths:
+                try:
+                    importlib.import_module(_module_name(path))
+                except (Exception, SystemExit) as error:  # noqa: BLE001  it is the user's code
+                    found.findings.append(_failed(root, path, error))
+    finally:
+        DISCOVERY.reset(discovery)
+        LOADING.reset(loading)
+    for name, place in modules.items():
+        found.modules[name] = place.read_text(encoding="utf-8", errors="replace")
+    found.models = registry.models
+    return found
+
+
+@contextmanager
+def project_modules(root: Path) -> Iterator[dict[str, Path]]:
+    """Let modules of the project be imported from its root, and forget them in the end.
+
+    What it gives is filled, in the end, with the file of each.
+    """
+    found: dict[str, Path] = {}
+    folders = {each.name for each in root.iterdir() if each.is_dir()}
+    hidden = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in folders}
+    hidden = {n: m for n, m in hidden.items() if _file_of(m) and not _is_below(root, m)}
+    for name in hidden:  # an installed package may have the name of one of our folders
+        del sys.modules[name]
+    before = set(sys.modules)
+    sys.path.insert(0, str(root))
+    importlib.invalidate_caches()
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # loading writes no file
+    try:
+        yield found
+    finally:
+        sys.dont_write_bytecode = writes
+        with suppress(ValueError):
+            sys.path.remove(str(root))
+        for name, module in [*sys.modules.items()]:
+            if name not in before and _is_below(root, module):
+                del sys.modules[name]
+                place = _file_of(module)
+                if place is not None and place.is_file():
+                    found[name] = place
+        sys.modules.update(hidden)
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    """Give the file of a module, the folder of a package without one."""
+    origin = getattr(module, "__file__", None)
+    spaces = [*getattr(module, "__path__", ())]
+    first = origin or (spaces[0] if spaces else None)
+    return Path(first) if first else None
+
+
+def _is_below(root: Path, module: ModuleType) -> bool:
+    place = _file_of(module)
+    return place is not None and place.is_relative_to(root)
+
+
+def _module_name(path: str) -> str:
+    return ".".join(PurePosixPath(path).with_suffix("").parts)
+
+
+def _failed(root: Path, path: str, error: BaseException) -> Finding:
+    """Say what an import raised, at the innermost line of the project."""
+    where = innermost(root, error) or Location(path)
+    if isinstance(error, PenstockError):
+        return Finding(where, error.code, error.sentence, error.hint)
+    if isinstance(error, SyntaxError) and error.filename:
+        inside = Path(error.filename)
+        shown = inside.relative_to(root).as_posix() if inside.is_relative_to(root) else path
+        where = Location(shown, error.lineno or 1)
+    if needs_session(error):
+        sentence = "it needs a Spark session while it is imported"
+        return Finding(where, "session-needed-at-import", sentence, "build it inside the function")
+    sentence = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    return Finding(where, "python-import-failed", sentence, "python -m py_compile shows more")
+
+
+def needs_session(error: BaseException) -> bool:
+    """Whether PySpark asked for a session that nobody has started."""
+    of_spark = any(each.__module__.startswith("pyspark") for each in type(error).__mro__)
+    is_assertion = isinstance(error, AssertionError)
+    text = str(error)
+    asked = "session" in text.lower() or "SparkContext" in text
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    inside = any("pyspark" in frame.filename for frame in last)
+    return (of_spark or is_assertion or inside) and (asked or is_assertion) and inside
+
+
+def innermost(root: Path, error: BaseException) -> Location | None:
+    """Give the innermost line of the project that an error came through."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_relative_to(root):
+            return Location(path.relative_to(root).as_posix(), frame.lineno or 1)
+    return None
