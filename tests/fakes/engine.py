@@ -11,7 +11,7 @@ from fakes.log import FakeLog
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import PenstockError
 from penstock.core.facts import LogCommit
-from penstock.core.ports.engine import QueryResult
+from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.statement import Commit, Row
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.step import Intent
@@ -59,6 +59,10 @@ class RecordingEngine:
         before = self.log.tables.get(intent.uri, ())
         told = LogCommit(len(before), NOON, "CTAS", changes_data=True, step=intent.step)
         self.log.tables = {**self.log.tables, intent.uri: (*before, told)}
+
+    @contextmanager
+    def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
+        yield
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         self.bound.extend(relations)

@@ -22,7 +22,7 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Source
-from penstock.core.ports.engine import QueryResult
+from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import FilesPin, Relation
 from penstock.core.steps.token import signed_by
@@ -187,6 +187,10 @@ class FakeEngine:
             yield session
         finally:
             self.lake.sessions.remove(session)
+
+    @contextmanager
+    def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
+        yield
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         with self.session("") as session:

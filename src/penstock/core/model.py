@@ -111,13 +111,15 @@ class PythonFunction:
     """The body of a model that is a function of frames.
 
     `parameters` maps each parameter to the input whose rows it is given; `reserved` are those that
-    are given the session or the window. `text` is the function as written.
+    are given the session or the window. `text` is the function as written. `persist` is whether
+    its frame is kept while a run reads it; None where that depends on how many read it.
     """
 
     call: Callable[..., object]
     text: str
     parameters: Mapping[str, InputName]
     reserved: frozenset[str] = frozenset()
+    persist: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,73 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from penstock.core.errors import ModelFailedError, PenstockError, PythonModelError
 from penstock.core.findings import Location
-from penstock.core.steps.inputs import FunctionRead
+from penstock.core.ports.engine import FrameReaders
+from penstock.core.steps.inputs import FunctionRead, Read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _COLUMNS_SHOWN = 20
+
+
+class SharedFrames:
+    """The frames of one run: each is made by the first who reads it, and handed to the others.
+
+    A frame belongs to the session that built it, and so would its reader's commit: it is handed on
+    under a global temporary view.
+    """
+
+    def __init__(self, readers: Mapping[str, FrameReaders]) -> None:
+        """Take who reads which frame."""
+        self._readers = {name: set(each.models) for name, each in readers.items()}
+        self._keeps = {name for name, each in readers.items() if each.keeps}
+        self._made: dict[str, tuple[tuple[Read, ...], str, DataFrame]] = {}
+        self._locks: dict[str, Lock] = {name: Lock() for name in readers}
+
+    def frame(self, spark: SparkSession, read: FunctionRead) -> DataFrame:
+        """Give a frame, made now unless somebody made it of the same inputs."""
+        if read.model not in self._locks:
+            return call(spark, read)
+        with self._locks[read.model]:
+            made = self._made.get(read.model)
+            if made is not None and made[0] == read.pinned:
+                return spark.table(made[1])
+            frame = call(spark, read)
+            if made is not None:
+                return frame  # what it reads has moved on meanwhile
+            if read.model in self._keeps:
+                frame = frame.persist()
+            view = f"penstock_{uuid4().hex}"
+            frame.createOrReplaceGlobalTempView(view)
+            self._made[read.model] = (read.pinned, f"global_temp.{view}", frame)
+            return spark.table(f"global_temp.{view}")
+
+    def done(self, model: str) -> None:
+        """Release what nobody reads any more, now that a model is made."""
+        for name, models in self._readers.items():
+            models.discard(model)
+            if not models:
+                self._release(name)
+
+    def close(self) -> None:
+        """Release all that is left."""
+        for name in [*self._made]:
+            self._release(name)
+
+    def _release(self, name: str) -> None:
+        made = self._made.pop(name, None)
+        if made is not None:
+            _, view, frame = made
+            if name in self._keeps:
+                frame.unpersist()
+            frame.sparkSession.catalog.dropGlobalTempView(view.partition(".")[2])
 
 
 def call(spark: SparkSession, read: FunctionRead) -> DataFrame:

@@ -15,14 +15,17 @@ from penstock.core.steps.inputs import (
     QueryRead,
     Relation,
 )
-from penstock.engine.functions import call
+from penstock.engine.functions import SharedFrames
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def read(spark: SparkSession, relation: Relation) -> DataFrame:
-    """Give the frame of a relation, with its window on it; nothing is run."""
+def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
+    """Give the frame of a relation, with its window on it; nothing is run.
+
+    `frames` are those that the sessions of a run share.
+    """
     match relation.read:
         case DeltaRead(uri, version):
             reader = spark.read.format("delta")
@@ -34,7 +37,7 @@ def read(spark: SparkSession, relation: Relation) -> DataFrame:
         case CatalogRead(name):
             frame = spark.table(name)
         case FunctionRead():
-            frame = call(spark, relation.read)
+            frame = (frames or SharedFrames({})).frame(spark, relation.read)
     return frame.where(relation.window.condition) if relation.window else frame
 
 

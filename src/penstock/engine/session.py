@@ -32,6 +32,7 @@ from penstock.core.statement import (
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
+from penstock.engine.functions import SharedFrames
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.reading import read, schema_of
 from penstock.engine.spark_errors import explaining
@@ -164,9 +165,15 @@ class SparkStepSession:
     """The `StepSession` of real Spark."""
 
     def __init__(
-        self, spark: SparkSession, where: Location | None, signature: Signature, fault: Fault
+        self,
+        spark: SparkSession,
+        where: Location | None,
+        signature: Signature,
+        fault: Fault,
+        frames: SharedFrames | None = None,
     ) -> None:
         """Take over a fresh session; `signature` is asked for when something is committed."""
+        self._frames = frames
         self._spark = spark
         self._where = where
         self._fault = fault
@@ -182,7 +189,7 @@ class SparkStepSession:
         schemas = {}
         for relation in relations:
             with explaining(self._where):
-                frame = read(self._spark, relation)
+                frame = read(self._spark, relation, self._frames)
                 frame.createOrReplaceTempView(relation.view)
                 schemas[relation.view] = schema_of(frame)
         return schemas

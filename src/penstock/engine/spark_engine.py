@@ -14,9 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.core.findings import Location
-from penstock.core.ports.engine import QueryResult
+from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
+from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
 from penstock.engine.jvm import JVM, silence_py4j
 from penstock.engine.launch import LaunchSettings, launch
@@ -113,6 +114,7 @@ class SparkEngine:
         self._fault = fault
         self._root = spark
         self._taken = False
+        self._frames: SharedFrames | None = None
         self._starting = threading.Lock()
         self._open: list[SparkStepSession] = []
         self._tag = f"penstock-{id(self)}"
@@ -153,13 +155,26 @@ class SparkEngine:
             root.sparkContext.setJobDescription(model)
             spark = root.newSession()
             spark.conf.set("spark.sql.session.timeZone", "UTC")
-        session = SparkStepSession(spark, where, self._signature, self._fault)
+        frames = self._frames
+        session = SparkStepSession(spark, where, self._signature, self._fault, frames)
         self._open.append(session)
         try:
             yield session
         finally:
             self._open.remove(session)
             JVM.let_go(session.close)
+            if frames is not None:
+                JVM.let_go(partial(frames.done, model))
+
+    @contextmanager
+    def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
+        """See `Engine.sharing`."""
+        self._frames = shared = SharedFrames(frames)
+        try:
+            yield
+        finally:
+            self._frames = None
+            JVM.let_go(shared.close)
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """See `Engine.query`."""

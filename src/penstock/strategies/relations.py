@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
+from penstock.core.ports.engine import FrameReaders
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, live, mentioned
 from penstock.core.steps.inputs import DeltaRead, FunctionRead, QueryRead, Read, Relation
@@ -40,11 +43,18 @@ class _Binder:
         if read is None:  # a view model: its query, or its function, stands for it
             inner = self.project.models[name.name]
             names = {each: self.view_of(each) for each in inner.query.inputs}
-            read = called(inner, names) or QueryRead(self.bound(inner.query.text, names))
-        view = f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}"
+            read = called(inner, names, self._pinned(inner)) or QueryRead(
+                self.bound(inner.query.text, names)
+            )
+        # a view's name takes letters, digits and underscores; a source may be called by its path
+        view = re.sub(r"\W", "_", f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}")
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
         return view
+
+    def _pinned(self, model: Model) -> tuple[Read, ...]:
+        below = leaves(self.project, model)
+        return tuple(self.reads[each] for each in below if each in self.reads)
 
     def bound(self, text: str, names: Mapping[InputName, str]) -> str:
         """Give a text over views; histories without their tombstones where it asks for that."""
@@ -91,13 +101,41 @@ def bind(  # the sides of one step
     return BoundQuery((*binder.relations, own), f"SELECT * FROM {quoted(OWN_VIEW)}")
 
 
-def called(model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
-    """Give the call of a model's function; None for one that is a query."""
+def called(
+    model: Model, views: Mapping[InputName, str], pinned: tuple[Read, ...] = ()
+) -> FunctionRead | None:
+    """Give the call of a model's function; None for one that is a query.
+
+    `pinned` is what a frame is made from: with the same it is the same frame for all who read it.
+    """
     function = model.function
     if function is None:
         return None
     given = {name: views[each] for name, each in function.parameters.items()}
-    return FunctionRead(model.name, model.where, function, given)
+    return FunctionRead(model.name, model.where, function, given, pinned)
+
+
+def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameReaders]:
+    """Give who reads each frame when these models are built.
+
+    One that two or more of them name as a parameter is kept, unless its function says otherwise.
+    """
+    readers: dict[str, set[str]] = {}
+    direct: Counter[str] = Counter()
+    for name in models:
+        inputs = project.models[name].query.inputs
+        direct.update(each.name for each in inputs)
+        for leaf in leaves_of(project, inputs):
+            inner = project.models.get(leaf.name)
+            if inner is not None and inner.function is not None and inner.is_view:
+                readers.setdefault(inner.name, set()).add(name)
+    found = {}
+    for name, models_of in readers.items():
+        function = project.models[name].function
+        persist = function.persist if function else None
+        keeps = direct[name] > 1 if persist is None else persist
+        found[name] = FrameReaders(frozenset(models_of), keeps)
+    return found
 
 
 def bind_query(

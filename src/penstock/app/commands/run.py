@@ -61,6 +61,7 @@ from penstock.core.records import Run, Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
+from penstock.strategies.relations import frame_readers
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
@@ -170,7 +171,12 @@ class Runner:
         status = Status.FAILED
         beat = self._services.project.lease.heartbeat.total_seconds()
         try:
-            with beating(self._services.writing.leases, self._report.run_id, beat):
+            models = [step.model for step in self._plan.steps]
+            frames = frame_readers(self._services.project, dict.fromkeys(models))
+            with (
+                beating(self._services.writing.leases, self._report.run_id, beat),
+                self._services.engine.sharing(frames),
+            ):
                 self._tell(RunStarted(self._report.run_id, self._plan))
                 self._collect(results)
             if all(result.ok for result in results):

@@ -15,6 +15,14 @@ from penstock.core.steps.step import Intent
 
 
 @dataclass(frozen=True, slots=True)
+class FrameReaders:
+    """The models that read a frame in one run; with `keeps` it is computed once for all of them."""
+
+    models: frozenset[str]
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True)
 class QueryResult:
     """Rows of a query for people: every value as text, None for NULL."""
 
@@ -115,6 +123,10 @@ class Engine(Protocol):
         self, model: str, where: Location | None = None
     ) -> AbstractContextManager[StepSession]:
         """Open a session for one step; leaving it drops views and staged rows."""
+        ...
+
+    def sharing(self, frames: Mapping[str, FrameReaders]) -> AbstractContextManager[None]:
+        """Let the sessions of a run share the frames of functions, each called once."""
         ...
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:

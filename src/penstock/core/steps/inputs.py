@@ -111,13 +111,14 @@ class CatalogRead:
 class FunctionRead:
     """What a function of the project gives for frames of relations that come before this one.
 
-    `views` are those relations by the function's parameters.
+    `views` are those relations by the function's parameters, `pinned` all that is read below it.
     """
 
     model: str
     where: Location
     function: PythonFunction
     views: Mapping[str, str]
+    pinned: tuple[Read, ...] = ()
 
 
 Read = DeltaRead | FilesRead | QueryRead | CatalogRead | FunctionRead

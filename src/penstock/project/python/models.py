@@ -189,6 +189,13 @@ def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
             return "merge" if options.get("unique_key") else "append"
 
 
+def _persist(kind: FunctionKind, option: object) -> bool | None:
+    """Read `persist`; by itself a source is never kept."""
+    if isinstance(option, bool):
+        return option
+    return False if kind is FunctionKind.SOURCE else None
+
+
 def _columns(options: Mapping[str, Any]) -> Plain:
     given = options.get("columns")
     if not isinstance(given, Mapping):
@@ -346,7 +353,11 @@ class _Linking:
             tags=config.texts("tags"),
             config=shown_config(config.settings),
             function=PythonFunction(
-                draft.declared.function, draft.text, self.parameters, frozenset(self.reserved)
+                draft.declared.function,
+                draft.text,
+                self.parameters,
+                frozenset(self.reserved),
+                _persist(kind, draft.declared.options.get("persist", "auto")),
             ),
         )
         return built

@@ -1,0 +1,146 @@
+"""What runs, in which order, how often, and with which frames (P3, P10, P100, P104, P107, P108)."""
+
+import pytest
+
+from penstock.core.errors import ModelFailedError
+
+
+def test_P3_a_run_of_one_model_takes_all_that_it_reads(place):
+    @place.app.source
+    def src():
+        return place.frame(1, 2)
+
+    @place.app.model
+    def step1(src):
+        return src.where("id = 1")
+
+    @place.app.table
+    def step2(step1):
+        return step1
+
+    @place.app.table
+    def other(src):
+        return src
+
+    report = place.app.run("step2")
+
+    assert [*report] == ["src", "step1", "step2"]
+    assert place.ids("step2") == [1]
+
+
+def test_P100_what_reads_a_table_reads_all_of_it(events):
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    @events.app.table
+    def counted(events):
+        return events.agg(F.count("*").alias("n"), F.sum("amount").alias("total"))
+
+    events.app.run()
+    first = events.rows("counted")
+    events.append(5)
+    events.app.run()
+
+    assert first == [(4, 100)]
+    assert events.rows("counted") == [(5, 150)]
+
+
+def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    calls = []
+
+    @place.app.source
+    def src():
+        return place.frame(1, 2, 3)
+
+    @place.app.model
+    def chance(src):
+        calls.append("chance")
+        return src.select("id", F.rand().alias("r"))
+
+    @place.app.table
+    def one(chance):
+        return chance
+
+    @place.app.table
+    def two(chance):
+        return chance
+
+    place.app.run()
+
+    assert place.rows("one") == place.rows("two")
+    assert calls == ["chance"]
+    assert place.spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+
+
+def test_P104_chained_tables_over_a_free_form_source_call_it_once_a_run(place):
+    calls = []
+
+    @place.app.source
+    def src():
+        calls.append("src")
+        return place.frame(1, 2)
+
+    @place.app.table
+    def a(src):
+        return src
+
+    @place.app.table
+    def b(a, src):
+        return a.join(src, "id").select("id")
+
+    @place.app.table
+    def c(b, src):
+        return b.join(src, "id").select("id")
+
+    assert calls == []
+    place.app.run()
+    place.app.run()
+
+    assert calls == ["src", "src"]
+    assert place.ids("c") == [1, 2]
+
+
+def test_P107_a_function_that_raises_stops_what_reads_it_and_nothing_else(place):
+    @place.app.source
+    def src():
+        return place.frame(1)
+
+    @place.app.table
+    def b(src):
+        raise ValueError("no luck")
+
+    @place.app.table
+    def c(b):
+        return b
+
+    @place.app.table
+    def d(src):
+        return src
+
+    with pytest.raises(ModelFailedError, match="'b' raised ValueError: no luck") as caught:
+        place.app.run()
+
+    report = caught.value.report
+    assert [report[name].status for name in "bcd"] == ["failed", "skipped", "success"]
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert caught.value.where.path.endswith("test_graph.py")
+    assert "--select" in report.resume
+
+
+def test_P108_two_tables_filter_one_free_form_source(place):
+    @place.app.source
+    def src():
+        return place.frame(1, 2, 3)
+
+    @place.app.table
+    def low(src):
+        return src.where("id < 2")
+
+    @place.app.table
+    def high(src):
+        return src.where("id >= 2")
+
+    place.app.run()
+
+    assert (place.ids("low"), place.ids("high")) == ([1], [2, 3])
