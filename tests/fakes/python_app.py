@@ -73,4 +73,4 @@ class PythonApp:
 
     def commits(self, name: str) -> int:
         """Count the commits of a table."""
-        return len(commits(self.uri(name)))
+        return len(commits(Path(self.uri(name))))

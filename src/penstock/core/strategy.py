@@ -32,7 +32,9 @@ class WindowSettings:
     """How an incremental model finds its new rows.
 
     `on` maps an input to the column its window is put on; None takes the input out of it. Inputs
-    that it does not name are windowed when they carry `time_column`.
+    that it does not name are windowed when they carry `time_column`. `grain` is the unit on which
+    windows begin: hour, day, week, month or year. With `overlaps` all inputs have one window, which
+    begins at the watermark and takes its ties in.
     """
 
     time_column: str
@@ -40,6 +42,13 @@ class WindowSettings:
     on: Mapping[str, str | None] = field(default_factory=dict)
     null_watermark: NullWatermark = NullWatermark.ERROR
     string_watermark: bool = False
+    grain: str = ""
+    overlaps: bool = False
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether a window takes in rows that the one before it has read."""
+        return self.overlaps or bool(self.grain) or self.lookback is not None
 
     @property
     def fingerprint(self) -> Mapping[str, object]:
@@ -50,6 +59,7 @@ class WindowSettings:
             "on": dict(self.on),
             "null_watermark": str(self.null_watermark),
             "string_watermark": self.string_watermark,
+            **({"grain": self.grain} if self.grain else {}),
         }
 
 
@@ -184,6 +194,7 @@ class Build:
     adds columns or widens types. Rows are taken from the view `source`; `staged` asks for rows
     that are known before the commit. `partition_by` are the columns that partition the table that
     is there, None where the model's layout decides. `view_sql` is what a catalog keeps of a view.
+    `replaced` is the condition on rows of the table that those of the query take the place of.
     """
 
     model: Buildable
@@ -197,6 +208,7 @@ class Build:
     partition_by: tuple[str, ...] | None = None
     view_sql: str = ""
     history: HistoryRun | None = None
+    replaced: str = ""
 
     @property
     def takes_feed(self) -> bool:

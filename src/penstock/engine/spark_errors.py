@@ -32,6 +32,7 @@ _UNDERNEATH = "history-changed-underneath"
 _HINTS = {
     "row-outside-partition": "filter the query by @partition_date",
     "empty-partition-value": "select NULL or another text in its place",
+    "rows-outside-window": "say grain= if the function aggregates, or window_on= for the inputs",
     "null-in-required-column": "leave such rows out, or make the column NULLABLE",
 }
 _BY_DELTA = {  # what Delta finds by itself where our own guards did not look

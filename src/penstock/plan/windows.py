@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, is_watermark_type
@@ -134,9 +134,39 @@ def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound |
     """
     if watermark is None:
         return None
-    if settings.lookback is None:
+    if not settings.reads_again:
         return Bound(watermark, inclusive=False)
-    return Bound(watermark.minus(settings.lookback), inclusive=True)
+    low = watermark if settings.lookback is None else watermark.minus(settings.lookback)
+    return Bound(low.floor(settings.grain) if settings.grain else low, inclusive=True)
+
+
+def aligned(
+    settings: WindowSettings, model: Model, inputs: Sequence[WindowedInput], table: Schema | None
+) -> WindowSettings:
+    """Give the settings with the unit that the table says windows begin on, where none is said.
+
+    It is a day where the table's time column is a DATE and an input's a timestamp, and for windows
+    that read again where a DATE partitions the table (spec: Python models, §4.3).
+    """
+    if settings.grain or table is None or model.function is None:
+        return settings
+    known = table.find(settings.time_column)
+    is_date = known is not None and known.type == "date"
+    times = any(each.type.startswith("timestamp") for each in inputs)
+    dates = (table.find(name) for name in model.layout.partition_by)
+    by_date = settings.reads_again and any(each and each.type == "date" for each in dates)
+    return replace(settings, grain="day") if times and (is_date or by_date) else settings
+
+
+def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
+    """Give all inputs one window, from the lowest end to the highest."""
+    lows = [each.window.lower for each in windows]
+    highs = [each.window.upper for each in windows if each.window.upper]
+    low = None if None in lows else min((e for e in lows if e), key=lambda each: each.value)
+    high = max(highs, key=lambda each: each.value, default=None)
+    return tuple(
+        replace(each, window=replace(each.window, lower=low, upper=high)) for each in windows
+    )
 
 
 def opened(
@@ -170,7 +200,8 @@ def opened(
         windows.append(InputWindow(each.input.input, _without_null_only(window, each)))
         if high is not None:
             watermarks.append(Watermark(each.input.input, each.input.column, high))
-    return Opened(tuple(windows), tuple(watermarks), null_rows, is_cut)
+    together = as_one(windows) if settings.overlaps and windows else tuple(windows)
+    return Opened(together, tuple(watermarks), null_rows, is_cut)
 
 
 def _ends(
@@ -183,7 +214,7 @@ def _ends(
     nothing_new = measured.high is None or (known is not None and measured.high < known)
     if known is not None and measured.limit is not None and measured.limit < known:
         return Bound(known, inclusive=False), Bound(known, inclusive=True)
-    top = known if settings.lookback is None and nothing_new else high
+    top = known if not settings.reads_again and nothing_new else high
     upper = Bound(top, inclusive=True) if top is not None else None
     return low_bound(settings, known), upper
 

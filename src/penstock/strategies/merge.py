@@ -43,13 +43,15 @@ class Merge(Strategy):
     """Rows whose key exists are updated, others inserted; rows gone from the query stay.
 
     `order_by` decides between rows with one key (`on_duplicate: latest`); empty means that such
-    rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL.
+    rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL. `newest` is a
+    column by which an older row changes nothing, and two rows that tie must be equal.
     """
 
     keys: tuple[str, ...] = field()  # else what the port answers would be its default
     window: WindowSettings | None = None
     order_by: tuple[str, ...] = ()
     match_null_keys: bool = False
+    newest: str = ""
 
     name = "merge"
     settings = STORED | WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
@@ -72,8 +74,8 @@ class Merge(Strategy):
         if order and not latest:
             sentence = "order_by has no effect without on_duplicate: latest"
             given.warn("order_by", "option-without-effect", sentence)
-        match = given.text("null_keys") == "match"
-        return cls(keys, given.window(), order if latest else (), match)
+        match, newest = given.text("null_keys") == "match", given.text("newest_by")
+        return cls(keys, given.window(), order if latest else (), match, newest)
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
         """Give all its settings: each decides which row has which values."""
@@ -83,6 +85,7 @@ class Merge(Strategy):
             "window": self.window and self.window.fingerprint,
             "order_by": list(self.order_by),
             "match_null_keys": self.match_null_keys,
+            **({"newest": self.newest} if self.newest else {}),
         }
 
     def work(self, build: Build) -> Work:
@@ -113,7 +116,12 @@ def _source(build: Build, strategy: Merge) -> Stage:
     columns = listed(build.query.names)
     copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
     rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
-    if strategy.order_by:
+    if strategy.newest and strategy.order_by:
+        first = f"rank() OVER (PARTITION BY {keys} ORDER BY {quoted(strategy.newest)} DESC)"
+        known = f"(SELECT DISTINCT {columns} FROM {quoted(QUERY_VIEW)})"
+        newest = f"(SELECT *, {first} AS `_ps_rank` FROM {known}) WHERE `_ps_rank` = 1"
+        rows = f"SELECT {columns}, {copies} FROM {newest}"
+    elif strategy.order_by:
         latest = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in strategy.order_by)
         rank = f"row_number() OVER (PARTITION BY {keys} ORDER BY {latest}) AS `_ps_rank`"
         rows = (
@@ -214,7 +222,11 @@ def _differs(build: Build, strategy: Merge) -> str:
         known = build.table.find(column.name) if build.table else None
         name = quoted(column.name)
         terms.append(f"s.{name} IS NULL" if known is None else _same(column, known))
-    return f"NOT ({' AND '.join(terms)})" if terms else "false"
+    differs = f"NOT ({' AND '.join(terms)})" if terms else "false"
+    if not strategy.newest:
+        return differs
+    newest = quoted(strategy.newest)
+    return f"{differs} AND coalesce(s.{newest} >= t.{newest}, true)"
 
 
 def _same(column: Column, known: Column) -> str:

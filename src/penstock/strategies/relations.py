@@ -101,6 +101,16 @@ def bind(  # the sides of one step
     return BoundQuery((*binder.relations, own), f"SELECT * FROM {quoted(OWN_VIEW)}")
 
 
+def bind_inputs(
+    project: Project, model: Model, reads: Mapping[InputName, Read], moment: dt.datetime
+) -> BoundQuery:
+    """Give the relations of what a step reads, without windows and without the query itself."""
+    binder = _Binder(project, reads, moment)
+    for name in mentioned(model.query.incremental) or model.query.inputs:
+        binder.view_of(name)
+    return BoundQuery(tuple(binder.relations), "")
+
+
 def called(
     model: Model, views: Mapping[InputName, str], pinned: tuple[Read, ...] = ()
 ) -> FunctionRead | None:

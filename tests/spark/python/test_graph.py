@@ -70,7 +70,7 @@ def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
 
     assert place.rows("one") == place.rows("two")
     assert calls == ["chance"]
-    assert place.spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+    assert place.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
 def test_P104_chained_tables_over_a_free_form_source_call_it_once_a_run(place):

@@ -20,6 +20,7 @@ from penstock.core.statement import Commit, Row, Scalar, Stage, Work
 from penstock.core.steps.window import InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
+from penstock.strategies.overwrite import replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,9 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
         view_sql=view_sql,
         history=_history_run(context, model),
+        replaced=replaced(
+            model, step_inputs.table, step_inputs.opened.windows if step_inputs.opened else ()
+        ),
     )
 
 

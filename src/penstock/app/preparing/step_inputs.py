@@ -29,12 +29,14 @@ from penstock.plan.windows import (
     Measured,
     Opened,
     WindowedInput,
+    aligned,
     check_watermarks,
     low_bound,
     opened,
     windowed_inputs,
 )
-from penstock.strategies.relations import BoundQuery, bind
+from penstock.strategies.overwrite import rows_inside
+from penstock.strategies.relations import BoundQuery, bind, bind_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +265,8 @@ class Looking:
         bound = self._bind(windows)
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
+        if opened and self.model.function is not None:
+            query = session.define(QUERY_VIEW, rows_inside(self.model, query, opened.windows))
         facts = self._facts()
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
@@ -291,7 +295,9 @@ class Looking:
         return tuple(sorted(passed))
 
     def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
-        whole = self._bind({})
+        whole = bind_inputs(
+            self.services.project, self.model, self.inputs.reads, self.context.run_timestamp
+        )
         schemas = session.bind(whole.relations)
         views = views_of(whole)
         direct = {
@@ -301,10 +307,12 @@ class Looking:
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
+        inputs = windowed_inputs(self.model, settings, direct)
+        facts = self._facts()
         what = Measuring(
             model=self.model,
-            settings=settings,
-            inputs=windowed_inputs(self.model, settings, direct),
+            settings=aligned(settings, self.model, inputs, facts.schema if facts else None),
+            inputs=inputs,
             views=views,
             watermarks=self._watermarks(),
             initial=self.step.initial,

@@ -103,12 +103,35 @@ class TypedValue:
             return f"{self.type} '{self.text}'"
         return f"CAST('{self.text}' AS {self.type})"
 
+    def floor(self, grain: str) -> TypedValue:
+        """Give where the hour, day, week (Monday), month or year begins that a time lies in.
+
+        >>> str(TypedValue.parse("TIMESTAMP", "2024-03-01 12:30:00").floor("week"))
+        'TIMESTAMP 2024-02-26T00:00:00.000000Z'
+        """
+        moment = self.key
+        if not isinstance(moment, dt.date):
+            raise TypeError(f"a {self.type} has no {grain}")
+        day = dt.date(moment.year, moment.month, moment.day)
+        match grain:
+            case "hour" if isinstance(moment, dt.datetime):
+                return TypedValue.parse(self.type, f"{day.isoformat()}T{moment.hour:02}:00:00")
+            case "week":
+                day -= dt.timedelta(days=day.weekday())
+            case "month":
+                day = day.replace(day=1)
+            case "year":
+                day = day.replace(month=1, day=1)
+        return TypedValue.parse(self.type, day.isoformat())
+
     def minus(self, amount: dt.timedelta | int) -> TypedValue:
-        """Step back by a duration (temporal) or a number (integer, decimal).
+        """Step back by a duration or days (temporal), or a number (integer, decimal).
 
         >>> str(TypedValue("DATE", "2024-03-01").minus(dt.timedelta(days=1)))
         'DATE 2024-02-29'
         """
+        if self.is_temporal and isinstance(amount, int):
+            amount = dt.timedelta(days=amount)
         match self.key, amount:
             case (dt.datetime() | dt.date() as moment, dt.timedelta() as span):
                 if self.type == "DATE" and span % dt.timedelta(days=1):

@@ -80,9 +80,9 @@ class PythonModel(Generic[P, R]):
         return code.co_filename, code.co_firstlineno
 
     @property
-    def identity(self) -> tuple[str, str]:
+    def identity(self) -> tuple[str, str, str]:
         """One function that is reached twice, as a script and by discovery, is one model."""
-        return str(Path(self.place[0]).resolve()), self.function.__qualname__
+        return str(Path(self.place[0]).resolve()), self.function.__qualname__, self.name
 
 
 @dataclass(slots=True)

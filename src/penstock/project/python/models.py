@@ -9,7 +9,7 @@ import itertools
 import re
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,6 +38,7 @@ from penstock.project.sql.names import Named, NameResolver
 RESERVED = ("spark", "window", "df")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_READ_AGAIN = {"lookback", "grain"}
 _SHOWN = 80
 
 
@@ -87,7 +88,7 @@ def drafts_of(
     root: Path,
 ) -> list[PythonDraft]:
     """Give a draft of every function, each once, however often it was reached."""
-    found: dict[tuple[str, str], PythonModel[..., Any]] = {}
+    found: dict[tuple[str, str, str], PythonModel[..., Any]] = {}
     for each in imported.models:
         found.setdefault(each.identity, each)
     return [_draft(each, imported, entries, settings, root) for each in found.values()]
@@ -176,6 +177,8 @@ def _settings(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> di
     found["materialized"] = _word(declared.kind, options)
     if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
         found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
+    if found["materialized"] == "merge":
+        found["newest_by"] = options.get("time_column")
     return found
 
 
@@ -186,7 +189,10 @@ def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
         case FunctionKind.TABLE:
             return "table"
         case FunctionKind.INCREMENTAL:
-            return "merge" if options.get("unique_key") else "append"
+            if options.get("unique_key"):
+                return "merge"
+            again = options.get("partition_mode") == "overwrite" or options.keys() & _READ_AGAIN
+            return "overwrite" if again else "append"
 
 
 def _persist(kind: FunctionKind, option: object) -> bool | None:
@@ -212,15 +218,12 @@ class PythonConfig(StrategyConfig):
     def window(self) -> WindowSettings | None:
         """Read how new rows are found; a lookback may be any value that the type allows."""
         found = StrategyConfig.window(self)
-        if found is None or "lookback" not in self.options:
-            return found
-        return WindowSettings(
-            found.time_column,
-            lookback_of(self.options["lookback"]),
-            found.on,
-            found.null_watermark,
-            found.string_watermark,
-        )
+        if found is None:
+            return None
+        lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
+        overlaps = self.text("materialized") == "overwrite"
+        grain = str(self.options.get("grain", ""))
+        return replace(found, lookback=lookback, grain=grain, overlaps=overlaps)
 
 
 def lookback_of(value: object) -> dt.timedelta | int | None:

@@ -1,0 +1,137 @@
+"""The strategy `overwrite`: the rows of a window replace those of the table in its range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import PythonModelError
+from penstock.core.model import Model
+from penstock.core.names import literal, quoted
+from penstock.core.statement import Commit, Work
+from penstock.core.steps.window import Bound, InputWindow
+from penstock.core.strategy import (
+    STORED,
+    WINDOWED,
+    Build,
+    GivenSettings,
+    Layout,
+    Strategy,
+    WindowSettings,
+    Writing,
+)
+from penstock.strategies.build import create_from, refusing, selected
+from penstock.strategies.relations import OWN_VIEW
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite(Strategy):
+    """A range of the time column is replaced by what the function gives for it.
+
+    The range is the one window of all inputs, so no partition is ever half lost and a unit that
+    became empty is cleared.
+    """
+
+    settled: WindowSettings
+
+    name = "overwrite"
+    is_written = False
+    settings = STORED | WINDOWED
+    writing = Writing.MERGED
+    keeps_rows = True
+    is_incremental = True
+    rerun_is_safe = True
+    dbt = ("incremental", "insert_overwrite")
+
+    @classmethod
+    def read(cls, given: GivenSettings) -> Self:
+        """Read its window."""
+        window = given.window()
+        return cls(window or WindowSettings(""))
+
+    @property
+    def window(self) -> WindowSettings:
+        """How it finds new rows."""
+        return self.settled
+
+    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+        """Give the window: it decides which rows are read, and replaced."""
+        del layout
+        return {"window": self.settled.fingerprint}
+
+    def work(self, build: Build) -> Work:
+        """Replace the rows in the window's range by those of the function, in one commit."""
+        if build.table is None:
+            return Work.just(create_from(build))
+        evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+        return Work.just(
+            Commit(
+                f"INSERT {evolution}INTO {build.target} BY NAME REPLACE WHERE {build.replaced} "
+                f"SELECT {selected(build)} FROM {quoted(build.source)}"
+            )
+        )
+
+
+def replaced(model: Model, table: Schema | None, windows: Sequence[InputWindow]) -> str:
+    """Give the condition of a row of the table being in the windows' range; "" without windows."""
+    settings = model.strategy.window
+    column = table.find(settings.time_column) if settings and table else None
+    return _inside(quoted(column.name), column.type, windows) if column else ""
+
+
+def _inside(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
+    """Give the condition of a value being in the range of some windows, in the column's type."""
+    lows = [each.window.lower for each in windows]
+    highs = [each.window.upper for each in windows if each.window.upper]
+    terms = []
+    if lows and None not in lows:
+        low = min((each for each in lows if each), key=lambda each: each.value)
+        terms.append(f"{column} {'>=' if low.inclusive else '>'} {_literal(low, kind)}")
+    if highs:
+        high = max(highs, key=lambda each: each.value)
+        terms.append(f"{column} {'<=' if high.inclusive else '<'} {_literal(high, kind)}")
+    return " AND ".join(terms) or "true"
+
+
+def _literal(bound: Bound, kind: str) -> str:
+    value = bound.value
+    if kind == "date" and value.is_temporal:
+        value = TypedValue.parse("DATE", value.text)
+    return value.sql
+
+
+def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> str:
+    """Give SQL for a function's rows, of which one outside the windows fails the write.
+
+    It is an expression in what is written and costs no pass (spec: Python models, §4.5).
+    """
+    settings = model.strategy.window
+    found = query.find(settings.time_column) if settings else None
+    if found is None:
+        raise missing(model, query)
+    column = quoted(found.name)
+    inside = _inside(column, found.type, windows)
+    if any(each.window.nulls for each in windows):
+        inside = f"({inside} OR {column} IS NULL)"
+    shown = f"coalesce(CAST({column} AS STRING), 'NULL')"
+    said = literal(f"{model.name!r} made a row of {found.name} ")
+    around = literal(f", outside of {', '.join(str(each.window) for each in windows)}")
+    failed = refusing("rows-outside-window", f"{said}, {shown}, {around}")
+    checked = f"CASE WHEN {inside} THEN {column} ELSE {failed} END AS {column}"
+    columns = (checked if each == found.name else quoted(each) for each in query.names)
+    return f"SELECT {', '.join(columns)} FROM {quoted(OWN_VIEW)}"
+
+
+def missing(model: Model, query: Schema) -> PythonModelError:
+    """Give the error of a function whose output lacks its time column."""
+    settings = model.strategy.window
+    name = settings.time_column if settings else ""
+    return PythonModelError(
+        "time-column-missing",
+        f"time_column {name!r} is not in the output of {model.name!r}",
+        where=model.where,
+        hint=f"available columns: {', '.join(query.names)}",
+    )
