@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
     from penstock.core.check_results import CheckResult, InvariantReport
     from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
+    from penstock.engine.function_windows import FunctionWindow as Window
+    from penstock.engine.function_windows import incremental_filter
     from penstock.project.python.declare import PACKAGE
     from penstock.strategies.history.verify import Violation
 
@@ -43,8 +45,13 @@ if TYPE_CHECKING:
     incremental_table = PACKAGE.incremental_table
 
 _DECORATORS = ("source", "model", "table", "incremental_table")
+_INSIDE = {"conf": "App", "Window": "FunctionWindow"}
+"""The names inside of what is called otherwise outside."""
 _HOMES = {
+    "conf": "penstock.app.application",
     "App": "penstock.app.application",
+    "Window": "penstock.engine.function_windows",
+    "incremental_filter": "penstock.engine.function_windows",
     "check": "penstock.app.entry",
     "CheckReport": "penstock.app.checking.reports",
     "audit": "penstock.app.entry",
@@ -89,12 +96,14 @@ __all__ = [
     "StatusReport",
     "VerifyReport",
     "Violation",
+    "Window",
     "audit",
     "backfill",
     "check",
     "conf",
     "diff",
     "history",
+    "incremental_filter",
     "incremental_table",
     "load",
     "model",
@@ -114,10 +123,8 @@ def __getattr__(name: str) -> object:
         from penstock.project.python.declare import PACKAGE
 
         return getattr(PACKAGE, name)
-    if name == "conf":
-        name = "App"
     if name not in _HOMES:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))

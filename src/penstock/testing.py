@@ -12,5 +12,6 @@ from __future__ import annotations
 
 from penstock.app.entry import run_unit_tests
 from penstock.app.unit_testing.reports import UnitResult, UnitTestReport
+from penstock.engine.function_windows import window
 
-__all__ = ["UnitResult", "UnitTestReport", "run_unit_tests"]
+__all__ = ["UnitResult", "UnitTestReport", "run_unit_tests", "window"]

@@ -13,6 +13,7 @@ from penstock.core.errors import ModelFailedError, PenstockError, PythonModelErr
 from penstock.core.findings import Location
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.inputs import FunctionRead, Read
+from penstock.engine.function_windows import CALL, FunctionCall, FunctionWindow, add_method
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +32,7 @@ class SharedFrames:
         """Take who reads which frame."""
         self._readers = {name: set(each.models) for name, each in readers.items()}
         self._keeps = {name for name, each in readers.items() if each.keeps}
-        self._made: dict[str, tuple[tuple[Read, ...], str, DataFrame]] = {}
+        self._made: dict[str, tuple[tuple[Read, ...], DataFrame]] = {}
         self._locks: dict[str, Lock] = {name: Lock() for name in readers}
 
     def frame(self, spark: SparkSession, read: FunctionRead) -> DataFrame:
@@ -41,16 +42,14 @@ class SharedFrames:
         with self._locks[read.model]:
             made = self._made.get(read.model)
             if made is not None and made[0] == read.pinned:
-                return spark.table(made[1])
-            frame = call(spark, read)
-            if made is not None:
-                return frame  # what it reads has moved on meanwhile
+                return handed_over(made[1], spark)
+            frame, asked = _called(spark, read)
+            if made is not None or asked:
+                return frame  # what it reads has moved on, or it is another one for each reader
             if read.model in self._keeps:
                 frame = frame.persist()
-            view = f"penstock_{uuid4().hex}"
-            frame.createOrReplaceGlobalTempView(view)
-            self._made[read.model] = (read.pinned, f"global_temp.{view}", frame)
-            return spark.table(f"global_temp.{view}")
+            self._made[read.model] = (read.pinned, frame)
+            return frame
 
     def done(self, model: str) -> None:
         """Release what nobody reads any more, now that a model is made."""
@@ -66,11 +65,8 @@ class SharedFrames:
 
     def _release(self, name: str) -> None:
         made = self._made.pop(name, None)
-        if made is not None:
-            _, view, frame = made
-            if name in self._keeps:
-                frame.unpersist()
-            frame.sparkSession.catalog.dropGlobalTempView(view.partition(".")[2])
+        if made is not None and name in self._keeps:
+            made[1].unpersist()
 
 
 def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
@@ -79,16 +75,43 @@ def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
     Raises `ModelFailedError` for whatever it raises, `PythonModelError` for what is no frame that
     a table can hold.
     """
+    frame, _ = _called(spark, read)
+    return frame
+
+
+def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
+    """Call a function; give its frame, and whether it asked for the window of its reader."""
+    add_method()
     given: dict[str, object] = {name: spark.table(view) for name, view in read.views.items()}
     if "spark" in read.function.reserved:
         given["spark"] = spark
+    now = FunctionCall(read)
+    if "window" in read.function.reserved:
+        now.asked = True
+        given["window"] = FunctionWindow.of_step(read.windows)
+    token = CALL.set(now)
     try:
         frame = read.function.call(**given)
     except PenstockError:
         raise
     except Exception as error:
         raise _failed(read, error) from error
-    return _sound(read, frame)
+    finally:
+        CALL.reset(token)
+    found = _sound(read, frame)
+    if found.sparkSession is not spark:  # a commit would be made by the session of the frame
+        return handed_over(found, spark), now.asked
+    return found, now.asked
+
+
+def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """Give a frame of another session to this one."""
+    view = f"penstock_{uuid4().hex}"
+    frame.createOrReplaceGlobalTempView(view)
+    try:
+        return spark.table(f"global_temp.{view}")
+    finally:
+        frame.sparkSession.catalog.dropGlobalTempView(view)
 
 
 def _failed(read: FunctionRead, error: Exception) -> ModelFailedError:
@@ -122,12 +145,12 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
     if frame.isStreaming:
         raise refused("streaming-frame", "returned a streaming frame", "read it as a batch")
     seen: set[str] = set()
-    for field in frame.schema.fields:
-        if field.name.lower() in seen:
-            sentence = f"returned column {field.name!r} twice"
+    for each in frame.schema.fields:
+        if each.name.lower() in seen:
+            sentence = f"returned column {each.name!r} twice"
             raise refused("duplicate-column", sentence, "select or rename one of them")
-        seen.add(field.name.lower())
-        if isinstance(field.dataType, NullType):
-            sentence = f"returned column {field.name!r} without a type"
+        seen.add(each.name.lower())
+        if isinstance(each.dataType, NullType):
+            sentence = f"returned column {each.name!r} without a type"
             raise refused("void-column", sentence, "cast it: F.lit(None).cast('string')")
     return frame

@@ -174,6 +174,7 @@ class SparkStepSession:
     ) -> None:
         """Take over a fresh session; `signature` is asked for when something is committed."""
         self._frames = frames
+        self._bound: dict[str, Relation] = {}
         self._spark = spark
         self._where = where
         self._fault = fault
@@ -188,6 +189,10 @@ class SparkStepSession:
         """See `StepSession.bind`."""
         schemas = {}
         for relation in relations:
+            if self._bound.get(relation.view) == relation:  # a function would be called again
+                schemas[relation.view] = schema_of(self._spark.table(relation.view))
+                continue
+            self._bound[relation.view] = relation
             with explaining(self._where):
                 frame = read(self._spark, relation, self._frames)
                 frame.createOrReplaceTempView(relation.view)

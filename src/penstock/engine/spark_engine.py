@@ -17,6 +17,7 @@ from penstock.core.findings import Location
 from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
+from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
 from penstock.engine.jvm import JVM, silence_py4j
@@ -170,9 +171,11 @@ class SparkEngine:
     def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
         """See `Engine.sharing`."""
         self._frames = shared = SharedFrames(frames)
+        RUNS.add(shared)
         try:
             yield
         finally:
+            RUNS.discard(shared)
             self._frames = None
             JVM.let_go(shared.close)
 

@@ -57,6 +57,9 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
 
 def _is_built(question: Question, earlier: Earlier, name: str) -> bool:
     """Whether the plan sees to a table; where it cannot, what reads the table is skipped."""
+    inner = question.project.models.get(name)
+    if inner is not None and not inner.strategy.is_written and inner.is_view:
+        return True  # a frame is made whenever it is read
     above = earlier.get(name, Decided())
     return (name in question.selected or bool(above.todo)) and not above.is_unborn
 

@@ -67,7 +67,8 @@ def windowed_inputs(
     """Give the inputs that are read through a window (spec/python.md §4.1).
 
     Those that `window_on` names, and every other input with a column called `time_column`.
-    Raises `no-windowed-input`, `time-column-type` or `time-column-missing`.
+    Raises `no-windowed-input`, `time-column-type` or `time-column-missing`; a function may
+    still open windows of its own.
     """
     found = []
     for name, schema in inputs.items():
@@ -80,16 +81,23 @@ def windowed_inputs(
             continue
         if known is None:
             raise _no_column(model, name, column, schema)
-        _check_type(model, settings, name, known.name, known.type)
+        check_type(model, settings, name, known.name, known.type)
         found.append(WindowedInput(name, known.name, known.type))
-    if not found:
-        raise TableError(
-            "no-windowed-input",
-            f"no input of {model.name!r} has a column {settings.time_column!r}",
-            where=model.where,
-            hint="name the inputs' columns: " + _on_hint(inputs),
-        )
+    if not found and model.function is None:
+        raise no_windowed_input(model, settings, inputs)
     return tuple(found)
+
+
+def no_windowed_input(
+    model: Model, settings: WindowSettings, inputs: Mapping[str, Schema]
+) -> PenstockError:
+    """Give the error of a model that would read all of its inputs in each step."""
+    return TableError(
+        "no-windowed-input",
+        f"no input of {model.name!r} has a column {settings.time_column!r}",
+        where=model.where,
+        hint="name the inputs' columns: " + _on_hint(inputs),
+    )
 
 
 def _no_column(model: Model, name: str, column: str, schema: Schema) -> PenstockError:
@@ -106,9 +114,10 @@ def _on_hint(inputs: Mapping[str, Schema]) -> str:
     return f"window_on={{{pairs}}}"
 
 
-def _check_type(
+def check_type(
     model: Model, settings: WindowSettings, name: str, column: str, spark_type: str
 ) -> None:
+    """Raise `time-column-type` for a column that can carry no watermark."""
     if not is_watermark_type(spark_type):
         raise TableError(
             "time-column-type",

@@ -43,8 +43,8 @@ class Merge(Strategy):
     """Rows whose key exists are updated, others inserted; rows gone from the query stay.
 
     `order_by` decides between rows with one key (`on_duplicate: latest`); empty means that such
-    rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL. `newest` is a
-    column by which an older row changes nothing, and two rows that tie must be equal.
+    rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL. By
+    `newest`, a column, an older row changes nothing, and two rows that tie must be equal.
     """
 
     keys: tuple[str, ...] = field()  # else what the port answers would be its default

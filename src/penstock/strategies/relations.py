@@ -13,7 +13,14 @@ from penstock.core.names import InputName, quoted
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.project import Project
 from penstock.core.query import Query, at, bound, live, mentioned
-from penstock.core.steps.inputs import DeltaRead, FunctionRead, QueryRead, Read, Relation
+from penstock.core.steps.inputs import (
+    DeltaRead,
+    FunctionRead,
+    FunctionWindows,
+    QueryRead,
+    Read,
+    Relation,
+)
 from penstock.core.steps.window import Window
 
 OWN_VIEW = "penstock_function"
@@ -35,6 +42,7 @@ class _Binder:
     relations: list[Relation] = field(default_factory=list)
     views: dict[InputName, str] = field(default_factory=dict)
     prefix: str = "in"
+    step_windows: FunctionWindows | None = None
 
     def view_of(self, name: InputName) -> str:
         if name in self.views:
@@ -43,18 +51,22 @@ class _Binder:
         if read is None:  # a view model: its query, or its function, stands for it
             inner = self.project.models[name.name]
             names = {each: self.view_of(each) for each in inner.query.inputs}
-            read = called(inner, names, self._pinned(inner)) or QueryRead(
-                self.bound(inner.query.text, names)
-            )
+            read = self.called(inner, names) or QueryRead(self.bound(inner.query.text, names))
         # a view's name takes letters, digits and underscores; a source may be called by its path
         view = re.sub(r"\W", "_", f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}")
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
         return view
 
-    def _pinned(self, model: Model) -> tuple[Read, ...]:
+    def called(self, model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
+        """Give the call of a model's function; None for one that is a query."""
+        function = model.function
+        if function is None:
+            return None
+        given = {name: views[each] for name, each in function.parameters.items()}
         below = leaves(self.project, model)
-        return tuple(self.reads[each] for each in below if each in self.reads)
+        pinned = tuple(self.reads[each] for each in below if each in self.reads)
+        return FunctionRead(model.name, model.where, function, given, pinned, self.step_windows)
 
     def bound(self, text: str, names: Mapping[InputName, str]) -> str:
         """Give a text over views; histories without their tombstones where it asks for that."""
@@ -81,6 +93,7 @@ def bind(  # the sides of one step
     *,
     incremental: bool,
     moment: dt.datetime,
+    step_windows: FunctionWindows | None = None,
 ) -> BoundQuery:
     """Give the relations and the SQL of one step; `moment` is the run timestamp.
 
@@ -88,13 +101,13 @@ def bind(  # the sides of one step
     are read through which window. The same input read inside a view stays whole. Only what the
     text mentions is bound: the table itself, for one, may not be there on a first run.
     """
-    binder = _Binder(project, reads, moment)
+    binder = _Binder(project, reads, moment, step_windows=step_windows)
     text = model.query.incremental if incremental else model.query.text
     names = {}
     for name in mentioned(text) or model.query.inputs:
         window = windows.get(name.name)
         names[name] = binder.windowed(name, window) if window else binder.view_of(name)
-    call = called(model, names)
+    call = binder.called(model, names)
     if call is None:
         return BoundQuery(tuple(binder.relations), binder.bound(text, names))
     own = Relation(model.input_name, OWN_VIEW, call)
@@ -102,27 +115,17 @@ def bind(  # the sides of one step
 
 
 def bind_inputs(
-    project: Project, model: Model, reads: Mapping[InputName, Read], moment: dt.datetime
+    project: Project,
+    model: Model,
+    reads: Mapping[InputName, Read],
+    moment: dt.datetime,
+    step_windows: FunctionWindows | None = None,
 ) -> BoundQuery:
     """Give the relations of what a step reads, without windows and without the query itself."""
-    binder = _Binder(project, reads, moment)
+    binder = _Binder(project, reads, moment, step_windows=step_windows)
     for name in mentioned(model.query.incremental) or model.query.inputs:
         binder.view_of(name)
     return BoundQuery(tuple(binder.relations), "")
-
-
-def called(
-    model: Model, views: Mapping[InputName, str], pinned: tuple[Read, ...] = ()
-) -> FunctionRead | None:
-    """Give the call of a model's function; None for one that is a query.
-
-    `pinned` is what a frame is made from: with the same it is the same frame for all who read it.
-    """
-    function = model.function
-    if function is None:
-        return None
-    given = {name: views[each] for name, each in function.parameters.items()}
-    return FunctionRead(model.name, model.where, function, given, pinned)
 
 
 def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameReaders]:

@@ -60,7 +60,7 @@ def test_P51_a_row_outside_its_window_fails_the_write(place):
     place.app.run()
     place.append("(9, '2025-01-16T12:30:00Z', 'a', 90)")
 
-    with pytest.raises(DataError, match="rows-outside-window|made a row of ts 2025-01-16 12:00"):
+    with pytest.raises(DataError, match="made a row of ts 2025-01-16 12:00"):
         place.app.run()
 
     assert place.ids("bare") == [1, 2, 3, 4]

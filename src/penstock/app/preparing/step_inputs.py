@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from penstock.app.observation.inputs import Inputs
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
+from penstock.app.preparing.function_windows import StepWindows
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -32,6 +33,7 @@ from penstock.plan.windows import (
     aligned,
     check_watermarks,
     low_bound,
+    no_windowed_input,
     opened,
     windowed_inputs,
 )
@@ -259,13 +261,19 @@ class Looking:
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = self.model.strategy.window
-        windowed = self._windows(session, settings) if settings else None
+        called = self._step_windows(settings) if settings else None
+        windowed = self._windows(session, settings, called) if settings else None
         opened, late = windowed or (None, None)
-        windows = {w.input: w.window for w in opened.windows} if opened else {}
-        bound = self._bind(windows)
+        if called and opened:
+            called.given = opened.windows
+        bound = self._bind({w.input: w.window for w in opened.windows} if opened else {}, called)
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
-        if opened and self.model.function is not None:
+        if opened and settings and called:
+            opened = called.joined(opened)
+            if not opened.windows:
+                direct = {each.name: Schema() for each in self.model.inputs}
+                raise no_windowed_input(self.model, settings, direct)
             query = session.define(QUERY_VIEW, rows_inside(self.model, query, opened.windows))
         facts = self._facts()
         table = facts.schema if facts and not self.step.initial else None
@@ -278,6 +286,19 @@ class Looking:
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         passed_by, empty = self._passed_by(), opened is not None and opened.all_empty
         return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
+
+    def _step_windows(self, settings: WindowSettings) -> StepWindows | None:
+        """Give what a function is told of the step's windows."""
+        if self.model.function is None:
+            return None
+        return StepWindows(
+            self.model,
+            settings,
+            self._watermarks(),
+            self.step.initial,
+            self.context.run_timestamp,
+            self.context.as_of,
+        )
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -294,10 +315,11 @@ class Looking:
             passed.add(name)
         return tuple(sorted(passed))
 
-    def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
-        whole = bind_inputs(
-            self.services.project, self.model, self.inputs.reads, self.context.run_timestamp
-        )
+    def _windows(
+        self, session: StepSession, settings: WindowSettings, called: StepWindows | None
+    ) -> tuple[Opened, int | None]:
+        project, moment = self.services.project, self.context.run_timestamp
+        whole = bind_inputs(project, self.model, self.inputs.reads, moment, called)
         schemas = session.bind(whole.relations)
         views = views_of(whole)
         direct = {
@@ -308,6 +330,8 @@ class Looking:
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
         inputs = windowed_inputs(self.model, settings, direct)
+        if called:
+            inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
         facts = self._facts()
         what = Measuring(
             model=self.model,
@@ -349,7 +373,7 @@ class Looking:
             found.setdefault((change.input, change.column), watermark or None)
         return tuple(watermark for watermark in found.values() if watermark is not None)
 
-    def _bind(self, windows: dict[str, Window]) -> BoundQuery:
+    def _bind(self, windows: dict[str, Window], called: StepWindows | None) -> BoundQuery:
         return bind(
             self.services.project,
             self.model,
@@ -357,6 +381,7 @@ class Looking:
             windows,
             incremental=not self.step.initial,
             moment=self.context.run_timestamp,
+            step_windows=called,
         )
 
     def _facts(self) -> TableFacts | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from penstock.core.findings import Location
 from penstock.core.model import PythonFunction
 from penstock.core.names import InputName
-from penstock.core.steps.window import Window
+from penstock.core.statement import Row
+from penstock.core.steps.window import InputWindow, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +109,39 @@ class CatalogRead:
     name: str
 
 
+class FunctionWindows(Protocol):
+    """The windows of the step in which a function is called."""
+
+    def on(
+        self, function: str, column: str, kind: str, name: str, look: Callable[..., Row]
+    ) -> Window:
+        """Give the window on a column of Spark type `kind` in a frame; open it if need be.
+
+        `look` gives one row of aggregates, SQL texts, over the frame. Raises `duplicate-window`.
+        """
+        ...
+
+    def span(self) -> Window:
+        """Give the window that spans all windows of the step."""
+        ...
+
+    @property
+    def given(self) -> Sequence[InputWindow]:
+        """The windows on the inputs."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Why it reads what it reads: initial, forward, lookback or external."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionRead:
     """What a function of the project gives for frames of relations that come before this one.
 
     `views` are those relations by the function's parameters, `pinned` all that is read below it.
+    `windows` are those of the step that asks for it; None for a step that reads everything.
     """
 
     model: str
@@ -119,6 +149,7 @@ class FunctionRead:
     function: PythonFunction
     views: Mapping[str, str]
     pinned: tuple[Read, ...] = ()
+    windows: FunctionWindows | None = None
 
 
 Read = DeltaRead | FilesRead | QueryRead | CatalogRead | FunctionRead

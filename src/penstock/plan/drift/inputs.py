@@ -44,6 +44,8 @@ def of_table(
     now: Now,
 ) -> Iterator[Difference]:
     """Compare the inputs of a table without partitions with what its last success read."""
+    if model.is_unpinned and not model.is_view:
+        yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {model.name} itself")
     for name, pin in wanted_pins(project, model, records, now).items():
         if name in project.models and project.models[name].is_unpinned:
             yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {name}")

@@ -1,0 +1,122 @@
+"""The windows that a function opens while it is called: `incremental_filter`, `window`."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import PythonModelError
+from penstock.core.model import Model
+from penstock.core.statement import Row
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
+from penstock.core.strategy import WindowSettings
+from penstock.plan.windows import Measured, Opened, WindowedInput, as_one, check_type, opened
+
+EXTERNAL = "window"
+
+
+@dataclass(slots=True, eq=False)
+class StepWindows:
+    """What the functions of one step are told of its windows, and those that they open.
+
+    `given` are the windows on its inputs, once they are known. `initial` steps read everything.
+    `as_of` cuts what they read; a window without an input ends at `run_timestamp`.
+    """
+
+    model: Model
+    settings: WindowSettings
+    watermarks: Sequence[Watermark]
+    initial: bool
+    run_timestamp: dt.datetime
+    as_of: dt.datetime | None = None
+    given: tuple[InputWindow, ...] = ()
+    own: list[Opened] = field(default_factory=list)
+    names: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def kind(self) -> str:
+        """Why the step reads what it reads."""
+        if self.initial:
+            return "initial"
+        if not self.given:
+            return "external"
+        return "lookback" if self.settings.reads_again else "forward"
+
+    def on(
+        self, function: str, column: str, kind: str, name: str, look: Callable[..., Row]
+    ) -> Window:
+        """Give the window on a column of a frame: one of the step's, or one of its own.
+
+        `look` gives one row of aggregates over the frame.
+        """
+        key = (function, name or column)
+        if key in self.names:
+            sentence = f"{function!r} filters twice on {key[1]!r}"
+            hint = "tell them apart: incremental_filter(..., name='...')"
+            raise PythonModelError("duplicate-window", sentence, where=self.model.where, hint=hint)
+        same = [each for each in self.given if each.window.column.lower() == column.lower()]
+        if same and not name:
+            return as_one(same)[0].window
+        self.names.add(key)
+        check_type(self.model, self.settings, function, column, kind)
+        known = [w for w in self.watermarks if (w.input, w.column) == key]
+        found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
+        self.own.append(found)
+        window = found.windows[0].window
+        return Window(column, window.lower, window.upper, nulls=window.nulls)
+
+    def _opened(
+        self,
+        each: WindowedInput,
+        column: str,
+        known: Sequence[Watermark],
+        look: Callable[..., Row],
+    ) -> Opened:
+        """Pin the greatest value by one aggregate on the frame."""
+        quoted = f"`{column.replace('`', '``')}`"
+        limit = None
+        if self.as_of is not None and each.type in ("date", "timestamp", "timestamp_ntz"):
+            limit = TypedValue.parse(each.type, self.as_of.isoformat())
+        inside = f"CASE WHEN {quoted} <= {limit.sql} THEN {quoted} END" if limit else quoted
+        seen = look(
+            f"CAST(max({inside}) AS STRING) AS high",
+            f"CAST(max({quoted}) AS STRING) AS top",
+            f"count_if({quoted} IS NULL) AS nulls",
+        )
+        high, top = (
+            TypedValue.parse(each.type, str(seen[name])) if seen[name] is not None else None
+            for name in ("high", "top")
+        )
+        measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
+        return opened(self.model, self.settings, [measured], known, initial=self.initial)
+
+    def span(self) -> Window:
+        """Give the window that spans all; without an input that of the run's time."""
+        if self.given:
+            return as_one(self.given)[0].window
+        self.names.add((self.model.name, EXTERNAL))
+        column = self.settings.time_column
+        known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
+        now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
+        low = Bound(known[0].value, inclusive=True) if known and not self.initial else None
+        window = Window(column, low, Bound(now, inclusive=False))
+        if not any(w.input == self.model.name for each in self.own for w in each.watermarks):
+            watermark = Watermark(self.model.name, EXTERNAL, now)
+            self.own.append(Opened((InputWindow(self.model.name, window),), (watermark,)))
+        return window
+
+    def filtered(self, function: str, column: str) -> bool:
+        """Whether a function has opened a window on a column by itself."""
+        return (function, column) in self.names
+
+    def joined(self, found: Opened) -> Opened:
+        """Give the windows of the step with those that functions opened."""
+        each = [found, *self.own]
+        return Opened(
+            tuple(w for one in each for w in one.windows),
+            tuple(w for one in each for w in one.watermarks),
+            sum(one.null_rows for one in each),
+            any(one.is_cut for one in each),
+        )
