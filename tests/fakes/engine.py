@@ -64,6 +64,9 @@ class RecordingEngine:
     def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
         yield
 
+    def frame(self, relations: Sequence[Relation], sql: str) -> object:
+        raise NotImplementedError
+
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         self.bound.extend(relations)
         self.asked.append(sql)

@@ -192,6 +192,9 @@ class FakeEngine:
     def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
         yield
 
+    def frame(self, relations: Sequence[Relation], sql: str) -> object:
+        raise NotImplementedError
+
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         with self.session("") as session:
             session.bind(relations)
@@ -259,6 +262,9 @@ class FakeLog:
             return None
         appended = [v for v in wanted if table.commits[v].operation == "WRITE"]
         return tuple(AddedFile(f"part-{v}", table.highs[v]) for v in appended)
+
+    def partitions(self, uri: str) -> list[dict[str, str | None]]:
+        return []
 
     def listing(self, source: Source) -> Listing:
         if source.path not in self.lake.files:

@@ -34,6 +34,9 @@ class FakeLog:
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         return None
 
+    def partitions(self, uri: str) -> list[dict[str, str | None]]:
+        return []
+
     def listing(self, source: Source) -> Listing:
         if str(source.table) not in self.listings:
             raise TableError("source-missing", f"{source.path} does not exist", where=source.where)

@@ -145,6 +145,9 @@ class RowLog:
                 found.append(AddedFile(f"part-{version}", low, high, nulls))
         return tuple(found)
 
+    def partitions(self, uri: str) -> list[dict[str, str | None]]:
+        return []
+
     def listing(self, source: Source) -> Listing:
         raise NotImplementedError(source.path)
 

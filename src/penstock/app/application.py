@@ -5,12 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import PythonModelError, UsageError
-from penstock.project.python.declare import Decorators, PythonModel, Registry
+from penstock.project.python.declare import (
+    ColumnMeta,
+    Decorators,
+    PythonModel,
+    Registry,
+    TableMeta,
+)
 from penstock.project.python.imports import LOADING
 
 if TYPE_CHECKING:
@@ -38,7 +44,7 @@ class App(Decorators):
     ) -> None:
         """Read nothing and start nothing; `root` is a folder, `env` one of its targets."""
         self._functions = Registry()
-        super().__init__(self._functions)
+        super().__init__(self._functions, lambda: _AppTables(self))
         self._root = Path(root)
         self._env = env
         self._spark = spark
@@ -78,7 +84,7 @@ class App(Decorators):
             dry_run=dry_run,
             as_of=as_of,
         )
-        with self._opened() as services:
+        with self.opened() as services:
             from penstock.app.commands.plan import preview
             from penstock.app.commands.run import run
 
@@ -87,7 +93,8 @@ class App(Decorators):
         return report
 
     @contextmanager
-    def _opened(self) -> Iterator[Services]:
+    def opened(self) -> Iterator[Services]:
+        """Load the project and wire it; let go of databases and of a Spark that was started."""
         from penstock.app.services.wire import SystemClock, Where, open_project, wired
 
         if not self._root.is_dir():
@@ -99,6 +106,64 @@ class App(Decorators):
             yield services
         finally:
             services.close()
+
+
+class _AppTables:
+    """The models of an app, as a decorated function asks for its own."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def build(self, name: str) -> object:
+        """See `Runner.build`."""
+        self._app.run(models=name)
+        return self.frame(name)
+
+    def frame(self, name: str) -> object:
+        """See `Runner.frame`: a Spark that it starts stays, because the frame needs it."""
+        from penstock.app.commands.query import bound_now
+        from penstock.core.query import Query, mention
+
+        lasting = ExitStack()
+        services = lasting.enter_context(self._app.opened())
+        own = services.project.models[name].input_name
+        text = f"SELECT * FROM {mention(own)}"
+        bound = bound_now(services, Query(text, text, text, (own,)))
+        found = services.engine.frame(bound.relations, bound.sql)
+        _lasting.append(lasting.pop_all())
+        return found
+
+    def meta(self, name: str) -> TableMeta:
+        """See `Runner.meta`."""
+        with self._app.opened() as services:
+            model = services.project.models[name]
+            uri = services.project.uri_of(model.table)
+            facts = None if model.is_view else services.log.facts(uri)
+            record = services.reading.records.models().get(name)
+            said = {column.name.lower(): column.description for column in model.columns}
+            marks = [each.value for each in record.watermarks] if record else []
+            return TableMeta(
+                name,
+                model.description,
+                tuple(
+                    ColumnMeta(c.name, c.type, said.get(c.name.lower()) or c.comment)
+                    for c in (facts.schema.columns if facts else ())
+                ),
+                model.layout.partition_by,
+                facts.version if facts else None,
+                record.executed_at if record else None,
+                max(marks).text if marks else None,
+            )
+
+    def partitions(self, name: str) -> list[dict[str, str | None]]:
+        """See `Runner.partitions`."""
+        with self._app.opened() as services:
+            model = services.project.models[name]
+            return services.log.partitions(services.project.uri_of(model.table))
+
+
+_lasting: list[ExitStack] = []
+# What frames that were handed out need; it ends with the process.
 
 
 def _texts(select: str | Sequence[str]) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explained, explaining
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
 
 
@@ -179,15 +180,20 @@ class SparkEngine:
             self._frames = None
             JVM.let_go(shared.close)
 
-    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
-        """See `Engine.query`."""
+    def frame(self, relations: Sequence[Relation], sql: str) -> DataFrame:
+        """See `Engine.frame`."""
         root = self._started()
-        try:
+        with explaining(None):
             spark = root.newSession()
             spark.conf.set("spark.sql.session.timeZone", "UTC")
             for relation in relations:
                 read(spark, relation).createOrReplaceTempView(relation.view)
-            frame = spark.sql(sql)
+            return spark.sql(sql)
+
+    def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
+        """See `Engine.query`."""
+        frame = self.frame(relations, sql)
+        try:
             rows = texts(frame, limit + 1)
         except Exception as error:
             raise explained(error) from error

@@ -262,16 +262,22 @@ def _check_versioned(parts: ProjectParts) -> None:
     parts.versioned = kept
 
 
+def _add_model(resolver: NameResolver, item: Draft) -> None:
+    resolver.add_model(item.name, item.table)
+    resolver.built.add(item.name)
+    if item.config.text("materialized") == "frame":
+        resolver.frames.add(item.name)
+    if item.is_incremental:
+        resolver.incremental.add(item.name)
+    if item.config.text("materialized") == "snapshot":
+        resolver.history[item.name] = system_columns_of(item.config)
+
+
 def _name_resolver(parts: ProjectParts, settings: Settings) -> NameResolver:
     resolver = NameResolver(catalog=settings.target.catalog)
     enabled = [item for item in parts.drafts if item.enabled]
     for item in enabled:
-        resolver.add_model(item.name, item.table)
-        resolver.built.add(item.name)
-        if item.config.text("materialized") == "frame":
-            resolver.frames.add(item.name)
-        if item.config.text("materialized") == "snapshot":
-            resolver.history[item.name] = system_columns_of(item.config)
+        _add_model(resolver, item)
     for versioned in parts.versioned:
         resolver.add_model(versioned.name, versioned.table)
         resolver.built.add(versioned.name)

@@ -76,6 +76,11 @@ class Draft:
         return is_true(self.config.settings.get("enabled", True))
 
     @property
+    def is_incremental(self) -> bool:
+        """Whether its readers may ask for what is new in it alone."""
+        return False
+
+    @property
     def named(self) -> Named:
         """What others call it."""
         return Named(InputName(InputKind.MODEL, self.name), self.table)

@@ -9,11 +9,11 @@ from penstock.core.model import Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import QueryResult
 from penstock.core.project import Project
-from penstock.core.query import shown_name
+from penstock.core.query import Query, shown_name
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.late import parse_user_query
-from penstock.strategies.relations import bind_query, leaves_of
+from penstock.strategies.relations import BoundQuery, bind_query, leaves_of
 
 
 def query(services: Services, sql: str, limit: int) -> QueryResult:
@@ -22,15 +22,19 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
     Tables are read at the version that is newest when the query starts, views are their queries,
     sources of files are what lies there now. Every name is checked before Spark starts.
     """
+    bound = bound_now(services, parse_user_query(services.project, sql))
+    return services.engine.query(bound.relations, bound.sql, limit)
+
+
+def bound_now(services: Services, parsed: Query) -> BoundQuery:
+    """Bind a query to everything it reads as it stands now; raises `not-built-yet`."""
     project = services.project
-    parsed = parse_user_query(project, sql)
     reads = {
         name: _read(services, name)
         for name in leaves_of(project, parsed.inputs)
         if not _is_view(project, name)
     }
-    bound = bind_query(project, parsed, reads, services.clock.now())
-    return services.engine.query(bound.relations, bound.sql, limit)
+    return bind_query(project, parsed, reads, services.clock.now())
 
 
 def _is_view(project: Project, name: InputName) -> bool:

@@ -129,6 +129,10 @@ class Engine(Protocol):
         """Let the sessions of a run share the frames of functions, each called once."""
         ...
 
+    def frame(self, relations: Sequence[Relation], sql: str) -> object:
+        """Give the DataFrame of a query over relations; nothing is run."""
+        ...
+
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """Run a user's query and give at most `limit` rows."""
         ...

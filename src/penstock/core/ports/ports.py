@@ -86,6 +86,10 @@ class Log(Protocol):
         """Give the files appended in versions (after, upto]; None if rows were rewritten."""
         ...
 
+    def partitions(self, uri: str) -> list[dict[str, str | None]]:
+        """Give the values of every partition that holds rows; none of a table without."""
+        ...
+
     def listing(self, source: Source) -> Listing:
         """List a file source; `source-missing` if its path is not there."""
         ...

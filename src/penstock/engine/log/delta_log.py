@@ -77,6 +77,11 @@ class DeltaLog:
             check_whole(uri, after, left)
         return tuple(_entry(uri, version).commit for version in left)
 
+    def partitions(self, uri: str) -> list[dict[str, str | None]]:
+        """See `Log.partitions`."""
+        table = open_table(uri)
+        return [{**each} for each in table.partitions()] if table else []
+
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that told of it."""
         table = open_table(uri)

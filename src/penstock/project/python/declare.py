@@ -6,14 +6,16 @@ together.
 
 from __future__ import annotations
 
+import datetime as dt
 import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
+from penstock.core.errors import PythonModelError
 from penstock.core.model import FunctionKind
 from penstock.project.python.options import (
     IncrementalOptions,
@@ -42,6 +44,52 @@ _SHAPES: Mapping[FunctionKind, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnMeta:
+    """One column of a table: its Spark type, and what is said of it."""
+
+    name: str
+    dtype: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableMeta:
+    """What is known of a model without Spark; `columns` are none before the first build.
+
+    `version` is that of the Delta table, `last_run` when its last step ended, `last_max_value` the
+    greatest watermark.
+    """
+
+    name: str
+    description: str
+    columns: tuple[ColumnMeta, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    version: int | None = None
+    last_run: dt.datetime | None = None
+    last_max_value: str | None = None
+
+
+class Runner(Protocol):
+    """The app of a function: what builds it, and knows its table."""
+
+    def build(self, name: str) -> object:
+        """Bring a model and all that it reads up to date; give its frame."""
+        ...
+
+    def frame(self, name: str) -> object:
+        """Give a table as it stands, or a frame over tables as they stand."""
+        ...
+
+    def meta(self, name: str) -> TableMeta:
+        """Give what is known of a model."""
+        ...
+
+    def partitions(self, name: str) -> list[dict[str, str | None]]:
+        """Give the values of the partitions of a table."""
+        ...
+
+
 class PythonModel(Generic[P, R]):
     """A decorated function: called with frames it is the plain function, without any window.
 
@@ -61,10 +109,44 @@ class PythonModel(Generic[P, R]):
         self.function = function
         self.kind = kind
         self.options = options
+        self.runner: Callable[[], Runner] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
         return self.function(*args, **kwargs)
+
+    def build(self) -> R:
+        """Bring the model and all that it reads up to date, as `app.run(models=self)`.
+
+        Gives the table at its version, or the frame. Raises what `app.run` raises.
+        """
+        return cast("R", self._app().build(self.name))
+
+    def build_lazy(self) -> R:
+        """Give the table as it stands, or the frame over tables as they stand; write nothing.
+
+        Raises `TableError` `not-built-yet` for a table that was never built.
+        """
+        return cast("R", self._app().frame(self.name))
+
+    def get_meta(self) -> TableMeta:
+        """Give columns, version, last run and watermark of the table; start no JVM."""
+        return self._app().meta(self.name)
+
+    def exists(self) -> bool:
+        """Whether the table is there; start no JVM."""
+        return self.get_meta().version is not None
+
+    def partitions(self) -> list[dict[str, str | None]]:
+        """Give the partitions of the table, column by value; none of a table without. No JVM."""
+        return self._app().partitions(self.name)
+
+    def _app(self) -> Runner:
+        if self.runner is None:
+            sentence = f"{self.name!r} belongs to no app"
+            hint = "decorate it with an app: app = penstock.conf(root='.')"
+            raise PythonModelError("no-app", sentence, hint=hint)
+        return self.runner()
 
     @property
     def name(self) -> str:
@@ -99,9 +181,12 @@ DISCOVERY: ContextVar[Registry | None] = ContextVar("penstock_discovery", defaul
 class Decorators:
     """The four decorators; what they decorate goes to `registry`, and to a discovery under way."""
 
-    def __init__(self, registry: Registry | None = None) -> None:
-        """Take the registry of an app; the package's own decorators have none."""
+    def __init__(
+        self, registry: Registry | None = None, runner: Callable[[], Runner] | None = None
+    ) -> None:
+        """Take the registry of an app and what runs it; the package's own decorators have none."""
         self._registry = registry
+        self._runner = runner
 
     @overload
     def source(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
@@ -154,6 +239,7 @@ class Decorators:
 
         def decorate(plain: Callable[P, R]) -> PythonModel[P, R]:
             found = PythonModel(plain, kind, options)
+            found.runner = self._runner
             for registry in (self._registry, DISCOVERY.get()):
                 if registry is not None:
                     registry.models.append(found)

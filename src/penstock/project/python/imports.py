@@ -87,12 +87,11 @@ def project_modules(root: Path) -> Iterator[dict[str, Path]]:
         sys.dont_write_bytecode = writes
         with suppress(ValueError):
             sys.path.remove(str(root))
-        for name, module in [*sys.modules.items()]:
-            if name not in before and _is_below(root, module):
-                del sys.modules[name]
-                place = _file_of(module)
-                if place is not None and place.is_file():
-                    found[name] = place
+        own = {n: m for n, m in sys.modules.items() if n not in before and _is_below(root, m)}
+        places = {name: _file_of(module) for name, module in own.items()}
+        found |= {name: place for name, place in places.items() if place and place.is_file()}
+        for name in own:
+            del sys.modules[name]
         sys.modules.update(hidden)
 
 

@@ -55,6 +55,11 @@ class PythonDraft(Draft):
         return _Linking(self, resolver).built()
 
     @property
+    def is_incremental(self) -> bool:
+        """Whether windows keep it up to date."""
+        return self.declared.kind is FunctionKind.INCREMENTAL
+
+    @property
     def is_source(self) -> bool:
         """Whether it is a frame of a table or of files that it names."""
         options = self.declared.options
@@ -173,7 +178,8 @@ def _settings(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> di
     more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
     found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
     doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
-    found["description"] = options.get("description", " ".join(doc.split()))
+    described = str(options.get("description", " ".join(doc.split())))
+    found |= {"description": described} if described else {}
     found["materialized"] = _word(declared.kind, options)
     if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
         found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
@@ -383,6 +389,25 @@ class _Linking:
                 self.reserved.add(name)
             else:
                 self._resolve(name, has_default=parameter.default is not parameter.empty)
+        self._check_named()
+
+    def _check_named(self) -> None:
+        """Hold the options that name parameters against those there are."""
+        options, where = self.draft.declared.options, self.draft.where
+        for key in ("window_on", "delta"):
+            named = options.get(key, ())
+            for name in named if isinstance(named, Mapping | list) else ():
+                if name not in self.parameters:
+                    sentence = f"{key} names {name!r}, which is no input of {self.draft.name!r}"
+                    hint = did_you_mean(str(name), self.parameters)
+                    self.findings.append(Finding(where, "bad-value", sentence, hint))
+                elif key == "delta" and self._is_replaced(self.parameters[str(name)]):
+                    sentence = f"delta names {name!r}, which is no incremental table"
+                    hint = "take it out: its rows are read whole"
+                    self.findings.append(Finding(where, "delta-needs-incremental", sentence, hint))
+
+    def _is_replaced(self, name: InputName) -> bool:
+        return name.kind is not InputKind.MODEL or name.name not in self.resolver.incremental
 
     def _link_source(self, parameters: Mapping[str, inspect.Parameter]) -> None:
         source = self.draft.is_source

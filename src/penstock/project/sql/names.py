@@ -26,8 +26,8 @@ class Named:
 class NameResolver:
     """Models and seeds by name, sources by `schema.table`, and all of them by their tables.
 
-    Names compare without case. `built` are the models, `frames` those that are no
-    tables, `hidden` names that are off and why,
+    Names compare without case. `built` are the models, `frames` those that are no tables,
+    `incremental` those of Python that windows keep up to date, `hidden` names that are off and why,
     `history` the system columns of the models that keep versions.
     """
 
@@ -38,6 +38,7 @@ class NameResolver:
     hidden: dict[str, str] = field(default_factory=dict)
     built: set[str] = field(default_factory=set)
     frames: set[str] = field(default_factory=set)
+    incremental: set[str] = field(default_factory=set)
     history: dict[str, SystemColumns] = field(default_factory=dict)
     catalog: str = ""
 

@@ -1,0 +1,75 @@
+"""What a decorated function offers beside being called (P18, P119, P123)."""
+
+import inspect
+
+import pytest
+
+from penstock.core.errors import TableError
+
+
+def test_P18_a_decorated_function_is_the_plain_function(place):
+    @place.app.incremental_table(time_column="ts")
+    def events(raw_logs, factor: int = 2):
+        """Say what it is."""
+        return raw_logs
+
+    assert events(place.frame(1, 2, 3, 4)).count() == 4
+    assert str(inspect.signature(events)) == "(raw_logs, factor: int = 2)"
+    assert (events.__name__, events.__doc__) == ("events", "Say what it is.")
+    assert not (place.root / ".penstock").exists()
+
+
+def test_P18_a_table_that_was_never_built_has_no_frame(events):
+    with pytest.raises(TableError) as caught:
+        events.events.build_lazy()
+
+    assert caught.value.code == "not-built-yet"
+
+
+def test_build_gives_the_table_and_build_lazy_writes_nothing(events):
+    @events.app.model
+    def large(events):
+        return events.where("amount > 20")
+
+    built = events.events.build()
+    lazy = large.build_lazy()
+
+    assert sorted(row.id for row in built.collect()) == [1, 2, 3, 4]
+    assert sorted(row.id for row in lazy.collect()) == [3, 4]
+    assert events.commits("events") == 1
+
+
+def test_P119_a_table_and_its_partitions_are_known_without_spark(place):
+    place.source(1, 2, 3, 4)
+
+    @place.app.table(partition_by="user")
+    def users(raw_logs):
+        return raw_logs
+
+    before = (users.exists(), users.partitions())
+    place.app.run()
+
+    assert before == (False, [])
+    assert users.exists()
+    assert sorted(each["user"] for each in users.partitions()) == ["a", "b", "c"]
+
+
+def test_P123_descriptions_are_there_before_the_table(place):
+    place.source(1, 2, 3, 4)
+
+    @place.app.incremental_table(time_column="ts", columns={"ts": "when"})
+    def events(raw_logs):
+        """What happened."""
+        return raw_logs.select("id", "ts")
+
+    before = events.get_meta()
+    place.app.run()
+    after = events.get_meta()
+
+    assert (before.description, before.columns, before.last_run) == ("What happened.", (), None)
+    assert [(c.name, c.dtype, c.description) for c in after.columns] == [
+        ("id", "bigint", ""),
+        ("ts", "timestamp", "when"),
+    ]
+    assert after.last_max_value == "2025-01-16T12:00:00.000000Z"
+    assert after.last_run is not None

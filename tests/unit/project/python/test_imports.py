@@ -1,0 +1,85 @@
+"""Which files are imported, and what an import may raise (P5 to P7, P15)."""
+
+import sys
+
+from penstock.project.load import load_project
+from penstock.project.python.declare import Decorators, Registry
+
+
+def test_P5_two_functions_of_one_name_are_told_with_both_places(files):
+    files.models("@table\ndef events(): ...")
+    files.models("@table\ndef events(): ...", "models/n/other.py")
+
+    ((code, where, _),) = files.findings()
+
+    assert (code, where) == ("duplicate-model", "models/n/other.py:3")
+
+
+def test_P5_one_file_that_is_reached_twice_is_one_model(files):
+    file = files.write("models/m/a.py", "from penstock import table\n\n@table\ndef a(): ...\n")
+    registry = Registry()
+    scope = {"__name__": "__main__", "table": Decorators(registry).table}
+    text = file.read_text().replace("from penstock import table\n", "\n")
+    exec(compile(text, str(file), "exec"), scope)  # noqa: S102  as `python models/m/a.py` does
+
+    project = load_project(files.root, environ={}, functions=registry.models)
+
+    assert [*project.models] == ["a"]
+
+
+def test_P6_the_findings_of_all_files_come_together(files):
+    for name in "abcde":
+        files.models(f"@table\ndef {name}(nothing_{name}): ...", f"models/m/{name}.py")
+
+    assert [where for _, where, _ in files.findings()] == [
+        f"models/m/{name}.py:3" for name in "abcde"
+    ]
+    assert not (files.root / ".penstock" / "state.db").exists()
+
+
+def test_P7_a_session_that_is_needed_at_import_is_told_with_its_line(files):
+    files.write("models/m/a.py", "from pyspark.sql import functions as F\n\nFIRST = F.col('x')\n")
+
+    ((code, where, hint),) = files.findings()
+
+    assert (code, where) == ("session-needed-at-import", "models/m/a.py:3")
+    assert hint == "build it inside the function"
+
+
+def test_P7_a_run_at_import_is_refused(files):
+    files.write("models/m/a.py", "import penstock\n\napp = penstock.conf('.')\napp.run()\n")
+
+    ((code, where, hint),) = files.findings()
+
+    assert (code, where) == ("run-during-load", "models/m/a.py:4")
+    assert "__main__" in hint
+
+
+def test_P15_helpers_and_drafts_are_no_findings(files):
+    files.write("models/m/helpers.py", "FACTOR = 2\n")
+    files.write("models/m/_draft.py", "def broken(:\n")
+    files.write("models/m/test_it.py", "raise ValueError\n")
+    files.models("from models.m.helpers import FACTOR\n\n@table\ndef events(n=FACTOR): ...")
+
+    assert [*files.load().models] == ["events"]
+
+
+def test_an_import_that_raises_leaves_the_other_files_alone(files):
+    files.write("models/m/a.py", "import penstock\n\nx = 1 / 0\n")
+    files.models("@table\ndef events(nothing): ...", "models/m/b.py")
+
+    assert [(code, where) for code, where, _ in files.findings()] == [
+        ("python-import-failed", "models/m/a.py:3"),
+        ("unknown-reference", "models/m/b.py:3"),
+    ]
+
+
+def test_the_modules_of_a_project_are_forgotten(files):
+    files.write("lib/tools.py", "N = 1\n")
+    files.models("from lib.tools import N\n\n@table\ndef events(n=N): ...")
+
+    files.load()
+
+    assert not [name for name in sys.modules if name.startswith(("lib.", "models."))]
+    assert str(files.root) not in sys.path
+    assert not [*files.root.rglob("__pycache__")]

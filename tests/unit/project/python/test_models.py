@@ -1,0 +1,269 @@
+"""Functions become models: parameters, options, findings (P2, P4, P8, P10 to P14)."""
+
+from penstock.core.names import InputKind
+
+PLACE = "models/m/pipeline.py"
+
+
+def test_parameters_are_the_graph(files):
+    files.models("""
+        @source
+        def raw_logs(spark): ...
+
+        @model
+        def clean_logs(raw_logs):
+            \"\"\"Logs without test traffic.
+
+            And more.
+            \"\"\"
+
+        @incremental_table(time_column="ts", partition_by="date", lookback="1 day")
+        def events(clean_logs): ...
+
+        @table(tags=["daily"], schema="mart")
+        def totals(events): ...
+    """)
+
+    project = files.load()
+
+    assert {name: each.depends_on for name, each in project.models.items()} == {
+        "clean_logs": ("raw_logs",),
+        "events": ("clean_logs",),
+        "raw_logs": (),
+        "totals": ("events",),
+    }
+    assert [each.strategy_name for each in project.models.values()] == [
+        "frame",
+        "overwrite",
+        "frame",
+        "table",
+    ]
+    assert project.models["clean_logs"].description == "Logs without test traffic."
+    assert str(project.models["totals"].table) == "mart.totals"
+    assert str(project.models["events"].table) == "m.events"
+    assert str(project.models["events"].where) == f"{PLACE}:14"
+    assert project.models["totals"].tags == ("daily",)
+
+
+def test_P2_a_cycle_is_named_with_every_place(files):
+    files.models("""
+        @table
+        def a(c): ...
+
+        @table
+        def b(a): ...
+
+        @table
+        def c(b): ...
+
+        @table
+        def good(): ...
+    """)
+
+    (found,) = files.findings()
+
+    assert found[0] == "dependency-cycle"
+
+
+def test_P2_a_model_that_names_itself_is_a_cycle(files):
+    files.models("""
+        @table
+        def a(a): ...
+    """)
+
+    assert [code for code, _, _ in files.findings()] == ["dependency-cycle"]
+
+
+def test_P4_a_parameter_that_names_nothing_gets_the_nearest_name(files):
+    files.models("""
+        @source
+        def raw_logs(spark): ...
+
+        @table
+        def events(raw_log): ...
+    """)
+
+    assert files.findings() == [
+        ("unknown-reference", f"{PLACE}:7", "did you mean 'raw_logs'?"),
+    ]
+
+
+def test_P8_a_default_stands_where_nothing_is_called_so(files):
+    files.models("""
+        @table
+        def events(): ...
+
+        @table
+        def scaled(events, factor=2): ...
+    """)
+
+    project = files.load()
+
+    assert project.models["scaled"].depends_on == ("events",)
+    assert [*project.models["scaled"].function.parameters] == ["events"]
+
+
+def test_P8_what_no_function_of_a_model_may_be(files):
+    files.models("""
+        @table
+        def t(*args): ...
+
+        @table(name="spark")
+        def s(): ...
+
+        @table
+        async def x(): ...
+
+        @source
+        def y(events): ...
+    """)
+
+    assert [(code, where) for code, where, _ in files.findings()] == [
+        ("variadic-parameter", f"{PLACE}:4"),
+        ("reserved-name", f"{PLACE}:7"),
+        ("not-a-function", f"{PLACE}:10"),
+        ("source-with-inputs", f"{PLACE}:13"),
+    ]
+
+
+def test_P10_sql_and_python_join_one_graph(files):
+    files.models("""
+        @table
+        def events(): ...
+
+        @table
+        def top(daily): ...
+    """)
+    files.write("models/m/daily.sql", "select count(*) as n from {{ ref('events') }}")
+
+    project = files.load()
+
+    assert project.models["daily"].depends_on == ("events",)
+    assert project.models["top"].depends_on == ("daily",)
+
+
+def test_P11_no_sql_can_read_a_frame(files):
+    files.models("""
+        @model
+        def clean(): ...
+    """)
+    files.write("models/m/daily.sql", "select * from {{ ref('clean') }}")
+
+    assert files.findings() == [
+        ("not-materialised", "models/m/daily.sql:1", "decorate it with @table"),
+    ]
+
+
+def test_P12_long_names_tell_a_source_from_a_model(files):
+    files.write(
+        "models/sources.yml",
+        """\
+        sources:
+          - {name: raw, tables: [{name: events, path: landing/e}, {name: users, path: landing/u}]}
+          - {name: old, tables: [{name: users, path: landing/o}]}
+        """,
+    )
+    files.models("""
+        @table
+        def events(raw__events): ...
+    """)
+
+    project = files.load()
+
+    (read,) = project.models["events"].inputs
+    assert (read.kind, read.name) == (InputKind.SOURCE, "raw.events")
+
+    files.models(
+        """
+        @table
+        def people(users): ...
+        """,
+        "models/m/people.py",
+    )
+
+    assert files.findings() == [
+        ("ambiguous-reference", "models/m/people.py:4", "old__users or raw__users"),
+    ]
+
+
+def test_P13_options_that_cannot_be(files):
+    files.models("""
+        @source
+        def raw_logs(spark): ...
+
+        @incremental_table(time_column="ts", partition_by="d", partition_mode="overwite")
+        def a(raw_logs): ...
+
+        @incremental_table(time_column="ts", lookback="-1 day")
+        def b(raw_logs): ...
+
+        @incremental_table(time_column="ts", window_on={"raw_log": "ts"})
+        def c(raw_logs): ...
+    """)
+
+    assert files.findings() == [
+        ("bad-value", f"{PLACE}:7", "overwrite"),
+        ("bad-value", f"{PLACE}:10", "such as '1 day', or 0"),
+        ("bad-value", f"{PLACE}:13", "did you mean 'raw_logs'?"),
+    ]
+
+
+def test_P13_an_option_that_there_is_not_fails_the_import(files):
+    files.models("""
+        @table(parition_by="d")
+        def a(): ...
+    """)
+
+    ((code, where, _),) = files.findings()
+
+    assert (code, where) == ("python-import-failed", f"{PLACE}:3")
+
+
+def test_P14_options_that_exclude_each_other(files):
+    files.models("""
+        @source
+        def raw_logs(spark): ...
+
+        @incremental_table(time_column="ts", partition_mode="overwrite")
+        def a(raw_logs): ...
+
+        @incremental_table(
+            time_column="ts", partition_mode="overwrite", unique_key="id", partition_by="d"
+        )
+        def b(raw_logs): ...
+
+        @table(delta=["raw_logs"])
+        def c(raw_logs): ...
+    """)
+
+    assert [(code, where) for code, where, _ in files.findings()] == [
+        ("option-conflict", f"{PLACE}:7"),
+        ("option-conflict", f"{PLACE}:12"),
+        ("delta-needs-incremental", f"{PLACE}:15"),
+    ]
+
+
+def test_checks_of_a_function_are_those_of_any_model(files):
+    files.models("""
+        @table(checks={"after": [{"type": "not_null", "column": "id"}]}, on_failure="block")
+        def events(): ...
+    """)
+
+    (check,) = files.load().models["events"].checks.after
+
+    assert check.name == "not_null_id"
+
+
+def test_yaml_may_add_what_it_says_of_any_model(files):
+    files.models("""
+        @table
+        def events(): ...
+    """)
+    files.write(
+        "models/m/models.yml",
+        "models: [{name: events, description: All of them., tags: [hourly]}]",
+    )
+
+    model = files.load().models["events"]
+
+    assert (model.description, model.tags) == ("All of them.", ("hourly",))
