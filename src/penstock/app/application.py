@@ -20,9 +20,11 @@ from penstock.project.python.declare import (
 from penstock.project.python.imports import LOADING
 
 if TYPE_CHECKING:
-    from penstock.app.reports import RunReport
+    from penstock.app.reports import ModelResult, RunReport
+    from penstock.app.request import RunRequest
     from penstock.app.services.services import Services
     from penstock.engine.spark_engine import SparkSession
+    from penstock.plan.rerun import Given
 
 Models = str | PythonModel[..., Any]
 
@@ -85,12 +87,32 @@ class App(Decorators):
             as_of=as_of,
         )
         with self.opened() as services:
-            from penstock.app.commands.plan import preview
-            from penstock.app.commands.run import run
+            return self._done(services, request)
 
-            report = preview(services, request).report if dry_run else run(services, request)
+    def _done(self, services: Services, request: RunRequest) -> RunReport:
+        from penstock.app.commands.plan import preview
+        from penstock.app.commands.run import run
+
+        if request.dry_run:
+            return preview(services, request).report
+        report = run(services, request)
         _raise_first(report)
         return report
+
+    def again(self, name: str, low: Given, high: Given, *, dry_run: bool = False) -> ModelResult:
+        """Make the rows of a range of one table again; see `PythonModel.rerun`."""
+        from penstock.app.request.work import RerunRequest
+        from penstock.plan.rerun import bounds
+
+        with self.opened() as services:
+            model = services.project.models[name]
+            facts = services.log.facts(services.project.uri_of(model.table))
+            record = services.reading.records.models().get(name)
+            known = record.watermarks if record else ()
+            ends = bounds(model, facts.schema if facts else None, known, low, high)
+            request = RerunRequest(str(self._root), select=(name,), dry_run=dry_run, bounds=ends)
+            report = self._done(services, request)
+        return report[name]
 
     @contextmanager
     def opened(self) -> Iterator[Services]:
@@ -118,6 +140,10 @@ class _AppTables:
         """See `Runner.build`."""
         self._app.run(models=name)
         return self.frame(name)
+
+    def rerun(self, name: str, low: Given, high: Given, *, dry_run: bool) -> ModelResult:
+        """See `Runner.rerun`."""
+        return self._app.again(name, low, high, dry_run=dry_run)
 
     def frame(self, name: str) -> object:
         """See `Runner.frame`: a Spark that it starts stays, because the frame needs it."""

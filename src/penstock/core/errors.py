@@ -4,7 +4,8 @@
 
     PenstockError                    a sentence for the user, never a bug
     ├── UsageError                   the command could not be understood        exit 2
-    │   └── SelectorError            a selector matches nothing
+    │   ├── SelectorError            a selector matches nothing
+    │   └── RerunError               a range that cannot be run again
     ├── ProjectError                 the project has findings                   exit 1
     ├── EnvironmentMissingError      Java, pyspark or a driver is absent        exit 2
     ├── SparkDiedError               Spark's JVM ended under the command        exit 1
@@ -144,6 +145,10 @@ class CheckFailedError(DataError):
 
 class QueryError(PenstockError):
     """Spark refused to analyse or run the SQL of a model."""
+
+
+class RerunError(UsageError):
+    """A range that cannot be run again: of no such model, type or order."""
 
 
 class PythonModelError(PenstockError):

@@ -194,7 +194,8 @@ class Build:
     adds columns or widens types. Rows are taken from the view `source`; `staged` asks for rows
     that are known before the commit. `partition_by` are the columns that partition the table that
     is there, None where the model's layout decides. `view_sql` is what a catalog keeps of a view.
-    `replaced` is the condition on rows of the table that those of the query take the place of.
+    `replaced` is the condition on rows of the table that those of the query take the place of,
+    and `reruns` whether somebody asked for these to be made again.
     """
 
     model: Buildable
@@ -209,6 +210,7 @@ class Build:
     view_sql: str = ""
     history: HistoryRun | None = None
     replaced: str = ""
+    reruns: bool = False
 
     @property
     def takes_feed(self) -> bool:

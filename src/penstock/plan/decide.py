@@ -146,6 +146,10 @@ def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
     if error is not None:
         return Decided(error=error)
     waits = waits_for(earlier, model)
+    if question.options.rerun is not None:
+        low, high = question.options.rerun
+        again = Reason(State.CURRENT, f"rerun [{low.text}, {high.text}]", drift=False)
+        return Decided(steps=(table_step(question, model, again, waits),), todo=WHOLE)
     settled = reason.state is State.CURRENT or reason.passed
     due = _though_current(question, model, waits) if settled else reason
     if due is None:

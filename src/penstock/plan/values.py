@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import OnFailure
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Head, LogCommit, TableFacts
 from penstock.core.history import Retention
@@ -160,6 +161,7 @@ class Options:
 
     `prune` looks at every history table; `retention` replaces the models' own, `no_prune` leaves
     it out. `allow_empty` lets an empty source close every key of a history table.
+    `rerun` is a range of a time column, ends included, whose rows are made again.
     `allow_breaking` lets a change of types rewrite a table, `allow_source_mutation` lets SQL that
     built something change in an immutable model. `skip_checks` evaluates no check; `on_failure`
     replaces what models and the project say of failed gates.
@@ -175,6 +177,7 @@ class Options:
     allow_source_mutation: bool = False
     skip_checks: bool = False
     on_failure: OnFailure | None = None
+    rerun: tuple[TypedValue, TypedValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)

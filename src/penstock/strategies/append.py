@@ -17,7 +17,7 @@ from penstock.core.strategy import (
     WindowSettings,
     Writing,
 )
-from penstock.strategies.build import insert
+from penstock.strategies.build import insert, replace_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +66,4 @@ class Append(Strategy):
         A zombie that lost its lease cannot append the same step twice, because the commit carries
         the step's number as its application transaction (spec/state.md §2).
         """
-        return insert(build)
+        return replace_range(build) if build.reruns else insert(build)

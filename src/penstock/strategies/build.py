@@ -146,6 +146,19 @@ def insert(build: Build, overwrites: str = "", confs: Mapping[str, str] | None =
     return Work((), lambda _: statement, again=counted_texts(build))
 
 
+def replace_range(build: Build) -> Work:
+    """Replace the rows in `build.replaced` by those of the query, in one commit."""
+    if build.table is None:
+        return Work.just(create_from(build))
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+    return Work.just(
+        Commit(
+            f"INSERT {evolution}INTO {build.target} BY NAME REPLACE WHERE {build.replaced} "
+            f"SELECT {selected(build)} FROM {quoted(build.source)}"
+        )
+    )
+
+
 def selected(build: Build) -> str:
     """Give the query's columns; a text that would become NULL fails the statement."""
     texts = set(texts_of(build))

@@ -34,6 +34,7 @@ from penstock.strategies.comparing import same
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
+GONE_VIEW = "penstock_gone"
 _COPIES = "_ps_copies"
 _IS_NEW = "_ps_is_new"
 
@@ -103,6 +104,9 @@ class Merge(Strategy):
             create = create_from(build, SOURCE_VIEW)
             return Work((source,), lambda _: create, rows=lambda _: rows, fed_by=SOURCE_VIEW)
         rows = f"SELECT {columns} FROM {quoted(STAGE_VIEW)}"
+        if build.reruns:
+            stages = (source, _stage(build, self), _gone(build, self))
+            return Work(stages, lambda seen: _rerun(build, self, seen))
         return Work(
             (source, _stage(build, self)),
             lambda seen: _commit(build, self, seen),
@@ -226,7 +230,49 @@ def _differs(build: Build, strategy: Merge) -> str:
     if not strategy.newest:
         return differs
     newest = quoted(strategy.newest)
-    return f"{differs} AND coalesce(s.{newest} >= t.{newest}, true)"
+    may = f"coalesce(s.{newest} >= t.{newest}, true)"
+    if build.reruns:
+        may = f"({may} OR {_in_range(build, 't')})"
+    return f"{differs} AND {may}"
+
+
+def _in_range(build: Build, alias: str) -> str:
+    """Give the condition of a row of the table being in the range of a rerun."""
+    name = quoted(build.model.strategy.window.time_column) if build.model.strategy.window else ""
+    return f"({build.replaced.replace(name, f'{alias}.{name}')})"
+
+
+def _gone(build: Build, strategy: Merge) -> Stage:
+    """Give the keys in the range of a rerun that the query no longer has."""
+    found = f"SELECT 1 FROM {quoted(SOURCE_VIEW)} s WHERE {_on(strategy, 's', 't')}"
+    keys = listed(strategy.keys, "t.")
+    sql = (
+        f"SELECT {keys} FROM {quoted(TARGET_VIEW)} t WHERE {_in_range(build, 't')} "
+        f"AND NOT EXISTS ({found})"
+    )
+    return Stage(GONE_VIEW, sql, f"SELECT count(*) AS `gone` FROM {quoted(GONE_VIEW)}")
+
+
+def _rerun(build: Build, strategy: Merge, seen: Row) -> Commit | None:
+    """Merge what a range gives now, and delete the keys that it has lost, in one commit."""
+    if not seen["new"] and not seen["changed"] and not seen["gone"]:
+        return None
+    keys = {key.lower() for key in strategy.keys}
+    names = build.query.names
+    lost = ", ".join(
+        quoted(name) if name.lower() in keys else f"NULL AS {quoted(name)}" for name in names
+    )
+    rows = (
+        f"SELECT {listed(names)}, false AS `_ps_gone` FROM {quoted(STAGE_VIEW)} "
+        f"UNION ALL SELECT {lost}, true AS `_ps_gone` FROM {quoted(GONE_VIEW)}"
+    )
+    return Commit(
+        f"MERGE INTO {build.target} t USING ({rows}) s ON {_on(strategy, 't', 's')} "
+        "WHEN MATCHED AND s.`_ps_gone` THEN DELETE "
+        f"WHEN MATCHED THEN UPDATE SET {_assignments(build)} "
+        f"WHEN NOT MATCHED THEN INSERT ({listed(names)}) VALUES ({listed(names, 's.')})",
+        HASH_JOIN,
+    )
 
 
 def _same(column: Column, known: Column) -> str:

@@ -11,7 +11,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PythonModelError
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
-from penstock.core.statement import Commit, Work
+from penstock.core.statement import Work
 from penstock.core.steps.window import Bound, InputWindow
 from penstock.core.strategy import (
     STORED,
@@ -23,7 +23,7 @@ from penstock.core.strategy import (
     WindowSettings,
     Writing,
 )
-from penstock.strategies.build import create_from, refusing, selected
+from penstock.strategies.build import refusing, replace_range
 from penstock.strategies.relations import OWN_VIEW
 
 
@@ -64,15 +64,7 @@ class Overwrite(Strategy):
 
     def work(self, build: Build) -> Work:
         """Replace the rows in the window's range by those of the function, in one commit."""
-        if build.table is None:
-            return Work.just(create_from(build))
-        evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-        return Work.just(
-            Commit(
-                f"INSERT {evolution}INTO {build.target} BY NAME REPLACE WHERE {build.replaced} "
-                f"SELECT {selected(build)} FROM {quoted(build.source)}"
-            )
-        )
+        return replace_range(build)
 
 
 def replaced(model: Model, table: Schema | None, windows: Sequence[InputWindow]) -> str:

@@ -157,6 +157,7 @@ class Runner:
             as_of=request.run_timestamp,
             wait_seconds=request.wait,
             options=request.options,
+            triggered_by="run" if request.options.rerun is None else "rerun",
         )
         self._settled = planned.settled
         self._interrupted = False

@@ -12,6 +12,7 @@ from penstock.app.preparing.statements import build_of
 from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import Commit
+from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent
 from penstock.core.strategy import Writing
 from penstock.plan.schema.evolution import layout_change
@@ -23,8 +24,12 @@ def look(state: StepState, session: StepSession) -> StepState:
     services, context, step, model = state.services, state.context, state.step, state.model
     found = Looking(services, context, step, model, state.inputs).look(session)
     opened = found.opened
+    again = context.options.rerun
+    record = context.records.get(model.name)
+    kept = tuple(InputPin(name, pin) for name, pin in record.pins.items()) if record else ()
     intent = replace(
         state.intent,
+        inputs=state.intent.inputs if again is None else kept,
         windows=opened.windows if opened else (),
         watermarks=opened.watermarks if opened else (),
         lowers_watermarks=step.initial,

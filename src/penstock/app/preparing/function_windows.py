@@ -22,7 +22,8 @@ class StepWindows:
     """What the functions of one step are told of its windows, and those that they open.
 
     `given` are the windows on its inputs, once they are known. `initial` steps read everything.
-    `as_of` cuts what they read; a window without an input ends at `run_timestamp`.
+    `again` is the range of a rerun. `as_of` cuts what is read; a window without an input ends at
+    `run_timestamp`.
     """
 
     model: Model
@@ -31,6 +32,7 @@ class StepWindows:
     initial: bool
     run_timestamp: dt.datetime
     as_of: dt.datetime | None = None
+    again: tuple[TypedValue, TypedValue] | None = None
     given: tuple[InputWindow, ...] = ()
     own: list[Opened] = field(default_factory=list)
     names: set[tuple[str, str]] = field(default_factory=set)
@@ -38,6 +40,8 @@ class StepWindows:
     @property
     def kind(self) -> str:
         """Why the step reads what it reads."""
+        if self.again is not None:
+            return "rerun"
         if self.initial:
             return "initial"
         if not self.given:
@@ -60,6 +64,8 @@ class StepWindows:
         if same and not name:
             return as_one(same)[0].window
         self.names.add(key)
+        if self.again is not None:
+            return self._range(column)
         check_type(self.model, self.settings, function, column, kind)
         known = [w for w in self.watermarks if (w.input, w.column) == key]
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
@@ -97,6 +103,8 @@ class StepWindows:
         if self.given:
             return as_one(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
+        if self.again is not None:
+            return self._range(self.settings.time_column)
         column = self.settings.time_column
         known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
@@ -110,6 +118,10 @@ class StepWindows:
     def filtered(self, function: str, column: str) -> bool:
         """Whether a function has opened a window on a column by itself."""
         return (function, column) in self.names
+
+    def _range(self, column: str) -> Window:
+        low, high = (Bound(each, inclusive=True) for each in self.again or ())
+        return Window(column, low, high)
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""

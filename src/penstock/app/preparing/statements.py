@@ -17,7 +17,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain, literal_at
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
-from penstock.core.steps.window import InputWindow, Window
+from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.strategies.overwrite import replaced
@@ -83,10 +83,24 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
         view_sql=view_sql,
         history=_history_run(context, model),
-        replaced=replaced(
-            model, step_inputs.table, step_inputs.opened.windows if step_inputs.opened else ()
-        ),
+        replaced=_replaced(context, model, step_inputs),
+        reruns=context.options.rerun is not None,
     )
+
+
+def _replaced(context: Context, model: Model, found: StepInputs) -> str:
+    """Give the condition of the rows that the step takes the place of; "" where it adds rows."""
+    settings = model.strategy.window
+    if settings is None or found.opened is None:
+        return ""
+    again = context.options.rerun
+    windows = found.opened.windows
+    if again is not None:
+        low, high = (Bound(each, inclusive=True) for each in again)
+        windows = (InputWindow("", Window(settings.time_column, low, high)),)
+    elif not settings.overlaps:
+        return ""
+    return replaced(model, found.table, windows)
 
 
 def _history_run(context: Context, model: Model) -> HistoryRun | None:

@@ -22,7 +22,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
-from penstock.core.steps.window import Watermark, Window
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.schema.evolution import Evolution, evolve
 from penstock.plan.values import Step
@@ -271,10 +271,10 @@ class Looking:
         query = session.define(QUERY_VIEW, bound.sql)
         if opened and settings and called:
             opened = called.joined(opened)
-            if not opened.windows:
+            if not opened.windows and self.context.options.rerun is None:
                 direct = {each.name: Schema() for each in self.model.inputs}
                 raise no_windowed_input(self.model, settings, direct)
-            query = session.define(QUERY_VIEW, rows_inside(self.model, query, opened.windows))
+            query = session.define(QUERY_VIEW, rows_inside(self.model, query, self._range(opened)))
         facts = self._facts()
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
@@ -298,7 +298,16 @@ class Looking:
             self.step.initial,
             self.context.run_timestamp,
             self.context.as_of,
+            self.context.options.rerun,
         )
+
+    def _range(self, found: Opened) -> Sequence[InputWindow]:
+        """Give the windows in whose range the rows of the step lie."""
+        again = self.context.options.rerun
+        if again is None or self.model.strategy.window is None:
+            return found.windows
+        low, high = (Bound(each, inclusive=True) for each in again)
+        return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -333,6 +342,9 @@ class Looking:
         if called:
             inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
         facts = self._facts()
+        again = self.context.options.rerun
+        if again is not None:
+            return self._again(session, inputs, views, again), None
         what = Measuring(
             model=self.model,
             settings=aligned(settings, self.model, inputs, facts.schema if facts else None),
@@ -346,6 +358,27 @@ class Looking:
             was_cut=record is not None and record.cut_at is not None,
         )
         return measure(session, what), late_rows(session, what)
+
+    def _again(
+        self,
+        session: StepSession,
+        inputs: Sequence[WindowedInput],
+        views: Mapping[str, str],
+        ends: tuple[TypedValue, TypedValue],
+    ) -> Opened:
+        """Open the windows of a rerun; a watermark rises to what lies in the range."""
+        low, high = (Bound(each, inclusive=True) for each in ends)
+        found = [InputWindow(each.input, Window(each.column, low, high)) for each in inputs]
+        known = {each.input: each for each in self._watermarks()}
+        for each, window in zip(inputs, found, strict=True):
+            top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
+            inside = window.window.condition
+            seen = session.look(f"SELECT {top} FROM {quoted(views[each.input])} WHERE {inside}")
+            value = TypedValue.parse(each.type, str(seen["top"])) if seen["top"] else None
+            old = known.get(each.input)
+            if value is not None and (old is None or old.value < value):
+                known[each.input] = Watermark(each.input, each.column, value)
+        return Opened(tuple(found), tuple(known.values()))
 
     def _watermarks(self) -> tuple[Watermark, ...]:
         record = self.context.records.get(self.model.name)

@@ -32,6 +32,7 @@ from penstock.core.errors import UsageError
 from penstock.core.history import Retention
 
 if TYPE_CHECKING:
+    from penstock.core.columns.typed import TypedValue
     from penstock.plan.values import Options
 
 
@@ -247,6 +248,21 @@ class BackfillRequest(DriftRequest):
     def range(self) -> Range:
         """The partitions that are asked for."""
         return Range(self.from_, self.to)
+
+
+@dataclass(frozen=True, slots=True)
+class RerunRequest(RunRequest):
+    """What is asked of `rerun`: a range of the time column of one model, ends included."""
+
+    _: KW_ONLY
+    bounds: "tuple[TypedValue, TypedValue]"
+
+    command = "backfill"
+
+    @property
+    def options(self) -> "Options":
+        """What of it decides the plan."""
+        return replace(self.of_partitions, rerun=self.bounds)
 
 
 AnyRun = RunRequest | SnapshotRequest

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
@@ -77,6 +78,17 @@ class Runner(Protocol):
         """Bring a model and all that it reads up to date; give its frame."""
         ...
 
+    def rerun(
+        self,
+        name: str,
+        low: str | int | Decimal | dt.date,
+        high: str | int | Decimal | dt.date,
+        *,
+        dry_run: bool,
+    ) -> object:
+        """Make the rows of a range again; give the result of the model."""
+        ...
+
     def frame(self, name: str) -> object:
         """Give a table as it stands, or a frame over tables as they stand."""
         ...
@@ -128,6 +140,19 @@ class PythonModel(Generic[P, R]):
         Raises `TableError` `not-built-yet` for a table that was never built.
         """
         return cast("R", self._app().frame(self.name))
+
+    def rerun(
+        self,
+        min_date: str | int | Decimal | dt.date,
+        max_date: str | int | Decimal | dt.date,
+        *,
+        dry_run: bool = False,
+    ) -> object:
+        """Make the rows again whose time lies in a range, both ends included, in one commit.
+
+        A date covers its whole day. Gives the `ModelResult`. Raises `RerunError`.
+        """
+        return self._app().rerun(self.name, min_date, max_date, dry_run=dry_run)
 
     def get_meta(self) -> TableMeta:
         """Give columns, version, last run and watermark of the table; start no JVM."""
