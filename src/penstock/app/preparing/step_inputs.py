@@ -284,7 +284,8 @@ class Looking:
             read = DeltaRead(uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        passed_by, empty = self._passed_by(), opened is not None and opened.all_empty
+        passed_by = self._passed_by()
+        empty = opened is not None and bool(opened.windows) and opened.all_empty
         return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
 
     def _step_windows(self, settings: WindowSettings) -> StepWindows | None:
