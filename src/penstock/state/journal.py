@@ -58,52 +58,40 @@ class Transaction(Protocol):
 
     def load(self, model: str, event: Event) -> ModelState:
         """Give what is on record of a model, as far as the event touches it."""
-        ...
 
     def save(self, before: ModelState, after: ModelState) -> None:
         """Write what differs."""
-        ...
 
     def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
-        ...
 
     def running(self) -> Sequence[StoredStep]:
         """Give the steps that are written as RUNNING, in the order they began."""
-        ...
 
     def last_number(self, model: str = "", besides: str = "") -> int:
         """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
-        ...
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
         """Give who holds a target, and the last token that was given for it, 0 without one."""
-        ...
 
     def leases(self) -> Sequence[Lease]:
         """Give the leases that are taken, expired ones too, by target."""
-        ...
 
     def put_lease(self, target: str, lease: Lease | None) -> None:
         """Write who holds a target; None frees it, its last token stays."""
-        ...
 
     def write_run(self, run: Run) -> None:
         """Write a run in the place of the one with its id."""
-        ...
 
     def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
         """Write how a run ended, if it is on record; tell whether it had steps."""
-        ...
 
     def keep_texts(self, texts: Mapping[str, str]) -> None:
         """Store texts by their checksums unless they are there."""
-        ...
 
     @property
     def epoch(self) -> str:
         """The epoch of the store."""
-        ...
 
     @epoch.setter
     def epoch(self, drawn: str) -> None: ...
@@ -114,11 +102,9 @@ class Transactions(Protocol):
 
     def read(self) -> AbstractContextManager[Transaction]:
         """Open a transaction that only reads."""
-        ...
 
     def write(self) -> AbstractContextManager[Transaction]:
         """Open a transaction that writes: there is one at a time, others wait."""
-        ...
 
 
 class StoreJournal:
