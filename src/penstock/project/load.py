@@ -13,7 +13,7 @@ from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.checking import Checking, ProjectParts, Texts
 from penstock.project.checks.scene import files_in_header, written_of_source
-from penstock.project.files.cache import ParseCache
+from penstock.project.files.cache import ParseCache, open_cache
 from penstock.project.files.discovery import (
     PROJECT_FILE,
     Discovery,
@@ -22,10 +22,9 @@ from penstock.project.files.discovery import (
     entry_key,
     queries_of,
 )
-from penstock.project.files.parsed import SqlFile, YamlFile
-from penstock.project.files.render_context import RenderContext, TargetView
+from penstock.project.files.parsed import RenderContext, SqlFile, TargetView, YamlFile
 from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_of
-from penstock.project.first_pass import FirstPass, open_first_pass
+from penstock.project.first_pass import FirstPass
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import (
     SNAPSHOTS,
@@ -297,13 +296,13 @@ def load_project(
     if not (root / PROJECT_FILE).is_file():
         sentence = f"there is no {PROJECT_FILE} in {root}"
         raise UsageError("no-project", sentence, hint="penstock init DIR")
-    first = open_first_pass(root, environ, use_cache=use_cache)
+    first = FirstPass(root, environ, open_cache(root, use=use_cache))
     settings = _settings(first, target, vars or {})
     document = first.yaml_file(PROJECT_FILE)
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
     found = discover(root, places)
     project, findings = _read(settings, found, first)
-    first.save()
+    first.cache.save()
     findings += filter(None, [check_name("project", settings.name, document.place("name"))])
     findings += document.misfits
     everything = sorted({*first.findings, *findings})
@@ -315,7 +314,7 @@ def load_project(
 
 
 def _settings(first: FirstPass, target: str | None, given: Mapping[str, str]) -> Settings:
-    tree = first.yaml_tree(PROJECT_FILE)
+    tree = first.filled(PROJECT_FILE)
     try:
         settings = settings_of(tree, first.root, target, first.environ)
     except UsageError:
@@ -336,7 +335,7 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> tuple[Proje
     gathered = gather(read, found.sql, first)
     described = [file for file in read if file.path not in gathered.parts]
     misfits = [finding for file in described for finding in file.misfits]
-    yaml_files = [(file, first.yaml_tree(file.path)) for file in described]
+    yaml_files = [(file, mapping_of(first.filled(file.path))) for file in described]
     others = gathered.parts.union(*(file.named for file in described))
     contents = first.model_contents([path for path in found.sql if path not in others])
     contents += [query for file in described for query in queries_of(file)]

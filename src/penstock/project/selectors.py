@@ -72,7 +72,7 @@ class Known:
 
 _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "tag": lambda model, _: {*model.tags, *(t for each in model.all_checks for t in each.tags)},
-    "kind": lambda model, _: ("sql",),
+    "kind": lambda *_: ("sql",),
     "strategy": lambda model, _: (model.strategy_name,),
     "state": lambda model, known: known.states.get(model.name, ()),
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),

@@ -24,8 +24,8 @@ _COLUMNS = {"column": "columns"}
 _QUERY = {"source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
-_TESTS = ("tests", "data_tests")
-_OF_COLUMN = ("name", *_TESTS)
+TESTS = ("tests", "data_tests")
+_OF_COLUMN = ("name", *TESTS)
 _QUERIES = ("sql", "query", "source")
 Spots = Mapping[str, tuple[int, int]]
 _KEPT = (*WITH_CHECKS, "columns", "config")
@@ -129,7 +129,7 @@ def extracted(path: str, tree: Plain, places: Spots, keys: Spots) -> Extracted:
 def is_kept_spot(key: str) -> bool:
     """Whether a place is of a check, so that the file itself need not know it."""
     parts = key.split("\n")
-    return any(part in (*CHECK_KEYS, *_TESTS) for part in parts[2:])
+    return any(part in (*CHECK_KEYS, *TESTS) for part in parts[2:])
 
 
 def checks_at(
@@ -178,7 +178,7 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
         checks["config"] = inner
         rest["config"] = {key: value for key, value in config.items() if key not in inner}
     columns = list_of(entry.get("columns"))
-    if any(key in mapping_of(column) for column in columns for key in _TESTS):
+    if any(key in mapping_of(column) for column in columns for key in TESTS):
         checks["columns"] = list(map(_of_column, columns))
     return rest, checks
 
