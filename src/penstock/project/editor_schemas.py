@@ -9,8 +9,8 @@ from penstock.core.checks import OnFailure
 from penstock.project.files.nodes import Keys
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import checks_schema
-from penstock.project.settings.partitions import LAYOUTS
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
+from penstock.project.settings.strategy import LAYOUTS
 from penstock.project.unit_tests.given import (
     CHECK_STATUSES,
     OF_EXPECT,

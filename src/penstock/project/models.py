@@ -18,7 +18,7 @@ from penstock.core.names import (
     maps_columns,
     refused_by_delta,
 )
-from penstock.core.strategy import Layout, Strategy
+from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
@@ -28,14 +28,12 @@ from penstock.project.settings.config import (
     layout_of,
     lift,
     merged,
-    on_schema_change_of,
     shown_config,
 )
-from penstock.project.settings.partitions import declared_schema, partition_layout
 from penstock.project.settings.project import Settings, defaults_for
 from penstock.project.settings.snapshot import check_outputs
 from penstock.project.settings.sources import YamlEntry, column_docs
-from penstock.project.settings.strategy import strategy_of
+from penstock.project.settings.strategy import declared_schema, partition_layout, strategy_of
 from penstock.project.sql.bodies import (
     Description,
     fingerprint,
@@ -219,7 +217,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         fingerprint=fingerprint(linked, strategy, layout, said),
         depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
         layout=layout,
-        on_schema_change=on_schema_change_of(config),
+        on_schema_change=config.word("on_schema_change", OnSchemaChange.APPEND),
         columns=said.columns,
         description=said.description,
         tags=config.texts("tags"),

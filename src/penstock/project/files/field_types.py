@@ -17,7 +17,7 @@ from penstock.core.columns.types import (
 )
 from penstock.core.model import ColumnDoc
 
-_WORDS: Mapping[str, str] = {
+SCALARS: Mapping[str, str] = {
     "tinyint": "tinyint",
     "byte": "tinyint",
     "smallint": "smallint",
@@ -43,23 +43,22 @@ _WORDS: Mapping[str, str] = {
     "timestamp_ntz": "timestamp_ntz",
     "datetime": "timestamp_ntz",
     "variant": "variant",
+    "numeric": "decimal(38,9)",
+    "decimal": "decimal(10,0)",
+    "dec": "decimal(10,0)",
 }
+"""Spark's names of types by the words that users write."""
 _UNSUPPORTED: Mapping[str, str] = {
     "bignumeric": "write DECIMAL(38,s), or STRING if that is too small",
     "bigdecimal": "write DECIMAL(38,s), or STRING if that is too small",
     "time": "write STRING",
     "geography": "write STRING",
 }
-_DEFAULTS: Mapping[str, str] = {
-    "numeric": "decimal(38,9)",
-    "decimal": "decimal(10,0)",
-    "dec": "decimal(10,0)",
-}
 _DECIMAL = re.compile(r"(?:numeric|decimal|dec)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 _SIZED = re.compile(r"(varchar|char)\s*\(\s*(\d+)\s*\)")
 _COLLATED = re.compile(r"string\s+collate\s+(\w+)", re.IGNORECASE)
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:<>,`]+))\s*(:|\s)\s*")
-KNOWN = tuple(sorted({word.upper() for word in (*_WORDS, *_DEFAULTS)} | {"ARRAY", "MAP", "STRUCT"}))
+KNOWN = tuple(sorted({word.upper() for word in SCALARS} | {"ARRAY", "MAP", "STRUCT"}))
 
 
 class UnknownTypeError(ValueError):
@@ -156,9 +155,8 @@ def _scalar(lowered: str, written: str) -> str:
     word = re.split(r"[\s(]", lowered, maxsplit=1)[0]
     if word in _UNSUPPORTED:
         raise UnsupportedTypeError(written, _UNSUPPORTED[word])
-    known = _WORDS.get(lowered) or _DEFAULTS.get(lowered)
-    if known:
-        return known
+    if lowered in SCALARS:
+        return SCALARS[lowered]
     decimal, sized = _DECIMAL.fullmatch(lowered), _SIZED.fullmatch(lowered)
     if decimal:
         precision, scale = int(decimal[1]), int(decimal[2] or 0)

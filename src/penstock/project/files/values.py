@@ -84,6 +84,13 @@ def is_true(value: Plain) -> bool:
     return text_of(value).strip().lower() in ("true", "yes", "on", "1")
 
 
+def number_of(value: Plain) -> int | None:
+    """Give a whole number, written as one or as text; None for what is none."""
+    with suppress(ValueError):
+        return int(text_of(value))
+    return None
+
+
 def parse_duration(text: str) -> dt.timedelta:
     """Read a duration; raise `ValueError` for anything else, months and years included.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.history import SystemColumns
-from penstock.core.strategy import Layout, OnSchemaChange, Strategy
+from penstock.core.strategy import Layout, Strategy, strategies
 from penstock.project.files.values import (
     Path,
     Plain,
@@ -34,42 +35,17 @@ OF_SNAPSHOTS = (
     "layout",
     "system_columns",
 )
-KEYS = frozenset(
-    {
-        "materialized",
-        "unique_key",
-        "schema",
-        "alias",
-        "tags",
-        "partition_by",
-        "partition_type",
-        "partition_start",
-        "partition_end",
-        "partition_interval",
-        "start",
-        "ready_after",
-        "batch_size",
-        "cluster_by",
-        "table_properties",
-        "description",
-        "comment",
-        "time_column",
-        "lookback",
-        "window",
-        "window_on",
-        "null_watermark",
-        "string_watermark",
-        "overwrite",
-        "on_schema_change",
-        "null_keys",
-        "on_duplicate",
-        "order_by",
-        "depends_on",
-        "meta",
-        "columns",
-        "enabled",
-        *OF_SNAPSHOTS,
-    }
+_OF_MODELS = (
+    "materialized",
+    "schema",
+    "alias",
+    "tags",
+    "description",
+    "comment",
+    "depends_on",
+    "meta",
+    "columns",
+    "enabled",
 )
 _ALIASES = {
     "primary_key": "unique_key",
@@ -79,8 +55,14 @@ _ALIASES = {
     "invalidate_hard_deletes": "hard_deletes",
 }
 _NAMES = ("unique_key", "updated_at", "check_cols")
-Normal = str | frozenset[str] | tuple[tuple[str, str], ...]
+W = TypeVar("W", bound=StrEnum)
 _MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
+
+
+def known_keys() -> frozenset[str]:
+    """Give every setting that a model may have: those of all, and what strategies take."""
+    taken = (each.settings for each in strategies().values())
+    return frozenset(_OF_MODELS).union(OF_SNAPSHOTS, *taken)
 
 
 @dataclass(slots=True)
@@ -124,10 +106,10 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
         lifted.findings.append(Finding(later, "conflicting-settings", sentence, "keep one"))
 
 
-def _normal(key: str, value: Plain) -> Normal:
+def _normal(key: str, value: Plain) -> object:
     """Give what a value means: names without case and order, texts as they are."""
     if isinstance(value, Mapping):
-        return tuple(sorted((name, text_of(item)) for name, item in value.items()))
+        return pairs_of(value)
     if key in _NAMES and not (key == "check_cols" and value == "all"):
         return frozenset(name.lower() for name in texts_of(value))
     return text_of(value) if not isinstance(value, list) else frozenset(texts_of(value))
@@ -157,6 +139,16 @@ class Config:
         """Give a setting as a tuple of texts."""
         return texts_of(self.settings.get(key))
 
+    def flag(self, key: str) -> bool:
+        """Tell whether a switch is on."""
+        return is_true(self.settings.get(key))
+
+    def word(self, key: str, default: W) -> W:
+        """Give one of several words; the default also for another one, which was reported."""
+        with suppress(ValueError):
+            return type(default)(self.text(key) or default)
+        return default
+
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where the key was set."""
         self.findings.append(Finding(self.own.get(key, self.where), code, sentence, hint))
@@ -182,7 +174,10 @@ def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
 
 
 def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Give how the table lies on disk; a history table is split into current and closed rows."""
+    """Give how the table lies on disk; a history table is split into current and closed rows.
+
+    That is by `is_current` before the partition columns, or `valid_to` before the clustering ones.
+    """
     if strategy.is_view:
         return Layout()
     layout = Layout(
@@ -193,27 +188,16 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
     if layout.partition_by and layout.cluster_by:
         sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
         config.report("cluster_by", "option-conflict", sentence, "keep one of them")
-    if strategy.history is not None and strategy.history.by_current:
-        return _by_current(layout, strategy.history.columns)
-    return layout
-
-
-def _by_current(layout: Layout, columns: SystemColumns) -> Layout:
-    """Put `is_current` before the partition columns, or `valid_to` before the clustering ones."""
+    history = strategy.history
+    if history is None or not history.by_current:
+        return layout
     if layout.cluster_by:
-        return replace(layout, cluster_by=_first(columns.valid_to, layout.cluster_by))
-    return replace(layout, partition_by=_first(columns.is_current, layout.partition_by))
+        return replace(layout, cluster_by=_first(history.columns.valid_to, layout.cluster_by))
+    return replace(layout, partition_by=_first(history.columns.is_current, layout.partition_by))
 
 
 def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
     return (column, *(name for name in others if name.lower() != column.lower()))
-
-
-def on_schema_change_of(config: Config) -> OnSchemaChange:
-    """Give what happens when columns change; the default is to append them."""
-    with suppress(ValueError):
-        return OnSchemaChange(config.text("on_schema_change") or "append")
-    return OnSchemaChange.APPEND
 
 
 def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, str]:
