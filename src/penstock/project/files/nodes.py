@@ -268,15 +268,17 @@ def as_date(text: str) -> dt.date | None:
         return None
 
 
-def shown(key: str, value: object) -> str:
-    """Show a value in a sentence: short, and no password."""
+def shown(keys: str | Path, value: object) -> str:
+    """Show the value under some keys in a sentence: short, and no password."""
     if isinstance(value, Mapping):
         return "a mapping"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return "a list"
     if value is None:
         return "null"
-    text = mask_value(key, mask(str(value)))
+    text = mask(str(value))
+    for key in [keys] if isinstance(keys, str) else keys:
+        text = mask_value(str(key), text)
     cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
     return repr(cut) if isinstance(value, str) else cut.lower()
 
