@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -162,19 +162,6 @@ def _beside(tree: Mapping[str, Plain]) -> dict[str, Plain]:
 def _folder(path: str, settings: Settings) -> str:
     parent = PurePosixPath(path).parent
     return settings.name if str(parent) in settings.folders else parent.name
-
-
-def without_duplicates(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Finding]]:
-    """Leave out models whose name is taken; the finding names both places."""
-    seen: dict[str, Draft] = {}
-    findings = []
-    for item in drafts:
-        first = seen.setdefault(item.name.lower(), item)
-        if first is not item:
-            sentence = f"{item.name!r} is defined in {first.place} and {item.place}"
-            hint = "model names are unique in the project, whatever the folder; rename one"
-            findings.append(Finding(item.where, "duplicate-model", sentence, hint))
-    return list(seen.values()), findings
 
 
 @dataclass(slots=True)
