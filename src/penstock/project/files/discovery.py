@@ -16,6 +16,7 @@ from penstock.project.files.values import Plain, list_of, mapping_of
 PROJECT_FILE = "penstock.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+_YAML = (".yml", ".yaml")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -49,24 +50,28 @@ def discover(root: Path, folders: Mapping[str, Location]) -> Discovery:
     """
     findings: list[Finding] = []
     inside = [folder for folder in folders if _is_inside(root, folder, folders[folder], findings)]
-    found = sorted({path for folder in inside for path in _walk(root, folder)})
-    kinds: dict[str, list[str]] = {"sql": [], "yaml": []}
-    for path in found:
+    sql, yaml = [], []
+    for path in sorted({path for folder in inside for path in _walk(root, folder)}):
         name = PurePosixPath(path)
-        if name.suffix == ".sql":
-            if not name.name.startswith("_"):
-                kinds["sql"].append(path)
-        elif name.suffix in (".yml", ".yaml"):
-            kinds["yaml"].append(path)
+        if name.suffix in _YAML:
+            yaml.append(path)
+        elif name.suffix == ".sql":
+            sql += [] if name.name.startswith("_") else [path]
         elif name.suffix not in _PROSE:
-            findings.append(_stray(path))
+            is_python = name.suffix == ".py"
+            sentence = (
+                "Python models come with a later release" if is_python else "this is no model"
+            )
+            hint = "" if is_python else "models are .sql files, their descriptions .yml files"
+            stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
+            findings.append(stray)
     seeds = sorted(_walk(root, "seeds"))
-    kinds["yaml"] += [p for p in seeds if p.endswith((".yml", ".yaml"))]
+    yaml += [path for path in seeds if path.endswith(_YAML)]
     return Discovery(
-        sql=tuple(kinds["sql"]),
-        yaml=tuple(dict.fromkeys(kinds["yaml"])),
-        macros=tuple(p for p in sorted(_walk(root, "macros")) if p.endswith(".sql")),
-        seeds=tuple(p for p in seeds if PurePosixPath(p).suffix in SEED_FORMATS),
+        sql=tuple(sql),
+        yaml=tuple(dict.fromkeys(yaml)),
+        macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
+        seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
         findings=tuple(findings),
     )
 
@@ -86,18 +91,16 @@ def read_content(root: Path, path: str) -> Content | Finding:
 
 def decode(content: Content) -> str | Finding:
     r"""Give the text with line ends as `\n`, or say why it is no text."""
+    at, sentence, hint = content.data.find(b"\0"), "the file holds a NUL byte", ""
     try:
         text = content.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.data[: error.start].count(b"\n") + 1
-        sentence = f"byte 0x{content.data[error.start]:02x} is not UTF-8"
-        where = Location(path_of(content.path), line)
-        return Finding(where, "not-utf8", sentence, "save the file as UTF-8")
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        where = Location(path_of(content.path), line)
-        return Finding(where, "not-utf8", "the file holds a NUL byte")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        at, sentence = error.start, f"byte 0x{content.data[error.start]:02x} is not UTF-8"
+        hint = "save the file as UTF-8"
+    if at < 0:
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    line = content.data[:at].count(b"\n") + 1
+    return Finding(Location(path_of(content.path), line), "not-utf8", sentence, hint)
 
 
 def model_name(path: str) -> str:
@@ -133,13 +136,6 @@ def _is_inside(root: Path, folder: str, where: Location, findings: list[Finding]
     if folder != "models" and not (root / folder).is_dir():
         findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
     return True
-
-
-def _stray(path: str) -> Finding:
-    python = path.endswith(".py")
-    sentence = "Python models come with a later release" if python else "this is no model"
-    hint = "" if python else "models are .sql files, their descriptions .yml files"
-    return Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
 
 
 def queries_of(file: YamlFile) -> list[Content]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.nodes import Broken, Member, Value, VersionReference, YamlNode
+from penstock.project.files.nodes import Broken, Member, VersionReference, YamlNode
 from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile
 from penstock.project.files.values import Plain, list_of, mapping_of
 
-_YAML = (".yml", ".yaml")
 _MOST = 200_000
+_RELATIVE = "paths are relative to the file that names them"
 
 
 class TextFiles(Protocol):
@@ -93,12 +93,10 @@ class _Resolver:
     count: int = 0
 
     def whole(self, path: str, chain: tuple[str, ...]) -> YamlNode:
-        file = self.files.yaml_file(path)
+        file, where = self.files.yaml_file(path), Location(path, 1, 1)
         if file.tree is None:
-            where = Location(path, 1, 1)
             return YamlNode(Broken() if file.findings else None, where)
-        at = _At(file, "", Location(path, 1, 1))
-        return self.node(at, self.files.filled(path), chain)
+        return self.node(_At(file, "", where), self.files.filled(path), chain)
 
     def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
         self.seen(1)
@@ -108,7 +106,7 @@ class _Resolver:
             return YamlNode(self.mapping(at, tree, chain), at.where)
         if isinstance(tree, list):
             return YamlNode(self.items(at, tree, chain), at.where)
-        return YamlNode(_scalar(tree), at.where)
+        return YamlNode(tree if isinstance(tree, str | int | float | bool) else None, at.where)
 
     def seen(self, count: int) -> None:
         self.count += count
@@ -135,8 +133,7 @@ class _Resolver:
         for index, value in enumerate(list_of(tree.get(MERGE))):
             node = self.node(at.below(MERGE).below(str(index)), value, chain)
             if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
-                sentence = "<< merges what is no mapping"
-                self.into.findings.append(Finding(node.where, "bad-value", sentence))
+                self.broken(node.where, "bad-value", "<< merges what is no mapping")
             own = {key: Member(m.key, m.node, True) for key, m in node.members.items()} | own  # noqa: FBT003  merged
             self.seen(len(node.members))
         return own
@@ -147,40 +144,31 @@ class _Resolver:
             return YamlNode(VersionReference(version, name), where)
         written = inner.removeprefix("file:").strip().strip("'\"")
         path = path_from(where, written)
-        problem = self.problem(where, written, path, chain)
-        if problem:
-            self.into.findings.append(problem)
-            return YamlNode(Broken(), where)
+        if is_outside(path):
+            sentence = f"{written!r} lies outside of the project"
+            hint = "include files of the project only"
+            return self.broken(where, "include-outside-project", sentence, hint)
+        if path in chain:
+            loop = " → ".join((*chain[chain.index(path) :], path))
+            hint = "a file cannot include itself; take one reference out"
+            return self.broken(where, "include-cycle", loop, hint)
+        if not self.files.has(path):
+            sentence, hint = f"there is no file {path}", _RELATIVE
+            return self.broken(where, "include-not-found", sentence, hint)
         if path not in self.into.included:
             self.into.included.append(path)
-        if path.endswith(_YAML):
+        if path.endswith((".yml", ".yaml")):
             return self.whole(path, (*chain, path))
-        return self.text(path, where)
-
-    def text(self, path: str, where: Location) -> YamlNode:
         try:
             text = self.files.data(path).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             sentence = f"{path} is not UTF-8: byte {error.start}"
-            hint = "save the file as UTF-8"
-            self.into.findings.append(Finding(where, "not-utf8", sentence, hint))
-            return YamlNode(Broken(), where)
+            return self.broken(where, "not-utf8", sentence, "save the file as UTF-8")
         return YamlNode(text, Location(path, 1, 1), path)
 
-    def problem(
-        self, where: Location, written: str, path: str, chain: tuple[str, ...]
-    ) -> Finding | None:
-        if is_outside(path):
-            hint = "include files of the project only"
-            return Finding(where, "include-outside-project", outside_sentence(written), hint)
-        if path in chain:
-            loop = " → ".join((*chain[chain.index(path) :], path))
-            hint = "a file cannot include itself; take one reference out"
-            return Finding(where, "include-cycle", loop, hint)
-        if not self.files.has(path):
-            hint = "paths are relative to the file that names them"
-            return Finding(where, "include-not-found", f"there is no file {path}", hint)
-        return None
+    def broken(self, where: Location, code: str, sentence: str, hint: str = "") -> YamlNode:
+        self.into.findings.append(Finding(where, code, sentence, hint))
+        return YamlNode(Broken(), where)
 
 
 def path_from(where: Location, written: str) -> str:
@@ -195,15 +183,6 @@ def path_from(where: Location, written: str) -> str:
 def is_outside(path: str) -> bool:
     """Whether what `path_from` gave lies outside of the project."""
     return posixpath.isabs(path) or path == ".." or path.startswith("../")
-
-
-def outside_sentence(written: str) -> str:
-    """Say that a file is none of the project's."""
-    return f"{written!r} lies outside of the project"
-
-
-def _scalar(tree: Plain) -> Value:
-    return tree if isinstance(tree, str | int | float | bool) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +210,18 @@ def file_text(
     """Read a file that is named at a place; None beside a finding."""
     path = path_from(where, written)
     if is_outside(path):
-        sentence, code = outside_sentence(written), "include-outside-project"
-        findings.append(Finding(where, code, sentence, "name files of the project only"))
-        return None
-    if not files.has(path):
-        sentence = f"there is no file {path}"
+        code, sentence = "include-outside-project", f"{written!r} lies outside of the project"
+        hint = "name files of the project only"
+    elif not files.has(path):
+        code, sentence = "sql-file-not-found", f"there is no file {path}"
         hint = f"paths are relative to {where.path}"
-        findings.append(Finding(where, "sql-file-not-found", sentence, hint))
-        return None
-    text = files.text(path)
-    if text is not None and not text.strip():
-        sentence, hint = "the file is empty", "write a query, or delete the file"
-        findings.append(Finding(Location(path), "empty-file", sentence, hint))
-        return None
-    return None if text is None else SqlText(text, path, 1, path)
+    else:
+        text = files.text(path)
+        if text is None:
+            return None
+        if text.strip():
+            return SqlText(text, path, 1, path)
+        where, code, sentence = Location(path), "empty-file", "the file is empty"
+        hint = "write a query, or delete the file"
+    findings.append(Finding(where, code, sentence, hint))
+    return None

@@ -14,6 +14,7 @@ from penstock.core.names import TableName
 from penstock.core.project import Target
 from penstock.project.files.discovery import SEED_FORMATS, check_name
 from penstock.project.files.parsed import YamlFile
+from penstock.project.files.values import Path as At
 from penstock.project.files.values import (
     Plain,
     duration_of,
@@ -24,16 +25,13 @@ from penstock.project.files.values import (
 )
 from penstock.project.settings.project import Settings, absolute
 
-At = tuple[str | int, ...]
-"""The path of a node in the tree of a file."""
-
 
 @dataclass(frozen=True, slots=True)
 class YamlEntry:
     """One item of a list in a YAML file: its content and where each key stands."""
 
     file: YamlFile
-    path: tuple[str | int, ...]
+    path: At
     tree: Mapping[str, Plain]
 
     @property
@@ -131,12 +129,12 @@ def _source(
 
 def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> SourceFreshness | None:
     asked = mapping_of(table.get("freshness") or source.get("freshness"))
-    column = text_of(
-        asked.get("column") or table.get("loaded_at_field") or source.get("loaded_at_field")
-    )
+    loaded_at = table.get("loaded_at_field") or source.get("loaded_at_field")
+    column = text_of(asked.get("column") or loaded_at)
     if not asked or not column:
         return None
-    return SourceFreshness(column, _age(asked.get("warn_after")), _age(asked.get("error_after")))
+    warn, error = (_age(asked.get(key)) for key in ("warn_after", "error_after"))
+    return SourceFreshness(column, warn, error)
 
 
 def _age(value: Plain) -> dt.timedelta | None:
