@@ -31,8 +31,7 @@ from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass
 from penstock.project.models import Built, Draft
-from penstock.project.settings.project import Settings
-from penstock.project.settings.sources import column_docs
+from penstock.project.settings.project import Settings, column_docs
 from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.versioned.gather import Gathered

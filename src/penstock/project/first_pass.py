@@ -27,7 +27,6 @@ from penstock.project.files.cache import (
     write_sql,
     write_yaml,
 )
-from penstock.project.files.discovery import Content, decode, read_content
 from penstock.project.files.parsed import (
     AskedVariables,
     Dependency,
@@ -39,6 +38,7 @@ from penstock.project.files.parsed import (
     path_of,
     place_key,
 )
+from penstock.project.files.references import Content, decode, read_content
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.link import QueryOwner, link
 from penstock.project.sql.names import NameResolver

@@ -14,7 +14,8 @@ from penstock.core.project import Project
 from penstock.project.checking import ProjectParts, with_checks
 from penstock.project.checks.scene import files_in_header, written_of_source
 from penstock.project.files.cache import open_cache
-from penstock.project.files.discovery import (
+from penstock.project.files.parsed import RenderContext, SqlFile, TargetView
+from penstock.project.files.references import (
     PROJECT_FILE,
     Discovery,
     check_name,
@@ -22,7 +23,6 @@ from penstock.project.files.discovery import (
     entry_key,
     queries_of,
 )
-from penstock.project.files.parsed import RenderContext, SqlFile, TargetView
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import FirstPass
 from penstock.project.input_ranges.mappings import map_inputs
@@ -32,9 +32,15 @@ from penstock.project.models import (
     draft,
     model_of,
 )
-from penstock.project.settings.project import Settings, settings_of
+from penstock.project.settings.project import (
+    Settings,
+    YamlEntry,
+    entries,
+    seeds_of,
+    settings_of,
+    sources_of,
+)
 from penstock.project.settings.snapshot import system_columns_of
-from penstock.project.settings.sources import YamlEntry, entries, seeds_of, sources_of
 from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import gather
 from penstock.project.versioned.model import build, versioned_models

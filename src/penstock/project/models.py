@@ -19,8 +19,8 @@ from penstock.core.names import (
     refused_by_delta,
 )
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
-from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
+from penstock.project.files.references import check_name, model_name
 from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import (
@@ -30,9 +30,8 @@ from penstock.project.settings.config import (
     merged,
     shown_config,
 )
-from penstock.project.settings.project import Settings, defaults_for
+from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
 from penstock.project.settings.snapshot import check_outputs
-from penstock.project.settings.sources import YamlEntry, column_docs
 from penstock.project.settings.strategy import declared_schema, partition_layout, strategy_of
 from penstock.project.sql.bodies import (
     Description,

@@ -26,8 +26,8 @@ from penstock.core.strategy import (
     WindowSettings,
     strategies,
 )
-from penstock.project.files.field_types import SCALARS
 from penstock.project.files.values import (
+    SCALARS,
     duration_of,
     mapping_of,
     number_of,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.discovery import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.documents import read_document
 from penstock.project.files.parsed import (
     MERGE,
@@ -17,6 +16,7 @@ from penstock.project.files.parsed import (
     YamlFile,
     fill_environment,
 )
+from penstock.project.files.references import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
 from penstock.project.settings.check_keys import TESTS, Extracted, extracted, is_kept_spot
 from penstock.project.settings.config import lift
