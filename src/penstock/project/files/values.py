@@ -24,17 +24,18 @@ from penstock.core.model import ColumnDoc
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_LONG = {
-    "millisecond": "ms",
-    "sec": "s",
-    "second": "s",
-    "min": "m",
-    "minute": "m",
-    "hour": "h",
-    "hr": "h",
-    "day": "d",
-    "week": "w",
+_UNITS = (
+    (0.001, "ms", ("millisecond",)),
+    (1, "s", ("sec", "second")),
+    (60, "m", ("min", "minute")),
+    (3600, "h", ("hr", "hour")),
+    (86400, "d", ("day",)),
+    (604800, "w", ("week",)),
+)
+_SECONDS = {
+    word: seconds
+    for seconds, short, names in _UNITS
+    for word in (short, *names, *(f"{name}s" for name in names))
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
@@ -109,19 +110,19 @@ def parse_duration(text: str) -> dt.timedelta:
     >>> parse_duration("P1DT12H")
     datetime.timedelta(days=1, seconds=43200)
     """
-    trimmed = text.strip()
-    found = _ISO.fullmatch(trimmed.upper())
-    if found and any(found.groupdict().values()):
-        return _total({unit: amount for unit, amount in found.groupdict().items() if amount})
-    if not _PARTS.fullmatch(trimmed.lower()):
+    folded = text.strip().lower()
+    found = _ISO.fullmatch(folded.upper())
+    iso = [
+        (amount, unit) for unit, amount in (found.groupdict() if found else {}).items() if amount
+    ]
+    parts = iso or (_PART.findall(folded) if _PARTS.fullmatch(folded) else [])
+    amounts = {_SECONDS.get(unit, 0): float(amount) for amount, unit in parts}
+    if not all(amounts) or not amounts or len(amounts) < len(parts):
         raise ValueError(f"{text!r} is not a duration")
-    amounts: dict[str, str] = {}
-    for amount, word in _PART.findall(trimmed.lower()):
-        unit = _unit(word)
-        if not unit or unit in amounts:
-            raise ValueError(f"{text!r} is not a duration")
-        amounts[unit] = amount
-    return _total(amounts)
+    try:
+        return dt.timedelta(seconds=sum(unit * amount for unit, amount in amounts.items()))
+    except OverflowError as error:
+        raise ValueError("the duration is too long") from error
 
 
 def duration_of(value: Plain) -> dt.timedelta | None:
@@ -130,19 +131,6 @@ def duration_of(value: Plain) -> dt.timedelta | None:
         with suppress(ValueError):
             return parse_duration(value)
     return None
-
-
-def _unit(word: str) -> str:
-    if word in _SECONDS:
-        return word
-    return _LONG.get(word.removesuffix("s"), "")
-
-
-def _total(amounts: dict[str, str]) -> dt.timedelta:
-    try:
-        return dt.timedelta(seconds=sum(float(n) * _SECONDS[u] for u, n in amounts.items()))
-    except OverflowError as error:
-        raise ValueError("the duration is too long") from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -175,35 +163,25 @@ def some_of(names: Iterable[str]) -> str:
     return some(sorted(names), _SHOWN)
 
 
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "tinyint": ("byte",),
+    "smallint": ("short",),
+    "int": ("integer",),
+    "bigint": ("long", "int64"),
+    "float": ("real",),
+    "double": ("float64",),
+    "boolean": ("bool",),
+    "string": ("json",),
+    "binary": ("bytes",),
+    "date": (),
+    "timestamp": ("timestamp_ltz",),
+    "timestamp_ntz": ("datetime",),
+    "variant": (),
+}
 SCALARS: Mapping[str, str] = {
-    "tinyint": "tinyint",
-    "byte": "tinyint",
-    "smallint": "smallint",
-    "short": "smallint",
-    "int": "int",
-    "integer": "int",
-    "bigint": "bigint",
-    "long": "bigint",
-    "int64": "bigint",
-    "float": "float",
-    "real": "float",
-    "double": "double",
-    "float64": "double",
-    "boolean": "boolean",
-    "bool": "boolean",
-    "string": "string",
-    "json": "string",
-    "binary": "binary",
-    "bytes": "binary",
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ltz": "timestamp",
-    "timestamp_ntz": "timestamp_ntz",
-    "datetime": "timestamp_ntz",
-    "variant": "variant",
+    **{word: kind for kind, words in _WORDS.items() for word in (kind, *words)},
     "numeric": "decimal(38,9)",
-    "decimal": "decimal(10,0)",
-    "dec": "decimal(10,0)",
+    **dict.fromkeys(("decimal", "dec"), "decimal(10,0)"),
 }
 """Spark's names of types by the words that users write."""
 _UNSUPPORTED: Mapping[str, str] = {

@@ -18,7 +18,7 @@ from penstock.project.files.parsed import (
 )
 from penstock.project.files.references import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
-from penstock.project.settings.check_keys import TESTS, Extracted, extracted, is_kept_spot
+from penstock.project.settings.check_keys import TESTS, is_kept_spot, without_checks
 from penstock.project.settings.config import lift
 from penstock.project.settings.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
 from penstock.project.settings.validation import shape_findings
@@ -65,16 +65,11 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
 
 def _with_few_places(file: YamlFile) -> YamlFile:
     """Take the checks out of a file that describes models, sources or seeds, and most places."""
-    taken = Extracted(file.tree)
-    if file.path != PROJECT_FILE:
-        taken = extracted(file.path, file.tree, file.places, file.keys)
+    rest = file if file.path == PROJECT_FILE else without_checks(file)
     return replace(
-        file,
-        tree=taken.tree,
+        rest,
         places={k: v for k, v in file.places.items() if _is_near(k)},
         keys={k: v for k, v in file.keys.items() if _is_setting(k)},
-        checks=taken.texts,
-        named=taken.named,
     )
 
 
