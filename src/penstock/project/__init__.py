@@ -8,10 +8,4 @@ from penstock.project.first_pass import json_schemas, parse_user_query
 from penstock.project.load import load_project
 from penstock.project.selectors import Known, select
 
-__all__ = [
-    "Known",
-    "json_schemas",
-    "load_project",
-    "parse_user_query",
-    "select",
-]
+__all__ = ["Known", "json_schemas", "load_project", "parse_user_query", "select"]

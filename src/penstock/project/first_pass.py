@@ -100,7 +100,7 @@ class FirstPass:
     def text(self, path: str) -> str | None:
         """Give a file as text; one that cannot be read is None, and a finding."""
         content = self._content(path)
-        return self._decoded(content) if content else None
+        return decode(content, self.findings) if content else None
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
         """Read SQL that is no template and begins on a line of a file."""
@@ -134,7 +134,7 @@ class FirstPass:
             if cached is not None:
                 known[path] = cached
                 continue
-            text = self._decoded(content)
+            text = decode(content, self.findings)
             if text is not None and not text.strip():
                 hint = "write a query, or delete the file"
                 where = Location(path)
@@ -186,13 +186,11 @@ class FirstPass:
 
     def _read_yaml(self, path: str) -> YamlFile:
         content = self._content(path)
-        if content is None:
-            return YamlFile(path)
-        kept = self._recalled(path, content.digest, read_yaml)
+        kept = self._recalled(path, content.digest, read_yaml) if content else None
         if kept is not None:
             return kept
-        text = self._decoded(content)
-        if text is None:
+        text = decode(content, self.findings) if content else None
+        if content is None or text is None:
             return YamlFile(path)
         from penstock.project.settings import yaml_file  # costs 0.1 s that a warm load saves
 
@@ -204,18 +202,8 @@ class FirstPass:
 
     def _content(self, path: str) -> Content | None:
         if path not in self.contents:
-            content = read_content(self.root, path)
-            if isinstance(content, Finding):
-                self.findings.append(content)
-            self.contents[path] = content if isinstance(content, Content) else None
+            self.contents[path] = read_content(self.root, path, self.findings)
         return self.contents[path]
-
-    def _decoded(self, content: Content) -> str | None:
-        text = decode(content)
-        if isinstance(text, Finding):
-            self.findings.append(text)
-            return None
-        return text
 
 
 def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:

@@ -8,13 +8,14 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path as FilePath
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import Broken, Member, VersionReference, YamlNode
 from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, path_of, place_key
-from penstock.project.files.values import Plain, list_of, mapping_of
+from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
 _RELATIVE = "paths are relative to the file that names them"
@@ -71,25 +72,6 @@ def resolve(path: str, files: Files) -> Resolved:
     return resolved
 
 
-@dataclass(frozen=True, slots=True)
-class _At:
-    """A node of a file: the key of its place, and the place itself or the nearest around it."""
-
-    file: YamlFile
-    name: str
-    where: Location
-
-    def below(self, part: str) -> _At:
-        name = f"{self.name}\n{part}" if self.name else part
-        found = self.file.places.get(name)
-        return _At(self.file, name, Location(self.file.path, *found) if found else self.where)
-
-    @property
-    def key(self) -> Location:
-        found = self.file.keys.get(self.name)
-        return Location(self.file.path, *found) if found else self.where
-
-
 @dataclass(slots=True)
 class _Resolver:
     files: Files
@@ -100,42 +82,45 @@ class _Resolver:
         file, where = self.files.yaml_file(path), Location(path, 1, 1)
         if file.tree is None:
             return YamlNode(Broken() if file.findings else None, where)
-        return self.node(_At(file, "", where), self.files.filled(path), chain)
+        return self.node(file, (), self.files.filled(path), chain)
 
-    def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
+    def node(self, file: YamlFile, path: Path, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
         self.seen(1)
+        where = file.place(*path) if path else Location(file.path, 1, 1)
         if isinstance(tree, Mapping):
             if REFERENCE in tree:
-                return self.reference(str(tree[REFERENCE]), at.where, chain)
-            return YamlNode(self.mapping(at, tree, chain), at.where)
+                return self.reference(str(tree[REFERENCE]), where, chain)
+            return YamlNode(self.mapping(file, path, tree, chain), where)
         if isinstance(tree, list):
-            return YamlNode(self.items(at, tree, chain), at.where)
-        return YamlNode(tree if isinstance(tree, str | int | float | bool) else None, at.where)
+            return YamlNode(self.items(file, path, tree, chain), where)
+        return YamlNode(tree if isinstance(tree, str | int | float | bool) else None, where)
 
     def seen(self, count: int) -> None:
         self.count += count
         if self.count > _MOST:
             raise _TooLargeError
 
-    def items(self, at: _At, tree: list[Plain], chain: tuple[str, ...]) -> tuple[YamlNode, ...]:
+    def items(
+        self, file: YamlFile, path: Path, tree: list[Plain], chain: tuple[str, ...]
+    ) -> tuple[YamlNode, ...]:
         found: list[YamlNode] = []
         for index, item in enumerate(tree):
-            node = self.node(at.below(str(index)), item, chain)
+            node = self.node(file, (*path, index), item, chain)
             spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
             found += node.items if spliced else [node]
             self.seen(len(node.items) if spliced else 0)
         return tuple(found)
 
     def mapping(
-        self, at: _At, tree: Mapping[str, Plain], chain: tuple[str, ...]
+        self, file: YamlFile, path: Path, tree: Mapping[str, Plain], chain: tuple[str, ...]
     ) -> Mapping[str, Member]:
-        own = {}
-        for key, value in tree.items():
-            if key != MERGE:
-                below = at.below(key)
-                own[key] = Member(below.key, self.node(below, value, chain))
+        own = {
+            key: Member(file.key_place(*path, key), self.node(file, (*path, key), value, chain))
+            for key, value in tree.items()
+            if key != MERGE
+        }
         for index, value in enumerate(list_of(tree.get(MERGE))):
-            node = self.node(at.below(MERGE).below(str(index)), value, chain)
+            node = self.node(file, (*path, MERGE, index), value, chain)
             if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
                 self.report(node.where, "bad-value", "<< merges what is no mapping")
             own = {key: Member(m.key, m.node, True) for key, m in node.members.items()} | own  # noqa: FBT003  merged
@@ -261,7 +246,7 @@ class Content:
     digest: str
 
 
-def discover(root: Path, folders: Mapping[str, Location]) -> Discovery:
+def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
     """Walk the model folders, macros/ and seeds/; hidden files and folders do not count.
 
     A folder outside of the project is not read; `folders` tells where each is named.
@@ -294,21 +279,25 @@ def discover(root: Path, folders: Mapping[str, Location]) -> Discovery:
     )
 
 
-def read_content(root: Path, path: str) -> Content | Finding:
-    """Read the bytes of a text file, or say why it is none that penstock reads."""
+def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
+    """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
+    where = Location(path)
     try:
         size = (root / path).stat().st_size
         data = (root / path).read_bytes() if size <= LIMIT_BYTES else b""
     except OSError as error:
-        return Finding(Location(path), "unreadable-file", f"cannot be read: {error.strerror}")
+        findings.append(Finding(where, "unreadable-file", f"cannot be read: {error.strerror}"))
+        return None
     if size > LIMIT_BYTES:
         sentence = f"the file has {size:,} bytes; at most {LIMIT_BYTES:,} are read"
-        return Finding(Location(path), "file-too-large", sentence, "split it, or load it as a seed")
+        hint = "split it, or load it as a seed"
+        findings.append(Finding(where, "file-too-large", sentence, hint))
+        return None
     return Content(path, data, hashlib.sha256(data).hexdigest())
 
 
-def decode(content: Content) -> str | Finding:
-    r"""Give the text with line ends as `\n`, or say why it is no text."""
+def decode(content: Content, findings: list[Finding]) -> str | None:
+    r"""Give the text with line ends as `\n`; None beside a finding for what is no text."""
     at, sentence, hint = content.data.find(b"\0"), "the file holds a NUL byte", ""
     try:
         text = content.data.decode("utf-8-sig")
@@ -317,8 +306,9 @@ def decode(content: Content) -> str | Finding:
         hint = "save the file as UTF-8"
     if at < 0:
         return text.replace("\r\n", "\n").replace("\r", "\n")
-    line = content.data[:at].count(b"\n") + 1
-    return Finding(Location(path_of(content.path), line), "not-utf8", sentence, hint)
+    where = Location(path_of(content.path), content.data[:at].count(b"\n") + 1)
+    findings.append(Finding(where, "not-utf8", sentence, hint))
+    return None
 
 
 def model_name(path: str) -> str:
@@ -338,14 +328,14 @@ def check_name(what: str, name: str, where: Location) -> Finding | None:
     return Finding(where, "bad-name", sentence, "use letters, digits, _ and -")
 
 
-def _walk(root: Path, folder: str) -> Iterable[str]:
+def _walk(root: FilePath, folder: str) -> Iterable[str]:
     for at, folders, names in os.walk(root / folder):
         folders[:] = sorted(f for f in folders if not f.startswith((".", "__pycache__")))
-        shown = Path(at).relative_to(root).as_posix()
+        shown = FilePath(at).relative_to(root).as_posix()
         yield from (f"{shown}/{name}" for name in sorted(names) if not name.startswith("."))
 
 
-def _is_inside(root: Path, folder: str, where: Location, findings: list[Finding]) -> bool:
+def _is_inside(root: FilePath, folder: str, where: Location, findings: list[Finding]) -> bool:
     pure = PurePosixPath(folder)
     if pure.is_absolute() or ".." in pure.parts:
         sentence = f"models: {folder!r} lies outside of the project"
@@ -362,29 +352,24 @@ def queries_of(file: YamlFile) -> list[Content]:
     Newlines in front put each on its lines of the YAML file, so that whoever names a line of the
     query names a line of that file.
     """
-    entries = list_of(mapping_of(file.tree).get("snapshots"))
     found = []
-    for index, entry in enumerate(mapping_of(item) for item in entries):
+    for index, entry in enumerate(map(mapping_of, list_of(mapping_of(file.tree).get("snapshots")))):
         given = [key for key in QUERY_KEYS if entry.get(key) is not None]
-        text = _query(given[0], entry[given[0]]) if len(given) == 1 else ""
-        if text:
+        text = entry[given[0]] if len(given) == 1 else ""
+        if isinstance(text, str) and text.strip():
+            query = text if given == ["sql"] else _relation(text.strip())
             line = file.place("snapshots", index, given[0]).line
-            data = ("\n" * (line - 1) + text).encode("utf-8", "surrogatepass")
+            data = ("\n" * (line - 1) + query).encode("utf-8", "surrogatepass")
             key = entry_key(file, index)
             found.append(Content(key, data, hashlib.sha256(data).hexdigest()))
     return found
 
 
+def _relation(text: str) -> str:
+    is_sql = "{{" in text or _TABLE.fullmatch(text)
+    return f"select * from {text}" if is_sql else f"select * from {{{{ {text} }}}}"
+
+
 def entry_key(file: YamlFile, index: int) -> str:
     """Give the key under which the query of an entry is parsed and kept."""
     return place_key((file.path, "snapshots", index))
-
-
-def _query(key: str, value: Plain) -> str:
-    if not isinstance(value, str) or not value.strip():
-        return ""
-    if key == "sql":
-        return value
-    text = value.strip()
-    is_sql = "{{" in text or _TABLE.fullmatch(text)
-    return f"select * from {text}" if is_sql else f"select * from {{{{ {text} }}}}"

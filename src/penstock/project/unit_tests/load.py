@@ -313,13 +313,9 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
 
 
 def _entries(root: Path, path: str, notes: FileNotes) -> tuple[CellNode, ...]:
-    content = read_content(root, path)
-    if isinstance(content, Finding):
-        notes.findings.append(content)
-        return ()
-    text = decode(content)
-    if isinstance(text, Finding):
-        notes.findings.append(text)
+    content = read_content(root, path, notes.findings)
+    text = None if content is None else decode(content, notes.findings)
+    if text is None:
         return ()
     node, findings = read_nodes(path, text)
     if node is None:
