@@ -31,7 +31,7 @@ from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass
 from penstock.project.models import Built, Draft
-from penstock.project.settings.project import Settings, column_docs
+from penstock.project.settings.project import Settings
 from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.versioned.gather import Gathered
@@ -57,19 +57,16 @@ def order_edges(
     findings = []
     for edge in new:
         if is_cyclic and edge.model in reach([edge.reads], before):
-            findings.append(_dropped(edge))
+            sentence = (
+                f'check "{edge.check}" reads {edge.reads}, which is built after {edge.model}: '
+                "it reads what is there"
+            )
+            code, info = "check-order-dropped", Severity.INFO
+            findings.append(Finding(edge.where, code, sentence, severity=info))
         else:
             before[edge.model].append(edge.reads)
             found.setdefault(edge.model, set()).add(edge.reads)
     return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
-
-
-def _dropped(edge: Edge) -> Finding:
-    sentence = (
-        f'check "{edge.check}" reads {edge.reads}, which is built after {edge.model}: '
-        "it reads what is there"
-    )
-    return Finding(edge.where, "check-order-dropped", sentence, severity=Severity.INFO)
 
 
 YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
@@ -179,7 +176,7 @@ class _Columns:
             declared = model.versions[0].schema.columns
             if declared:
                 return columns_of_version(model.versions[0], None)
-        docs = model.columns if model else column_docs(draft.columns)
+        docs = model.columns if model else draft.config.columns
         return selected(draft.file, docs, built.strategy if built else None)
 
     def of_version(self, version: Version, given: GivenVersion) -> KnownColumns:

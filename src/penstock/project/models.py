@@ -24,15 +24,18 @@ from penstock.project.files.references import check_name, model_name
 from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import (
-    Config,
-    layout_of,
     lift,
     merged,
     shown_config,
 )
 from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
 from penstock.project.settings.snapshot import check_outputs
-from penstock.project.settings.strategy import declared_schema, partition_layout, strategy_of
+from penstock.project.settings.strategy import (
+    StrategyConfig,
+    declared_schema,
+    layout_of,
+    strategy_of,
+)
 from penstock.project.sql.bodies import (
     Description,
     fingerprint,
@@ -60,10 +63,9 @@ class Draft:
     where: Location
     stem: str
     file: SqlFile
-    config: Config
+    config: StrategyConfig
     table: TableName
     written: TableName
-    columns: Plain = None
     entry: YamlEntry | None = None
     findings: list[Finding] = field(default_factory=list)
 
@@ -100,9 +102,7 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     usual = settings.name if str(folder) in settings.folders else folder.name
     written = TableName(config.text("schema") or usual, config.text("alias") or name)
     table = replace(written, schema=settings.target.schema_prefix + written.schema)
-    columns = entry.tree.get("columns") if entry else None
-    columns = columns if columns is not None else config.settings.get("columns")
-    result = Draft(name, where, stem, file, config, table, written, columns, entry)
+    result = Draft(name, where, stem, file, config, table, written, entry)
     named = (("model", name), ("schema", written.schema), ("table", written.table))
     for what, word in named:
         bad = check_name(what, word, config.where if word != name else where)
@@ -112,7 +112,9 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     return result
 
 
-def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Config:
+def _config(
+    name: str, file: SqlFile, entry: YamlEntry | None, settings: Settings
+) -> StrategyConfig:
     header_at = Location(file.path, file.config_line)
 
     def header_place(path: Path) -> Location:
@@ -137,7 +139,10 @@ def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Setting
         columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
         values |= {_SYSTEM: columns} if columns else {}
     where = header_at if file.config or not entry else beside_place(())
-    return Config(values, own, where, name, [*beside.findings, *header.findings])
+    described = entry.tree.get("columns") if entry else None
+    docs = column_docs(values.get("columns") if described is None else described)
+    findings = [*beside.findings, *header.findings]
+    return StrategyConfig(values, own, where, name, findings, docs)
 
 
 def _beside(tree: Mapping[str, Plain]) -> dict[str, Plain]:
@@ -166,10 +171,10 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
     config, file = item.config, item.file
     words = config.text("description") or config.text("comment")
-    said = Description(words.strip(), column_docs(item.columns))
-    strategy = strategy_of(config, said.columns)
+    said = Description(words.strip(), config.columns)
+    strategy = strategy_of(config)
     partition = strategy.partitioning
-    layout = partition_layout(config, partition) if partition else layout_of(config, strategy)
+    layout = layout_of(config, strategy)
     built = Built(strategy, findings=config.findings)
     if not file.branches:
         return built

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.strategy import Layout, Strategy, strategies
+from penstock.core.strategy import strategies
 from penstock.project.files.values import (
     Path,
     Plain,
@@ -145,9 +144,8 @@ class Config:
 
     def word(self, key: str, default: W) -> W:
         """Give one of several words; the default also for another one, which was reported."""
-        with suppress(ValueError):
-            return type(default)(self.text(key) or default)
-        return default
+        said = self.text(key).lower()
+        return next((word for word in type(default) if word.lower() == said), default)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where the key was set."""
@@ -171,33 +169,6 @@ def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
                 value = {**mapping_of(result.get(key)), **mapping_of(value)}  # noqa: PLW2901
             result[key] = value
     return result
-
-
-def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Give how the table lies on disk; a history table is split into current and closed rows.
-
-    That is by `is_current` before the partition columns, or `valid_to` before the clustering ones.
-    """
-    if strategy.is_view:
-        return Layout()
-    layout = Layout(
-        config.texts("partition_by"),
-        config.texts("cluster_by"),
-        pairs_of(config.settings.get("table_properties")),
-    )
-    if layout.partition_by and layout.cluster_by:
-        sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
-        config.report("cluster_by", "option-conflict", sentence, "keep one of them")
-    history = strategy.history
-    if history is None or not history.by_current:
-        return layout
-    if layout.cluster_by:
-        return replace(layout, cluster_by=_first(history.columns.valid_to, layout.cluster_by))
-    return replace(layout, partition_by=_first(history.columns.is_current, layout.partition_by))
-
-
-def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
-    return (column, *(name for name in others if name.lower() != column.lower()))
 
 
 def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, str]:

@@ -40,9 +40,10 @@ from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
 CLUSTERED = 4
 """How many columns Delta clusters by."""
 LAYOUTS = ("auto", "partitioned", "clustered")
-_TIMES = ("timestamp", "timestamp_ntz")
-_DATES = ("date", *_TIMES)
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+# the types that a partition field may have, the usual one first
+_TIMES: tuple[str, ...] = ("timestamp", "timestamp_ntz")
+_DATES: tuple[str, ...] = ("date", *_TIMES)
+_INTEGERS: tuple[str, ...] = ("bigint", "int", "smallint", "tinyint")
 _UNDECLARED = ("json", "variant", "dec")
 """Words for types that make no schema of a model without versions: adding one would be drift."""
 _DECIMAL = re.compile(r"decimal\(\d+,\d+\)")
@@ -59,7 +60,7 @@ class StrategyConfig(Config):
     `cut` are settings of partitions that stand elsewhere, in a versioned file.
     """
 
-    columns: Sequence[ColumnDoc] = ()
+    columns: tuple[ColumnDoc, ...] = ()
     cut: PartitionSettings | None = None
 
     def window(self) -> WindowSettings | None:
@@ -109,16 +110,13 @@ class StrategyConfig(Config):
         return snapshot_of(self)
 
 
-def strategy_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Strategy:
+def strategy_of(config: StrategyConfig) -> Strategy:
     """Decide the strategy; what does not go together becomes findings."""
-    given = StrategyConfig(
-        config.settings, config.own, config.where, config.name, config.findings, columns
-    )
     word = config.text("materialized") or "view"
     if word == "incremental":
         word = "merge" if config.texts("unique_key") else "append"
     known = strategies()
-    strategy = known.get(word, known["view"]).read(given)
+    strategy = known.get(word, known["view"]).read(config)
     layout, partitioned = config.text("layout"), strategy.partitioning is not None
     if strategy.history is None:
         own = {key: at for key, at in config.own.items() if key != "layout" or not partitioned}
@@ -144,7 +142,35 @@ def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strate
     return strategies()[word].read(StrategyConfig({}, {}, Location(""), cut=partition))
 
 
-def partition_layout(config: Config, partition: PartitionSettings) -> Layout:
+def layout_of(config: Config, strategy: Strategy) -> Layout:
+    """Give how the table lies on disk; a history table is split into current and closed rows.
+
+    That is by `is_current` before the partition columns, or `valid_to` before the clustering ones.
+    """
+    parts, cluster = config.texts("partition_by"), config.texts("cluster_by")
+    properties = pairs_of(config.settings.get("table_properties"))
+    if strategy.is_view:
+        return Layout()
+    if strategy.partitioning is not None:
+        return _partition_layout(config, strategy.partitioning, properties)
+    if parts and cluster:
+        sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
+        config.report("cluster_by", "option-conflict", sentence, "keep one of them")
+    history = strategy.history
+    if history is not None and history.by_current and cluster:
+        cluster = _first(history.columns.valid_to, cluster)
+    elif history is not None and history.by_current:
+        parts = _first(history.columns.is_current, parts)
+    return Layout(parts, cluster, properties)
+
+
+def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
+    return (column, *(name for name in others if name.lower() != column.lower()))
+
+
+def _partition_layout(
+    config: Config, partition: PartitionSettings, properties: dict[str, str]
+) -> Layout:
     """Give how the table lies; `cluster_by` may hold columns beside the field."""
     cluster = config.texts("cluster_by")
     if len(cluster) > CLUSTERED:
@@ -154,25 +180,17 @@ def partition_layout(config: Config, partition: PartitionSettings) -> Layout:
     if word not in LAYOUTS:
         sentence = f"layout {word!r} is not known"
         config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
-    return laid_out(partition, cluster, word, pairs_of(config.settings.get("table_properties")))
+    return laid_out(partition, cluster, word, properties)
 
 
 def laid_out(
     partition: PartitionSettings, cluster: Sequence[str], word: str, properties: dict[str, str]
 ) -> Layout:
-    """Decide between a folder per value and clustering (spec/drift.md §1.2).
-
-    >>> laid_out(PartitionSettings("d", "date", Grid(Grain.DAY)), ["a"], "auto", {}).partition_by
-    ('d',)
-    >>> laid_out(PartitionSettings("d", "date", Grid(Grain.MONTH)), ["a"], "auto", {}).cluster_by
-    ('d', 'a')
-    """
+    """Decide between a folder per value and clustering (spec/drift.md §1.2)."""
     by_day = partition.grid.grain is Grain.DAY and partition.type == "date"
     if word == "partitioned" or (word != "clustered" and by_day):
         return Layout(partition_by=(partition.field,), properties=properties)
-    others = [name for name in cluster if name.lower() != partition.field.lower()]
-    by = (partition.field, *others)[:CLUSTERED]
-    return Layout(cluster_by=by, properties=properties)
+    return Layout(cluster_by=_first(partition.field, cluster)[:CLUSTERED], properties=properties)
 
 
 def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
@@ -200,13 +218,6 @@ def _scalar(written: str) -> str:
     return word if _DECIMAL.fullmatch(word) else ""
 
 
-def _fitting_types(grain: Grain) -> tuple[str, ...]:
-    """Give the types that a partition field may have, the usual one first."""
-    if grain is Grain.RANGE:
-        return tuple(reversed(_INTEGERS))
-    return _TIMES if grain is Grain.HOUR else _DATES
-
-
 def _field(config: Config) -> str:
     names = config.texts("partition_by")
     if not names:
@@ -219,7 +230,7 @@ def _field(config: Config) -> str:
 
 
 def _type(config: Config, name: str, grain: Grain, columns: Sequence[ColumnDoc]) -> str:
-    fitting = _fitting_types(grain)
+    fitting = {Grain.RANGE: _INTEGERS, Grain.HOUR: _TIMES}.get(grain, _DATES)
     declared = next((c.type for c in columns if c.type and c.name.lower() == name.lower()), "")
     kind = _scalar(declared) if declared else fitting[0]
     if kind in fitting:
@@ -232,9 +243,7 @@ def _type(config: Config, name: str, grain: Grain, columns: Sequence[ColumnDoc])
 
 
 def _grid(config: Config) -> Grid:
-    grain = Grain.DAY
-    with suppress(ValueError):
-        grain = Grain((config.text("partition_type") or "DAY").upper())
+    grain = config.word("partition_type", Grain.DAY)
     if grain is not Grain.RANGE:
         for key in _OF_RANGE:
             if config.settings.get(key) is not None:
