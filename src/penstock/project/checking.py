@@ -69,9 +69,6 @@ def order_edges(
     return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
 
 
-YamlFiles = Sequence[tuple[YamlFile, Mapping[str, Plain]]]
-
-
 @dataclass(slots=True)
 class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
@@ -83,7 +80,7 @@ class ProjectParts:
     settings: Settings
     first: FirstPass
     gathered: Gathered
-    yaml: YamlFiles = ()
+    yaml: Sequence[tuple[YamlFile, Mapping[str, Plain]]] = ()
     sql: Mapping[str, SqlFile] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
     versioned: list[VersionedModel] = field(default_factory=list)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import is_secret_key, mask
+from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
@@ -260,13 +261,12 @@ def json_schemas() -> Mapping[str, str]:
 def _resolver_of(project: Project) -> NameResolver:
     """Give the names of a loaded project."""
     resolver = NameResolver(catalog=project.target.catalog)
-    prefix = project.target.schema_prefix
-    tables = {m.name: m.table for m in project.models.values()}
-    tables |= {s.name: s.table for s in project.seeds.values()}
-    for name, table in tables.items():
-        resolver.add_model(name, table)
-    for name, table in tables.items():
-        resolver.add_table(TableName(table.schema.removeprefix(prefix), table.table), name)
+    built: list[Model | Seed] = [*project.models.values(), *project.seeds.values()]
+    for each in built:
+        resolver.add_model(each.name, each.table)
+    for each in built:
+        schema = each.table.schema.removeprefix(project.target.schema_prefix)
+        resolver.add_table(TableName(schema, each.table.table), each.name)
     for source in project.sources.values():
         resolver.add_source(source.table)
     return resolver

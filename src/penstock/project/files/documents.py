@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import yaml
 
@@ -86,7 +88,13 @@ class _TreeBuilder:
         self.keys: dict[str, tuple[int, int]] = {}
         self.findings: list[Finding] = []
         self._nodes = 0
-        self._loader = yaml.SafeLoader("")
+        loader = yaml.SafeLoader("")
+        self._readers: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
+            "null": loader.construct_yaml_null,
+            "bool": loader.construct_yaml_bool,
+            "int": loader.construct_yaml_int,
+            "float": loader.construct_yaml_float,
+        }
 
     def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
         self._nodes += 1
@@ -109,7 +117,10 @@ class _TreeBuilder:
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
             at = (*path, key)
             if key in result:
-                self._duplicate(key, key_node, at)
+                first = self.keys[place_key(at)][0]
+                sentence = f"key {key!r} is written twice; the first is on line {first}"
+                where = Location(self.path, *begins_at(key_node))
+                self.findings.append(Finding(where, "duplicate-key", sentence))
                 continue
             self.keys.setdefault(place_key(at), begins_at(key_node))
             result[key] = self.build(value_node, at, above)
@@ -134,28 +145,13 @@ class _TreeBuilder:
                 result = {**more, **result}
         return result
 
-    def _duplicate(self, key: str, node: yaml.Node, path: Path) -> None:
-        first = self.keys[place_key(path)][0]
-        sentence = f"key {key!r} is written twice; the first is on line {first}"
-        where = Location(self.path, *begins_at(node))
-        self.findings.append(Finding(where, "duplicate-key", sentence))
-
     def _scalar(self, node: yaml.ScalarNode) -> Plain:
         reference = reference_in(node)
         if reference is not None:
             return {REFERENCE: reference}
-        try:
-            match node.tag.rpartition(":")[2]:
-                case "null":
-                    return None
-                case "bool":
-                    return bool(self._loader.construct_yaml_bool(node))
-                case "int":
-                    return int(self._loader.construct_yaml_int(node))
-                case "float":
-                    return float(self._loader.construct_yaml_float(node))
-        except ValueError:
-            pass
+        read = self._readers.get(node.tag.rpartition(":")[2])
+        with suppress(ValueError):
+            return read(node) if read else str(node.value)
         return str(node.value)
 
 

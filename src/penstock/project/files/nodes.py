@@ -84,12 +84,7 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
 
 
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
-    """Give a tree, which stands at a path, as nodes.
-
-    >>> node = node_of({"a": [1]}, lambda path, key: Location("m.yml", len(path) + 1))
-    >>> node.members["a"].node.items[0]
-    YamlNode(value=1, where=Location(path='m.yml', line=3, column=0), file='')
-    """
+    """Give a tree, which stands at a path, as nodes."""
     where = places(path, False)  # noqa: FBT003  the value
     if isinstance(tree, Mapping):
         members = {

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.strategy import strategies
 from penstock.project.files.values import (
     Path,
     Plain,
@@ -34,19 +33,7 @@ OF_SNAPSHOTS = (
     "layout",
     "system_columns",
 )
-_OF_MODELS = (
-    "materialized",
-    "schema",
-    "alias",
-    "tags",
-    "description",
-    "comment",
-    "depends_on",
-    "meta",
-    "columns",
-    "enabled",
-)
-_ALIASES = {
+ALIASES = {
     "primary_key": "unique_key",
     "updated_at_column": "updated_at",
     "updated_at_columns": "updated_at",
@@ -56,12 +43,6 @@ _ALIASES = {
 _NAMES = ("unique_key", "updated_at", "check_cols")
 W = TypeVar("W", bound=StrEnum)
 _MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
-
-
-def known_keys() -> frozenset[str]:
-    """Give every setting that a model may have: those of all, and what strategies take."""
-    taken = (each.settings for each in strategies().values())
-    return frozenset(_OF_MODELS).union(OF_SNAPSHOTS, *taken)
 
 
 @dataclass(slots=True)
@@ -90,7 +71,7 @@ def lift(layer: Mapping[str, Plain], place: Callable[[Path], Location]) -> Lifte
 
 
 def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
-    key = _ALIASES.get(written, written)
+    key = ALIASES.get(written, written)
     if written == "invalidate_hard_deletes" and value is not None:
         value = "invalidate" if is_true(value) else "ignore"
     if key not in lifted.values:

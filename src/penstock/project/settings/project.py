@@ -117,11 +117,7 @@ def _target(name: str, tree: Mapping[str, Plain], root: Path, *, is_first: bool)
 
 
 def _absolute(path: str, folder: Path) -> str:
-    """Give a URI as it is and a path as an absolute one, seen from `folder`.
-
-    >>> _absolute("s3a://lake/shop", Path("/p"))
-    's3a://lake/shop'
-    """
+    """Give a URI as it is and a path as an absolute one, seen from `folder`."""
     return path if _URI.match(path) else os.path.normpath(folder / path)
 
 

@@ -23,7 +23,7 @@ from penstock.project.files.values import (
     text_of,
     texts_of,
 )
-from penstock.project.settings.config import NESTED, OF_SNAPSHOTS, Config, known_keys
+from penstock.project.settings.config import NESTED, OF_SNAPSHOTS, Config
 
 SETTINGS = (NESTED, *OF_SNAPSHOTS)
 _IDLE = {
@@ -170,7 +170,11 @@ def _lacks(config: Config, key: str) -> bool:
 
 
 def _unknown(config: Config) -> set[str]:
-    return config.settings.keys() - known_keys()
+    """Give the keys that no shape knows. It is asked only where a mistake is to be reported."""
+    from penstock.project.settings.shapes import ModelConfigShape  # imports pydantic
+
+    fields = ModelConfigShape.model_fields.items()
+    return config.settings.keys() - {field.alias or name for name, field in fields}
 
 
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:

@@ -198,9 +198,6 @@ def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
 
     There is none, and "", unless every column has a type, and one without parts: of a struct the
     description says too little.
-
-    >>> declared_schema([ColumnDoc("b", type="INT64"), ColumnDoc("A", type="date")])[1]
-    '[{"name":"A","type":"date","mode":"NULLABLE"},{"name":"b","type":"bigint","mode":"NULLABLE"}]'
     """
     types = [_scalar(column.type) for column in columns]
     if not all(types):

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
-_LATER = {
-    "historic": "entities",
-    "sessions": "session packages",
-}
+_LATER = {"historic": "entities", "sessions": "session packages"}
 INCREMENTAL = "incremental"
 """dbt's word: it is `merge` with a key and `append` without."""
 UNKNOWN_WORD = "unknown_word"

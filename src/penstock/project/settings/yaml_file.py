@@ -64,23 +64,17 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
 
 
 def _with_few_places(file: YamlFile) -> YamlFile:
-    """Take the checks out of a file that describes models, sources or seeds, and most places."""
+    """Take the checks out of a file that describes models, sources or seeds, and most places.
+
+    Of keys those under the `config` of an entry stay.
+    """
     rest = file if file.path == PROJECT_FILE else without_checks(file)
+    places, keys = file.places.items(), ((k.split("\n"), k, v) for k, v in file.keys.items())
     return replace(
         rest,
-        places={k: v for k, v in file.places.items() if _is_near(k)},
-        keys={k: v for k, v in file.keys.items() if _is_setting(k)},
+        places={k: v for k, v in places if k.count("\n") < _KEPT_DEPTH and not is_kept_spot(k)},
+        keys={k: v for parts, k, v in keys if len(parts) in (4, 5) and parts[2] == "config"},
     )
-
-
-def _is_near(key: str) -> bool:
-    return key.count("\n") < _KEPT_DEPTH and not is_kept_spot(key)
-
-
-def _is_setting(key: str) -> bool:
-    """Whether the place of a key is kept: those under the `config` of an entry."""
-    parts = key.split("\n")
-    return len(parts) in (4, 5) and parts[2] == "config"
 
 
 def _without_references(tree: Plain) -> Plain:
