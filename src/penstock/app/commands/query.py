@@ -12,7 +12,7 @@ from penstock.core.project import Project
 from penstock.core.query import shown_name
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, Read
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.late import parse_user_query
+from penstock.project.first_pass import parse_user_query
 from penstock.strategies.relations import bind_query, leaves_of
 
 

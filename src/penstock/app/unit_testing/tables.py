@@ -25,7 +25,7 @@ from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.unit_tests import Cell, CellKind, GivenTable
-from penstock.project.files.field_types import shown_type
+from penstock.project.files.values import shown_type
 from penstock.project.unit_tests.casting import CellError, Value, scalar, typed
 from penstock.project.unit_tests.types import column_of, inferred
 

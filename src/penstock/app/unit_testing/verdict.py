@@ -26,7 +26,7 @@ from penstock.core.names import quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import DeltaRead
 from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, GivenWatermark
-from penstock.project.files.field_types import shown_type
+from penstock.project.files.values import shown_type
 from penstock.project.unit_tests.types import system_names
 from penstock.strategies.relations import bind_query
 

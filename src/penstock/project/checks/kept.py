@@ -27,8 +27,15 @@ from penstock.core.checks import (
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.files.cache import CacheEntry, ParseCache, packed, sound, unpacked
-from penstock.project.files.parsed import read_findings, write_findings
+from penstock.project.files.cache import (
+    CacheEntry,
+    ParseCache,
+    packed,
+    read_findings,
+    sound,
+    unpacked,
+    write_findings,
+)
 from penstock.project.files.values import digest
 
 _RULES = {word: rule for rule, word in TYPES.items()}

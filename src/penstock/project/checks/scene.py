@@ -15,11 +15,10 @@ from penstock.core.query import PARAMETERS
 from penstock.core.strategy import Strategy
 from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.field_types import documented_types
 from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section
 from penstock.project.files.parsed import Problem, SqlFile, TableRef, YamlFile, place_key
 from penstock.project.files.references import TextFiles
-from penstock.project.files.values import Path, Plain, did_you_mean, some_of
+from penstock.project.files.values import Path, Plain, did_you_mean, documented_types, some_of
 from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.template_lines import line_of

@@ -14,7 +14,14 @@ from penstock.core.checks import Condition
 from penstock.core.findings import Finding
 from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
-from penstock.project.files.cache import CacheEntry, ParseCache
+from penstock.project.files.cache import (
+    CacheEntry,
+    ParseCache,
+    read_findings,
+    read_sql,
+    write_findings,
+    write_sql,
+)
 from penstock.project.files.parsed import (
     Branch,
     Problem,
@@ -26,10 +33,6 @@ from penstock.project.files.parsed import (
     located,
     place_key,
     problems_of,
-    read_findings,
-    read_sql,
-    write_findings,
-    write_sql,
 )
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.link import QueryOwner, link

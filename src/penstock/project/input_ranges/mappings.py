@@ -18,8 +18,7 @@ from penstock.core.partitions.mapping import (
     write_mapping,
 )
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.project.files.cache import CacheEntry, ParseCache
-from penstock.project.files.parsed import read_findings, write_findings
+from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings
 from penstock.project.files.values import digest
 from penstock.project.input_ranges.inputs import (
     Found,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.parsed import Branch, SqlFile, located, path_of
-from penstock.project.files.render_context import RenderContext
+from penstock.project.files.parsed import Branch, RenderContext, SqlFile, located, path_of
 from penstock.project.files.values import Path, Plain
 from penstock.project.settings.shapes import HeaderShape
 from penstock.project.settings.validation import shape_findings

@@ -20,8 +20,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from penstock.core.findings import Finding, Location
 from penstock.core.query import RUN_TIMESTAMP
-from penstock.project.files.parsed import Dependency, RefKind
-from penstock.project.files.render_context import RenderContext
+from penstock.project.files.parsed import Dependency, RefKind, RenderContext
 from penstock.project.files.values import Plain, did_you_mean
 from penstock.project.sql.template_lines import (
     HeaderKeys,

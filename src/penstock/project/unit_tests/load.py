@@ -15,7 +15,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.project import Project
 from penstock.core.unit_tests import DEFAULT_AS_OF, Expectation, Given, UnitRun, UnitTest
-from penstock.project.files.discovery import decode, read_content
+from penstock.project.files.references import decode, read_content
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, listed_table
 from penstock.project.unit_tests.naming import (
@@ -313,13 +313,9 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
 
 
 def _entries(root: Path, path: str, notes: FileNotes) -> tuple[CellNode, ...]:
-    content = read_content(root, path)
-    if isinstance(content, Finding):
-        notes.findings.append(content)
-        return ()
-    text = decode(content)
-    if isinstance(text, Finding):
-        notes.findings.append(text)
+    content = read_content(root, path, notes.findings)
+    text = None if content is None else decode(content, notes.findings)
+    if text is None:
         return ()
     node, findings = read_nodes(path, text)
     if node is None:

@@ -16,8 +16,12 @@ from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grid
 from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.files.documents import NODES, begins_at, syntax_finding
-from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
-from penstock.project.files.values import did_you_mean
+from penstock.project.files.values import (
+    UnknownTypeError,
+    UnsupportedTypeError,
+    did_you_mean,
+    read_type,
+)
 from penstock.project.unit_tests.casting import CellError, scalar
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")

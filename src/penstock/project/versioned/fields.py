@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from penstock.core.columns.schema import Column
 from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
 from penstock.core.findings import Finding, Location
-from penstock.project.files.field_types import (
+from penstock.project.files.nodes import Keys, Section, YamlNode, open_section
+from penstock.project.files.values import (
     KNOWN,
     UnknownTypeError,
     UnsupportedTypeError,
+    did_you_mean,
     read_type,
     shown_type,
 )
-from penstock.project.files.nodes import Keys, Section, YamlNode, open_section
-from penstock.project.files.values import did_you_mean
 
 _KEYS = ("name", "type", "mode", "nullable", "description", "fields")
 FIELD = Keys(_KEYS, ("name", "type"))

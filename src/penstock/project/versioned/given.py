@@ -14,7 +14,7 @@ from penstock.project.checks.phases import NONE, Phases
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.references import SqlText
 from penstock.project.files.values import Plain
-from penstock.project.settings.partitions import CLUSTERED, laid_out
+from penstock.project.settings.strategy import CLUSTERED, laid_out
 from penstock.project.versioned.fields import SchemaField, find_field
 
 _UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}

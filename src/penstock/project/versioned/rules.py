@@ -17,8 +17,7 @@ from penstock.core.columns.types import (
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.partitions import calendar
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.project.files.field_types import shown_type
-from penstock.project.files.values import did_you_mean
+from penstock.project.files.values import did_you_mean, shown_type
 from penstock.project.versioned.fields import SchemaField, find_field
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 

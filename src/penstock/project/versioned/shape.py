@@ -18,11 +18,17 @@ from penstock.project.checks.phases import (
     replacing,
     word_in,
 )
-from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import Keys, Section, YamlNode, as_date, open_section, walk
-from penstock.project.files.references import Files, Resolved, is_outside, is_path, path_from
+from penstock.project.files.references import (
+    Files,
+    Resolved,
+    check_name,
+    is_outside,
+    is_path,
+    path_from,
+)
 from penstock.project.files.values import Plain
-from penstock.project.settings.partitions import CLUSTERED, LAYOUTS
+from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
 from penstock.project.versioned.given import Destination, VersionedDraft
 from penstock.project.versioned.rules import check_rules
 from penstock.project.versioned.versions import Versions
