@@ -10,8 +10,7 @@ from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.project.files.parsed import RefKind, SqlFile, YamlFile
 from penstock.project.files.render_context import RenderContext
-from penstock.project.sql.link import QueryOwner, link
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 
 def parse_sql_files(
@@ -53,7 +52,7 @@ def parse_user_query(project: Project, sql: str) -> Query:
     nobody gives a typed query the values of parameters.
     """
     from penstock.project.sql.canonical import NotAQueryError
-    from penstock.project.sql.mentions import read_branch  # imports sqlglot
+    from penstock.project.sql.sql_file import read_branch  # imports sqlglot
 
     try:
         branch, _ = read_branch(sql, ())

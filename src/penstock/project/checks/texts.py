@@ -32,8 +32,7 @@ from penstock.project.files.parsed import (
     write_sql,
 )
 from penstock.project.sql.bodies import parameter_findings
-from penstock.project.sql.link import QueryOwner, link
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 T = TypeVar("T")
 _MODELS_ARE = "a model is one query"

@@ -16,8 +16,7 @@ from penstock.core.query import PARAMETERS, Query, parameters
 from penstock.core.strategy import Layout, Strategy
 from penstock.project.files.parsed import Branch, RefKind, fill
 from penstock.project.files.values import digest
-from penstock.project.sql.link import Linked, QueryOwner, link
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import Linked, NameResolver, QueryOwner, link
 
 _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 

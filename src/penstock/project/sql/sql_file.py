@@ -2,19 +2,276 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from penstock.core.findings import Finding, Location
-from penstock.project.files.parsed import Branch, SqlFile, located, path_of
+from sqlglot import Token, exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.files.parsed import (
+    Branch,
+    Outputs,
+    Problem,
+    RefKind,
+    SqlFile,
+    TableRef,
+    located,
+    numbered,
+    path_of,
+)
 from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Path, Plain
 from penstock.project.settings.shapes import HeaderShape
 from penstock.project.settings.validation import shape_findings
-from penstock.project.sql.canonical import NotAQueryError
-from penstock.project.sql.mentions import read_branch
-from penstock.project.sql.template import ConfigCall, Renderer, Rendering
+from penstock.project.sql.canonical import (
+    NotAQueryError,
+    dotted_parts,
+    has_pipes,
+    parse_query,
+    print_canonical,
+    tokens_of,
+)
+from penstock.project.sql.outputs import outputs_of
+from penstock.project.sql.parameters import parameter_problems, parameters_of
+from penstock.project.sql.template import ConfigCall, Renderer, Rendering, TableCall
 from penstock.project.sql.template_lines import line_of
+
+_MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
+_MARKERS = re.compile(rf"`{_MARKER.pattern}`")
+_PRINTED = re.compile(r"`penstock:ref:(\d+)`")
+_NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
+_FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
+_NO_ALIAS = re.compile(
+    "on|where|join|inner|left|right|full|cross|semi|anti|natural|group|order|sort|cluster|"
+    "distribute|limit|offset|union|except|minus|intersect|having|lateral|tablesample|pivot|"
+    "unpivot|window|qualify|using|version|timestamp|for"
+)
+
+
+@dataclass(slots=True)
+class _Cut:
+    text: str
+    calls: Sequence[TableCall]
+    refs: list[TableRef] = field(default_factory=list)
+    spans: list[tuple[int, int, int]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, start: int, end: int, found: TableRef) -> int:
+        self.refs.append(found)
+        self.spans.append((start, end, len(self.refs) - 1))
+        return len(self.refs) - 1
+
+
+def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list[Problem]]:
+    """Find the mentions of a rendered query; raises `NotAQueryError`.
+
+    A query that the parser cannot read yields a warning, and only its ref and source calls.
+    """
+    cut = _Cut(rendered, calls)
+    canonical = None
+    try:
+        tokens = tokens_of(rendered)
+        cut.text = _trimmed(rendered, tokens)
+        _cut_parameters(cut, tokens)
+        tree = parse_query(tokens, rendered)
+    except SqlglotError as error:
+        cut.problems.append(_unparsed(error))
+        tree = None
+    else:
+        if tree is None:
+            cut.problems.append(_unparsed(None))
+    outputs = Outputs()
+    if tree is not None:
+        outputs = outputs_of(tree)
+        _cut_tables(cut, tree)
+        printed = None if has_pipes(tokens) else print_canonical(tree)
+        canonical = None if printed is None else _PRINTED.sub(_ref_of, printed)
+    _cut_markers(cut, parsed=tree is not None)
+    text = _with_refs(cut)
+    _add_unprinted(cut)
+    return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
+
+
+def _cut_parameters(cut: _Cut, tokens: Sequence[Token]) -> None:
+    for start, end, found in parameters_of(cut.text, tokens):
+        cut.add(start, end, found)
+    cut.problems += parameter_problems(cut.text, tokens)
+
+
+def _cut_tables(cut: _Cut, tree: exp.Query) -> None:
+    for table in list(tree.find_all(exp.Table)):
+        if table.find_ancestor(exp.Hint) is None:  # a hint names what stands elsewhere
+            _cut_table(cut, table)
+    for column in list(tree.find_all(exp.Column)):
+        _cut_column(cut, column)
+
+
+def _cut_table(cut: _Cut, table: exp.Table) -> None:
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    if len(parts) != len(table.parts) or not all("start" in part.meta for part in parts):
+        return
+    names = dotted_parts(parts[0]) if len(parts) == 1 else tuple(part.name for part in parts)
+    bare = not table.alias and not any(table.args.get(k) for k in ("sample", "version", "when"))
+    marker = _MARKER.fullmatch(parts[-1].name)
+    line = int(parts[0].meta["line"])
+    if marker:
+        found = _called(cut, marker, line, bare=bare)
+        parts = parts[-1:]
+    elif _is_cte(table, parts) or _is_unfollowed(cut, names, line):
+        return
+    else:
+        found = TableRef(RefKind.PLAIN, names, line, bare=bare)
+    number = cut.add(parts[0].meta["start"], parts[-1].meta["end"] + 1, found)
+    table.set("this", exp.to_identifier(f"penstock:ref:{number}", quoted=True))
+    table.set("db", None)
+    table.set("catalog", None)
+
+
+def _cut_column(cut: _Cut, column: exp.Column) -> None:
+    parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+    if len(parts) == 1 and _cut_system_column(cut, parts[0]):
+        return
+    if len(parts) < 2 - isinstance(column.this, exp.Star) or "start" not in parts[0].meta:
+        return
+    line = int(parts[0].meta["line"])
+    marker = _MARKER.fullmatch(parts[0].name)
+    names = dotted_parts(parts[0])
+    used = 1
+    if not marker and len(names) == 1 and len(column.parts) > 2:  # noqa: PLR2004  schema.table.column
+        used = 2
+        names = (parts[0].name, parts[1].name)
+    if marker:
+        called = _called(cut, marker, line, bare=False)
+        found = TableRef(called.kind, called.names, line, qualifies=True)
+    elif len(names) == 2 and "end" in parts[used - 1].meta:  # noqa: PLR2004  schema and table
+        found = TableRef(RefKind.QUALIFIER, names, line, qualifies=True)
+    else:
+        return
+    number = cut.add(parts[0].meta["start"], parts[used - 1].meta["end"] + 1, found)
+    _qualify(column, used, number)
+
+
+def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
+    marker = _MARKER.fullmatch(name.name)
+    if not marker or not marker[2] or "start" not in name.meta:
+        return False
+    found = _called(cut, marker, 0, bare=False)
+    number = cut.add(name.meta["start"], name.meta["end"] + 1, found)
+    name.set("this", f"penstock:ref:{number}")
+    return True
+
+
+def _qualify(column: exp.Column, used: int, number: int) -> None:
+    keys = [key for key in ("catalog", "db", "table") if column.args.get(key)]
+    for key in keys[:used]:
+        column.set(key, None)
+    column.set(keys[used - 1], exp.to_identifier(f"penstock:ref:{number}", quoted=True))
+
+
+def _called(cut: _Cut, marker: re.Match[str], line: int, *, bare: bool) -> TableRef:
+    if marker[1] == "this":
+        return TableRef(RefKind.THIS, (), line, bare=bare)
+    call = cut.calls[int(marker[1])]
+    if marker[2]:
+        return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
+    return TableRef(call.kind, call.names, call.line, bare=bare)
+
+
+def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
+    path = ".".join(names[1:])
+    if len(names) > 1 and names[0].lower() in _FILES and "/" in path:
+        sentence = f"reads files by path: {names[0]}.`{path}`; their versions are not followed"
+        hint = "declare them as a source with a path"
+        warning = Severity.WARNING
+        cut.problems.append(Problem("external-path", sentence, hint, warning, line - 1))
+        return True
+    return any(set(name) & set(":`\0") for name in names)
+
+
+def _is_cte(table: exp.Table, parts: Sequence[exp.Identifier]) -> bool:
+    return len(parts) == 1 and parts[0].name.lower() in _ctes_in_scope(table)
+
+
+def _ctes_in_scope(table: exp.Table) -> set[str]:
+    names: set[str] = set()
+    inside: exp.CTE | None = None
+    child: exp.Expr = table
+    node = table.parent
+    while node is not None:
+        clause = node.args.get("with_") or node.args.get("with")  # the older parsers' key
+        if isinstance(clause, exp.With):
+            for cte in clause.expressions:
+                if child is clause and cte is inside and not clause.args.get("recursive"):
+                    break
+                names.add(str(cte.alias).lower())
+        if isinstance(node, exp.CTE):
+            inside = node
+        child, node = node, node.parent
+    return names
+
+
+def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
+    taken = {start for start, _, _ in cut.spans}
+    for found in _MARKERS.finditer(cut.text):
+        if found.start() not in taken:
+            line = cut.text.count("\n", 0, found.start()) + 1
+            bare = not parsed and not _has_alias(cut.text, found.end())
+            cut.add(found.start(), found.end(), _called(cut, found, line, bare=bare))
+
+
+def _has_alias(text: str, end: int) -> bool:
+    following = _NEXT.match(text, end)
+    word = (following[1] or "").lower() if following else ""
+    return text[end : end + 1] == "." or bool(word and not _NO_ALIAS.fullmatch(word))
+
+
+def _with_refs(cut: _Cut) -> str:
+    out: list[str] = []
+    done = 0
+    for start, end, number in sorted(cut.spans):
+        out += [cut.text[done:start], numbered(number)]
+        done = end
+    return "".join(out) + cut.text[done:]
+
+
+def _add_unprinted(cut: _Cut) -> None:
+    printed = {(found.kind, found.names) for found in cut.refs}
+    for call in cut.calls:
+        if (call.kind, call.names) not in printed:
+            cut.refs.append(TableRef(call.kind, call.names, call.line))
+
+
+def _trimmed(text: str, tokens: Sequence[Token]) -> str:
+    if not tokens:
+        return text
+    end = tokens[-1].end + 1
+    rest = "".join(_without_semicolons(text[end:])).rstrip()
+    newline = "\n" if "--" in rest.rpartition("\n")[2] else ""
+    return text[:end] + rest + newline
+
+
+def _without_semicolons(rest: str) -> Iterator[str]:
+    for piece in re.split(r"(--[^\n]*|/\*.*?\*/)", rest, flags=re.DOTALL):
+        yield piece if piece.startswith(("--", "/*")) else piece.replace(";", "")
+
+
+def _ref_of(found: re.Match[str]) -> str:
+    return numbered(int(found[1]))
+
+
+def _unparsed(error: SqlglotError | None) -> Problem:
+    line, said = 1, "the parser does not read this query"
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        line = int(first.get("line") or 1)
+        said = str(first.get("description") or "").rstrip(".") or said
+    elif error is not None:
+        said = str(error).partition("\n")[0][:200]
+    hint = "penstock then knows only its ref and source calls, and any change of text as a change"
+    sentence = f"{said}; Spark may still read it"
+    return Problem("unparsed-sql", sentence, hint, Severity.WARNING, line - 1)
 
 
 def parse_sql_files(

@@ -14,13 +14,12 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.strategy import Strategy
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
 from penstock.project.files.values import did_you_mean, digest
-from penstock.project.input_ranges.mappings import Declared
+from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
 from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.bodies import Description, GivenBody, body_of, layout_text, settings_text
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 from penstock.project.versioned.schema import schema_of, schema_text

@@ -12,8 +12,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import with_parameters
 from penstock.project.sql.bodies import GivenBody, body_of
 from penstock.project.sql.canonical import canonical_of
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.sql.sql_file import parse_plain_sql
 
 WHERE = Location("q.yaml", 5)
