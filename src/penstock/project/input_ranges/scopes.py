@@ -57,15 +57,27 @@ class Star:
     without: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """One CTE: its query, those that it may name itself, and the names of its columns."""
+
+    query: exp.Expr
+    known: Mapping[str, Cte | None]
+    names: Mapping[int, str] | None
+    recursive: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class SelectScope:
     """One SELECT: its relations, its conditions with the relations they hold for, its columns.
 
+    `known` are the CTEs that it may name, None for one that is being defined.
     `order` are the names of its columns, None where they are not known; `aliases` those that a
     name may mean beside columns of relations, `hidden` those that it means before them (HAVING).
     """
 
-    outer: SelectScope | None
+    outer: SelectScope | None = None
+    known: Mapping[str, Cte | None] = field(default_factory=dict)
     relations: list[FromItem] = field(default_factory=list)
     shared: dict[str, FromItem | None] = field(default_factory=dict)
     tests: list[tuple[exp.Expr, frozenset[str]]] = field(default_factory=list)
@@ -122,11 +134,6 @@ def is_plain(expression: exp.Expr) -> bool:
     return all(each.name != QUERY for each in expression.find_all(exp.Placeholder))
 
 
-def labels_of(expression: exp.Expr) -> frozenset[str]:
-    """Give the relations whose columns an expression names; "" stands for unknown ones."""
-    return frozenset(column.table for column in expression.find_all(exp.Column))
-
-
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
     """Give the conditions that all must hold."""
     if isinstance(node, exp.Paren):
@@ -141,21 +148,21 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 def settle(scope: SelectScope) -> None:
     """Give every relation its conditions, and push them into subqueries where that is sound."""
     for test, allowed in scope.tests:
-        labels = labels_of(test) & allowed
+        named = {column.table for column in test.find_all(exp.Column)} & allowed
         for relation in scope.relations:
-            if relation.label in labels and not relation.sealed:
+            if relation.label in named and not relation.sealed:
                 relation.conditions.append(test)
     for relation in scope.relations:
         for branch in relation.branches:
             allowed = frozenset(each.label for each in branch.visible)
             for condition in relation.conditions:
-                pushed = substituted(condition, relation.label, branch)
+                pushed = _substituted(condition, relation.label, branch)
                 if pushed is not None:
                     branch.tests.append((pushed, allowed))
             settle(branch)
 
 
-def substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
+def _substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
     """Write a condition on a subquery's columns as one inside of it; None where that changes it."""
     known: dict[str, exp.Expr] = {}
     for column in condition.find_all(exp.Column):
@@ -192,14 +199,11 @@ def _text(expression: exp.Expr) -> str:
 
 
 def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset[str]]:
-    """Give by what each window among some nodes is partitioned."""
+    """Give by what each window among some nodes is partitioned; named ones are not followed."""
     named = bool(select.args.get("windows"))
-    keys = []
-    for node in nodes:
-        for window in node.find_all(exp.Window):
-            by = () if named else window.args.get("partition_by") or ()
-            keys.append(frozenset(_text(each) for each in by))
-    return keys
+    windows = (window for node in nodes for window in node.find_all(exp.Window))
+    parts = (() if named else each.args.get("partition_by") or () for each in windows)
+    return [frozenset(map(_text, by)) for by in parts]
 
 
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
@@ -246,21 +250,13 @@ def is_group(node: exp.Expr) -> bool:
     return is_joined or bool(inner.args.get("alias")) or not isinstance(inner, exp.Query)
 
 
-def aggregates(node: exp.Expr) -> bool:
-    """Whether a column makes one row of many, outside of a window."""
-    return any(each.find_ancestor(exp.Window) is None for each in node.find_all(exp.AggFunc))
-
-
 def star_names(star: Star, scope: SelectScope) -> list[str] | None:
     """Give the columns that a star stands for, None where not all are known."""
     if scope.shared or not star.relations:
         return None
-    names: list[str] = []
-    for relation in star.relations:
-        if relation.columns is None:
-            return None
-        names += (name for name in relation.columns if name not in star.without)
-    return names
+    columns = [relation.columns for relation in star.relations]
+    names = [name for each in columns for name in each or () if name not in star.without]
+    return None if None in columns else names
 
 
 def alias_names(alias: object) -> dict[int, str] | None:
