@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.history import SystemColumns
@@ -85,10 +86,9 @@ class NameResolver:
             parts = parts[1:]
         dotted = ".".join(parts)
         found = self.tables.get(dotted.lower()) if len(parts) > 1 else None
-        if found:
-            return found
         schema, _, table = dotted.rpartition(".")
-        return Named(InputName(InputKind.EXTERNAL, dotted), TableName(schema, table))
+        external = InputName(InputKind.EXTERNAL, dotted)
+        return found or Named(external, TableName(schema, table))
 
     def model_hint(self, name: str) -> str:
         """Word a hint for a model that is not there."""
@@ -97,8 +97,7 @@ class NameResolver:
 
     def source_hint(self, name: str) -> str:
         """Word a hint for a source that is not there."""
-        known: Mapping[str, Named] = self.sources
-        near = did_you_mean(name, {n.input.name for n in known.values()})
+        near = did_you_mean(name, {n.input.name for n in self.sources.values()})
         return near or "declare it under sources: in a YAML file"
 
 
@@ -128,11 +127,8 @@ def input_named(
         found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
         if found.input.kind is not InputKind.EXTERNAL or found.input in inputs:
             return found.input, ""
-        is_table = "." in name
-        hint = resolver.model_hint(name.rpartition(".")[2])
-        return None, hint or (
-            resolver.source_hint(name) if is_table else "name a model or a source"
-        )
+        otherwise = resolver.source_hint(name) if "." in name else "name a model or a source"
+        return None, resolver.model_hint(name.rpartition(".")[2]) or otherwise
     if kind == "ref" and len(names) == 1:
         model = resolver.ref(names[0])
         return (model.input, "") if model else (None, resolver.model_hint(names[0]))
@@ -140,9 +136,6 @@ def input_named(
         source = resolver.source(*names)
         return (source.input, "") if source else (None, resolver.source_hint(".".join(names)))
     return None, "write ref('model') or source('schema', 'table')"
-
-
-_OF_HISTORY = (RefKind.VALID_FROM, RefKind.VALID_TO, RefKind.PRESENT)
 
 
 @dataclass(slots=True)
@@ -163,99 +156,140 @@ class QueryOwner:
     model: Named | None = None
 
 
-@dataclass(slots=True)
-class _Texts:
-    text: str
-    shown: str
-    canonical: str | None
-    flags: dict[InputName, str]
-
-
 def link(branches: Sequence[Branch], resolver: NameResolver, reader: QueryOwner) -> Linked:
     """Fill in the references of a query's branches; the first one is that of the whole history.
 
     The canonical text, and the shown text that fingerprints see, hold every branch that differs.
     """
-    inputs: dict[InputName, int] = {}
-    findings: list[Finding] = []
-    texts = [_fill(branch, resolver, reader, inputs, findings) for branch in branches]
-    shown = "\n".join(t.shown for t in texts)
-    parsed = all(t.canonical is not None for t in texts)
-    canonical = "\n".join(t.shown if t.canonical is None else t.canonical for t in texts)
-    names = tuple(inputs)
-    flags = {name: column for t in texts for name, column in t.flags.items()}
-    pairs = tuple(flags.items())
+    linker = _Linker(resolver, reader)
+    texts = [linker.filled(branch) for branch in branches]
     query = Query(
-        texts[0].text, texts[-1].text, canonical, names, parsed=parsed, deleted_flags=pairs
+        texts[0].text,
+        texts[-1].text,
+        "\n".join(t.shown if t.canonical is None else t.canonical for t in texts),
+        tuple(linker.inputs),
+        parsed=all(t.canonical is not None for t in texts),
+        deleted_flags=tuple(linker.flags.items()),
     )
-    return Linked(query, shown, inputs, list(dict.fromkeys(findings)))
+    findings = list(dict.fromkeys(linker.findings))
+    return Linked(query, "\n".join(t.shown for t in texts), linker.inputs, findings)
 
 
-def _fill(
-    branch: Branch,
-    resolver: NameResolver,
-    reader: QueryOwner,
-    inputs: dict[InputName, int],
-    findings: list[Finding],
-) -> _Texts:
-    flags: dict[InputName, str] = {}
-    named = [_named(ref, resolver, reader) for ref in branch.refs]
-    aliases = _aliases(branch.refs, named)
-    tokens: list[tuple[str, str, str]] = []
-    for ref, found in zip(branch.refs, named, strict=True):
+class _Texts(NamedTuple):
+    """One text in the forms that a run, a reader and a fingerprint see."""
+
+    text: str
+    shown: str
+    canonical: str | None
+
+
+@dataclass(slots=True)
+class _Linker:
+    resolver: NameResolver
+    reader: QueryOwner
+    inputs: dict[InputName, int] = field(default_factory=dict)
+    flags: dict[InputName, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def filled(self, branch: Branch) -> _Texts:
+        named = [self.named(ref) for ref in branch.refs]
+        aliases = _aliases(branch.refs, named)
+        pairs = zip(branch.refs, named, strict=True)
+        tokens = [self.token(ref, found, aliases) for ref, found in pairs]
+        text = fill(branch.text, lambda number: tokens[number].text)
+        shown = fill(branch.text, lambda number: tokens[number].shown)
+        if branch.canonical is None:
+            return _Texts(text, shown, None)
+        canonical = fill(branch.canonical, lambda number: tokens[number].canonical or "")
+        return _Texts(text, shown, canonical)
+
+    def named(self, ref: TableRef) -> Named:
+        name, owner = ref.names[0] if ref.names else "", self.reader.model
+        this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
+        match ref.kind:
+            case RefKind.THIS:
+                return this or _unknown(TableName("", "this"))
+            case RefKind.REF | RefKind.VALID_FROM | RefKind.VALID_TO | RefKind.PRESENT:
+                return self.resolver.ref(name) or _unknown(TableName("", name))
+            case RefKind.SOURCE:
+                return self.resolver.source(*ref.names) or _unknown(TableName(*ref.names))
+            case RefKind.PARAM:
+                return _unknown(TableName("", name))  # no table at all
+            case RefKind.PLAIN | RefKind.QUALIFIER:
+                found = self.resolver.table(ref.names)
+                if this and owner and found.input == owner.input:
+                    return this
+                if owner is None and len(ref.names) == 1:
+                    return self.resolver.model(name) or found
+                return found
+
+    def token(self, ref: TableRef, found: Named, aliases: Mapping[str, str]) -> _Texts:
         alias = aliases.get(found.table.folded, found.table.table)
         if ref.kind is RefKind.PARAM:
-            tokens.append(_parameter(ref))
-        elif ref.kind in _OF_HISTORY:
-            tokens.append(_of_history(ref.kind, found, resolver, flags))
-            findings += _without_history(ref, found, resolver, reader)
-        elif ref.qualifies:
-            is_read = found.table.folded in aliases or ref.kind is not RefKind.QUALIFIER
-            tokens.append((quoted(alias),) * 3 if is_read else _as_written(ref))
-        else:
-            inputs.setdefault(found.input, ref.line)
-            findings += _finding(ref, found, resolver, reader)
-            alias = alias if ref.bare else ""
-            shown = shown_name(str(found.table))
-            tokens.append((mention(found.input, alias), shown, _canonical(found.table)))
-    text = fill(branch.text, lambda number: tokens[number][0])
-    shown = fill(branch.text, lambda number: tokens[number][1])
-    canonical = branch.canonical
-    if canonical is not None:
-        canonical = fill(canonical, lambda number: tokens[number][2])
-    return _Texts(text, shown, canonical, flags)
+            spelt = f"@{ref.names[0]}"
+            return _Texts(parameter(ref.names[0]), spelt, spelt)
+        if ref.kind in (RefKind.VALID_FROM, RefKind.VALID_TO, RefKind.PRESENT):
+            return self.of_history(ref, found)
+        if ref.qualifies:
+            if found.table.folded in aliases or ref.kind is not RefKind.QUALIFIER:
+                return _Texts(*(quoted(alias),) * 3)
+            written = shown_name(".".join(ref.names))
+            return _Texts(written, written, ".".join(map(quoted, ref.names)))
+        self.inputs.setdefault(found.input, ref.line)
+        self.findings += self.misnamed(ref, found)
+        schema = found.table.schema.split(".") if found.table.schema else []
+        return _Texts(
+            mention(found.input, alias if ref.bare else ""),
+            shown_name(str(found.table)),
+            ".".join(map(quoted, (*schema, found.table.table))),
+        )
 
+    def of_history(self, ref: TableRef, found: Named) -> _Texts:
+        """Give what `as_of` refers to: a system column, or the condition on tombstones."""
+        kept = self.resolver.history_of(found)
+        columns = kept or SystemColumns.named()
+        if ref.kind is RefKind.PRESENT:
+            flag = self.flags[found.input] = columns.is_deleted
+            canonical = f"COALESCE({quoted(flag)}, FALSE) = FALSE"  # what `live` writes
+            return _Texts(present(found.input), live(flag), canonical)
+        is_from = ref.kind is RefKind.VALID_FROM
+        is_unknown = found.input.kind is InputKind.EXTERNAL  # reported where the table stands
+        if is_from and not kept and not is_unknown:
+            name, where = found.input.name, Location(self.reader.path, ref.line)
+            sentence = f"as_of reads history tables, and {name!r} is none"
+            hint = f"write ref({name!r}) alone, or make it a snapshot"
+            self.findings.append(Finding(where, "not-a-history-model", sentence, hint))
+        return _Texts(*(quoted(columns.valid_from if is_from else columns.valid_to),) * 3)
 
-def _named(ref: TableRef, resolver: NameResolver, reader: QueryOwner) -> Named:
-    match ref.kind:
-        case RefKind.THIS:
-            return _this(reader)
-        case RefKind.REF:
-            return _asked(ref, resolver)
-        case RefKind.VALID_FROM | RefKind.VALID_TO | RefKind.PRESENT:
-            return _asked(ref, resolver)
-        case RefKind.SOURCE:
-            found = resolver.source(*ref.names)
-            return found or _unknown(TableName(*ref.names))
-        case RefKind.PARAM:
-            return _unknown(TableName("", ref.names[0]))  # no table at all
-        case RefKind.PLAIN | RefKind.QUALIFIER:
-            found = resolver.table(ref.names)
-            if reader.model and found.input == reader.model.input:
-                return _this(reader)
-            if reader.model is None and len(ref.names) == 1:
-                return resolver.model(ref.names[0]) or found
-            return found
+    def misnamed(self, ref: TableRef, found: Named) -> Iterator[Finding]:
+        code, where = "unknown-reference", Location(self.reader.path, ref.line)
+        name, is_unknown = ".".join(ref.names), found.input.kind is InputKind.EXTERNAL
+        match ref.kind:
+            case RefKind.REF if is_unknown:
+                sentence = f"no model is called {ref.names[0]!r}"
+                yield Finding(where, code, sentence, self.resolver.model_hint(ref.names[0]))
+            case RefKind.REF if len(ref.names) > 1 and ref.names[1] != "1":
+                sentence = f"{ref.names[0]!r} has no version {ref.names[1]}"
+                yield Finding(where, code, sentence, "it has the one version 1")
+            case RefKind.SOURCE if is_unknown:
+                sentence = f"no source is called {name!r}"
+                yield Finding(where, code, sentence, self.resolver.source_hint(name))
+            case RefKind.PLAIN if is_unknown:
+                yield from self.external(where, ref, found)
+            case _:
+                pass
 
-
-def _asked(ref: TableRef, resolver: NameResolver) -> Named:
-    return resolver.ref(ref.names[0]) or _unknown(TableName("", ref.names[0]))
-
-
-def _this(reader: QueryOwner) -> Named:
-    if reader.model is None:
-        return _unknown(TableName("", "this"))
-    return Named(InputName(InputKind.THIS, reader.model.input.name), reader.model.table)
+    def external(self, where: Location, ref: TableRef, found: Named) -> Iterator[Finding]:
+        name = str(found.table)
+        near = self.resolver.model(name) if len(ref.names) == 1 else None
+        if near:
+            sentence = f"table {name} is external, though a model is called so"
+            hint = f"write {near.table} or ref('{near.input.name}')"
+            yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
+        elif found.table.schema.lower() in self.resolver.schemas:
+            sentence = f"table {name} is no model or source, though the project builds its schema"
+            hint = self.resolver.model_hint(found.table.table)
+            yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
 
 
 def _unknown(table: TableName) -> Named:
@@ -278,84 +312,3 @@ def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]
         else table.table
         for folded, table in read.items()
     }
-
-
-def _parameter(ref: TableRef) -> tuple[str, str, str]:
-    spelt = f"@{ref.names[0]}"
-    return parameter(ref.names[0]), spelt, spelt
-
-
-def _of_history(
-    kind: RefKind, found: Named, resolver: NameResolver, flags: dict[InputName, str]
-) -> tuple[str, str, str]:
-    """Give what `as_of` refers to: a system column, or the condition on tombstones."""
-    columns = resolver.history_of(found) or SystemColumns.named()
-    if kind is RefKind.PRESENT:
-        flags[found.input] = columns.is_deleted
-        shown = live(columns.is_deleted)
-        return present(found.input), shown, _canonical_live(columns.is_deleted)
-    column = columns.valid_from if kind is RefKind.VALID_FROM else columns.valid_to
-    return (quoted(column),) * 3
-
-
-def _canonical_live(is_deleted: str) -> str:
-    """Give the canonical form of what `live` writes."""
-    return f"COALESCE({quoted(is_deleted)}, FALSE) = FALSE"
-
-
-def _without_history(
-    ref: TableRef, found: Named, resolver: NameResolver, reader: QueryOwner
-) -> list[Finding]:
-    is_unknown = found.input.kind is InputKind.EXTERNAL  # reported where the table stands
-    if ref.kind is not RefKind.VALID_FROM or is_unknown or resolver.history_of(found):
-        return []
-    sentence = f"as_of reads history tables, and {found.input.name!r} is none"
-    hint = f"write ref({found.input.name!r}) alone, or make it a snapshot"
-    return [Finding(Location(reader.path, ref.line), "not-a-history-model", sentence, hint)]
-
-
-def _as_written(ref: TableRef) -> tuple[str, str, str]:
-    written = ".".join(ref.names)
-    return shown_name(written), shown_name(written), ".".join(quoted(n) for n in ref.names)
-
-
-def _canonical(table: TableName) -> str:
-    parts = [*table.schema.split("."), table.table] if table.schema else [table.table]
-    return ".".join(quoted(part) for part in parts)
-
-
-def _finding(
-    ref: TableRef, found: Named, resolver: NameResolver, reader: QueryOwner
-) -> list[Finding]:
-    where = Location(reader.path, ref.line)
-    unknown = found.input.kind is InputKind.EXTERNAL
-    if ref.kind is RefKind.REF and unknown:
-        name = ref.names[0]
-        sentence = f"no model is called {name!r}"
-        return [Finding(where, "unknown-reference", sentence, resolver.model_hint(name))]
-    if ref.kind is RefKind.REF and len(ref.names) > 1 and ref.names[1] != "1":
-        sentence = f"{ref.names[0]!r} has no version {ref.names[1]}"
-        return [Finding(where, "unknown-reference", sentence, "it has the one version 1")]
-    if ref.kind is RefKind.SOURCE and unknown:
-        name = ".".join(ref.names)
-        sentence = f"no source is called {name!r}"
-        return [Finding(where, "unknown-reference", sentence, resolver.source_hint(name))]
-    if ref.kind is RefKind.PLAIN and unknown:
-        return _external(where, ref, found, resolver)
-    return []
-
-
-def _external(
-    where: Location, ref: TableRef, found: Named, resolver: NameResolver
-) -> list[Finding]:
-    name = str(found.table)
-    near = resolver.model(name) if len(ref.names) == 1 else None
-    if near:
-        sentence = f"table {name} is external, though a model is called so"
-        hint = f"write {near.table} or ref('{near.input.name}')"
-    elif found.table.schema.lower() in resolver.schemas:
-        sentence = f"table {name} is no model or source, though the project builds its schema"
-        hint = resolver.model_hint(found.table.table)
-    else:
-        return []
-    return [Finding(where, "external-table", sentence, hint, Severity.WARNING)]

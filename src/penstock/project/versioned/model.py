@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.model import Body, ColumnDoc, Model, Version
+from penstock.core.model import Body, ColumnDoc, Fingerprint, Model, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.mapping import Calendar, Everything, RangeMapping, Same, Trailing
 from penstock.core.partitions.partition import Grain
+from penstock.core.query import Query
 from penstock.core.strategy import Strategy
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
 from penstock.project.files.values import did_you_mean, digest
@@ -18,7 +19,7 @@ from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
 from penstock.project.settings.strategy import versioned_strategy
-from penstock.project.sql.bodies import Description, GivenBody, body_of, layout_text, settings_text
+from penstock.project.sql.bodies import Description, layout_text, linked_body, settings_text
 from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
@@ -203,32 +204,40 @@ class _VersionBuilder:
         if file is None or not file.branches:
             return None
         draft, strategy = self.item.draft, self.item.strategy
-        found = GivenBody(
-            path=given.sql.path,
-            where=given.where,
-            text=given.sql.text,
-            source=_source(given, self.item.folders),
-            branch=file.branches[0],
+        said = Fingerprint(
+            sql="",
+            canonical="",
+            settings=digest(settings_text(strategy, draft.lies)),
+            layout=digest(layout_text(draft.lies, Description(draft.description, _docs(draft)))),
             version=version.number,
             revision=given.number,
             effective_from=given.effective_from,
             schema=digest(schema) if schema else "",
             yaml=draft.yaml,
-            settings=digest(settings_text(strategy, draft.lies)),
-            layout=digest(layout_text(draft.lies, Description(draft.description, _docs(draft)))),
-            has_partition=bool(draft.destination.field) and draft.word != "table",
-            backfill_since=given.backfill_since,
-            description=given.description,
-            reason=given.reason,
         )
-        linked = body_of(found, QueryOwner(given.sql.path, self.item.named), self.resolver)
+        body, linked = linked_body(
+            Body(
+                Query("", "", "", ()),
+                said,
+                given.sql.text,
+                _source(given, self.item.folders),
+                given.where,
+                backfill_since=given.backfill_since,
+                description=given.description,
+                reason=given.reason,
+            ),
+            file.branches[0],
+            QueryOwner(given.sql.path, self.item.named),
+            self.resolver,
+            has_partition=bool(draft.destination.field) and draft.word != "table",
+        )
         self.built.findings += linked.findings
         line = given.where.line if given.where.path == draft.path else draft.where.line
         for name in linked.inputs:
             self.note(name, line)
         declared = (each.input for each in self.item.declared)
-        inputs = tuple(dict.fromkeys((*linked.body.query.inputs, *declared)))
-        return replace(linked.body, query=replace(linked.body.query, inputs=inputs))
+        inputs = tuple(dict.fromkeys((*body.query.inputs, *declared)))
+        return replace(body, query=replace(body.query, inputs=inputs))
 
 
 def _model(
