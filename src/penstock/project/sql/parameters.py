@@ -23,8 +23,6 @@ _WORD = re.compile("[A-Za-z_0-9]+")
 _SPELT = re.compile(rf"@(?:{'|'.join(PARAMETERS)})\b")
 _KNOWN = tuple(f"@{name}" for name in PARAMETERS)
 
-Cut = tuple[int, int, TableRef]
-"""From where to where a reference reaches, the end not included."""
 DESTINATION = "destination"
 COLUMN = "column"
 _THIS = "`penstock:this`"
@@ -34,7 +32,7 @@ Spot = tuple[int, int, str]
 """From where to where something reaches, the end not included, and the text it is about."""
 
 
-def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
+def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, TableRef]]:
     """Give every parameter of a query with its place, unknown names too.
 
     >>> from penstock.project.sql.canonical import tokens_of
@@ -57,7 +55,8 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
             line = text.count("\n", 0, start)
             yield Problem("unknown-parameter", sentence, hint, line_offset=line)
     for token in tokens:
-        found = _SPELT.search(text, token.start, token.end + 1) if _is_string(token) else None
+        is_string = token.token_type.name.endswith("STRING")
+        found = _SPELT.search(text, token.start, token.end + 1) if is_string else None
         if found:
             sentence = f"{found[0]} stands in a string and stays text"
             hint = "a parameter is a typed value: write it without quotes"
@@ -71,10 +70,6 @@ def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
             name = text[word.start : word.end + 1]
             if word.start == sign.end + 1 and _WORD.fullmatch(name):
                 yield sign.start, word.end + 1
-
-
-def _is_string(token: Token) -> bool:
-    return token.token_type.name.endswith("STRING")
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
@@ -125,6 +120,7 @@ def with_destination(text: str) -> tuple[str, list[Problem]]:
 
 def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[Problem]:
     """Report every placeholder but the one that is known here; "" means that none is."""
+    others = ((start, word) for start, _, word in found if word != known)
     return [
         Problem(
             "unknown-placeholder",
@@ -132,8 +128,7 @@ def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[P
             _hint(word, known),
             line_offset=text.count("\n", 0, start),
         )
-        for start, _, word in found
-        if word != known
+        for start, word in others
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, exp
@@ -34,7 +34,7 @@ from penstock.project.sql.canonical import (
     tokens_of,
 )
 from penstock.project.sql.outputs import outputs_of
-from penstock.project.sql.parameters import parameter_problems, parameters_of
+from penstock.project.sql.parameters import parameter_problems, parameters_of, replaced
 from penstock.project.sql.template import ConfigCall, Renderer, Rendering, TableCall
 from penstock.project.sql.template_lines import line_of
 
@@ -42,6 +42,7 @@ _MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
 _MARKERS = re.compile(rf"`{_MARKER.pattern}`")
 _PRINTED = re.compile(r"`penstock:ref:(\d+)`")
 _NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
+_COMMENT_OR_END = re.compile(r"(--[^\n]*|/\*.*?\*/)|;", re.DOTALL)
 _FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
 _NO_ALIAS = re.compile(
     "on|where|join|inner|left|right|full|cross|semi|anti|natural|group|order|sort|cluster|"
@@ -63,41 +64,47 @@ class _Cut:
         self.spans.append((start, end, len(self.refs) - 1))
         return len(self.refs) - 1
 
+    def called(self, marker: re.Match[str], line: int, *, bare: bool = False) -> TableRef:
+        if marker[1] == "this":
+            return TableRef(RefKind.THIS, (), line, bare=bare)
+        call = self.calls[int(marker[1])]
+        if marker[2]:
+            return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
+        return TableRef(call.kind, call.names, call.line, bare=bare)
+
 
 def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list[Problem]]:
-    """Find the mentions of a rendered query; raises `NotAQueryError`.
+    """Find the mentions of a rendered query, by position; raises `NotAQueryError`.
 
-    A query that the parser cannot read yields a warning, and only its ref and source calls.
+    The lines stay. Names of CTEs in scope are no tables. What is a model, a source or neither is
+    decided later, when all files are known. A query that the parser cannot read yields a warning,
+    and only its ref and source calls.
     """
     cut = _Cut(rendered, calls)
-    canonical = None
+    canonical, outputs, tree = None, Outputs(), None
     try:
         tokens = tokens_of(rendered)
         cut.text = _trimmed(rendered, tokens)
-        _cut_parameters(cut, tokens)
+        for start, end, found in parameters_of(cut.text, tokens):
+            cut.add(start, end, found)
+        cut.problems += parameter_problems(cut.text, tokens)
         tree = parse_query(tokens, rendered)
-    except SqlglotError as error:
-        cut.problems.append(_unparsed(error))
-        tree = None
-    else:
         if tree is None:
             cut.problems.append(_unparsed(None))
-    outputs = Outputs()
+    except SqlglotError as error:
+        cut.problems.append(_unparsed(error))
     if tree is not None:
         outputs = outputs_of(tree)
         _cut_tables(cut, tree)
         printed = None if has_pipes(tokens) else print_canonical(tree)
-        canonical = None if printed is None else _PRINTED.sub(_ref_of, printed)
+        canonical = printed and _PRINTED.sub(lambda found: numbered(int(found[1])), printed)
     _cut_markers(cut, parsed=tree is not None)
-    text = _with_refs(cut)
-    _add_unprinted(cut)
+    spans = ((start, end, numbered(number)) for start, end, number in cut.spans)
+    text = replaced(cut.text, spans)
+    printed_calls = {(found.kind, found.names) for found in cut.refs}
+    others = (each for each in calls if (each.kind, each.names) not in printed_calls)
+    cut.refs += (TableRef(each.kind, each.names, each.line) for each in others)
     return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
-
-
-def _cut_parameters(cut: _Cut, tokens: Sequence[Token]) -> None:
-    for start, end, found in parameters_of(cut.text, tokens):
-        cut.add(start, end, found)
-    cut.problems += parameter_problems(cut.text, tokens)
 
 
 def _cut_tables(cut: _Cut, tree: exp.Query) -> None:
@@ -117,9 +124,9 @@ def _cut_table(cut: _Cut, table: exp.Table) -> None:
     marker = _MARKER.fullmatch(parts[-1].name)
     line = int(parts[0].meta["line"])
     if marker:
-        found = _called(cut, marker, line, bare=bare)
+        found = cut.called(marker, line, bare=bare)
         parts = parts[-1:]
-    elif _is_cte(table, parts) or _is_unfollowed(cut, names, line):
+    elif (len(parts) == 1 and _is_cte(table)) or _is_unfollowed(cut, names, line):
         return
     else:
         found = TableRef(RefKind.PLAIN, names, line, bare=bare)
@@ -143,40 +150,26 @@ def _cut_column(cut: _Cut, column: exp.Column) -> None:
         used = 2
         names = (parts[0].name, parts[1].name)
     if marker:
-        called = _called(cut, marker, line, bare=False)
+        called = cut.called(marker, line)
         found = TableRef(called.kind, called.names, line, qualifies=True)
     elif len(names) == 2 and "end" in parts[used - 1].meta:  # noqa: PLR2004  schema and table
         found = TableRef(RefKind.QUALIFIER, names, line, qualifies=True)
     else:
         return
     number = cut.add(parts[0].meta["start"], parts[used - 1].meta["end"] + 1, found)
-    _qualify(column, used, number)
-
-
-def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
-    marker = _MARKER.fullmatch(name.name)
-    if not marker or not marker[2] or "start" not in name.meta:
-        return False
-    found = _called(cut, marker, 0, bare=False)
-    number = cut.add(name.meta["start"], name.meta["end"] + 1, found)
-    name.set("this", f"penstock:ref:{number}")
-    return True
-
-
-def _qualify(column: exp.Column, used: int, number: int) -> None:
     keys = [key for key in ("catalog", "db", "table") if column.args.get(key)]
     for key in keys[:used]:
         column.set(key, None)
     column.set(keys[used - 1], exp.to_identifier(f"penstock:ref:{number}", quoted=True))
 
 
-def _called(cut: _Cut, marker: re.Match[str], line: int, *, bare: bool) -> TableRef:
-    if marker[1] == "this":
-        return TableRef(RefKind.THIS, (), line, bare=bare)
-    call = cut.calls[int(marker[1])]
-    if marker[2]:
-        return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
-    return TableRef(call.kind, call.names, call.line, bare=bare)
+def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
+    marker = _MARKER.fullmatch(name.name)
+    if not marker or not marker[2] or "start" not in name.meta:
+        return False
+    number = cut.add(name.meta["start"], name.meta["end"] + 1, cut.called(marker, 0))
+    name.set("this", f"penstock:ref:{number}")
+    return True
 
 
 def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
@@ -190,12 +183,7 @@ def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
     return any(set(name) & set(":`\0") for name in names)
 
 
-def _is_cte(table: exp.Table, parts: Sequence[exp.Identifier]) -> bool:
-    return len(parts) == 1 and parts[0].name.lower() in _ctes_in_scope(table)
-
-
-def _ctes_in_scope(table: exp.Table) -> set[str]:
-    names: set[str] = set()
+def _is_cte(table: exp.Table) -> bool:
     inside: exp.CTE | None = None
     child: exp.Expr = table
     node = table.parent
@@ -205,11 +193,12 @@ def _ctes_in_scope(table: exp.Table) -> set[str]:
             for cte in clause.expressions:
                 if child is clause and cte is inside and not clause.args.get("recursive"):
                     break
-                names.add(str(cte.alias).lower())
+                if str(cte.alias).lower() == table.name.lower():
+                    return True
         if isinstance(node, exp.CTE):
             inside = node
         child, node = node, node.parent
-    return names
+    return False
 
 
 def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
@@ -218,7 +207,7 @@ def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
         if found.start() not in taken:
             line = cut.text.count("\n", 0, found.start()) + 1
             bare = not parsed and not _has_alias(cut.text, found.end())
-            cut.add(found.start(), found.end(), _called(cut, found, line, bare=bare))
+            cut.add(found.start(), found.end(), cut.called(found, line, bare=bare))
 
 
 def _has_alias(text: str, end: int) -> bool:
@@ -227,38 +216,13 @@ def _has_alias(text: str, end: int) -> bool:
     return text[end : end + 1] == "." or bool(word and not _NO_ALIAS.fullmatch(word))
 
 
-def _with_refs(cut: _Cut) -> str:
-    out: list[str] = []
-    done = 0
-    for start, end, number in sorted(cut.spans):
-        out += [cut.text[done:start], numbered(number)]
-        done = end
-    return "".join(out) + cut.text[done:]
-
-
-def _add_unprinted(cut: _Cut) -> None:
-    printed = {(found.kind, found.names) for found in cut.refs}
-    for call in cut.calls:
-        if (call.kind, call.names) not in printed:
-            cut.refs.append(TableRef(call.kind, call.names, call.line))
-
-
 def _trimmed(text: str, tokens: Sequence[Token]) -> str:
     if not tokens:
         return text
     end = tokens[-1].end + 1
-    rest = "".join(_without_semicolons(text[end:])).rstrip()
+    rest = _COMMENT_OR_END.sub(lambda found: found[1] or "", text[end:]).rstrip()
     newline = "\n" if "--" in rest.rpartition("\n")[2] else ""
     return text[:end] + rest + newline
-
-
-def _without_semicolons(rest: str) -> Iterator[str]:
-    for piece in re.split(r"(--[^\n]*|/\*.*?\*/)", rest, flags=re.DOTALL):
-        yield piece if piece.startswith(("--", "/*")) else piece.replace(";", "")
-
-
-def _ref_of(found: re.Match[str]) -> str:
-    return numbered(int(found[1]))
 
 
 def _unparsed(error: SqlglotError | None) -> Problem:
@@ -299,37 +263,37 @@ def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
     The result holds one branch, or none beside an error; all lines count in `path`. It may be kept
     in the cache as `write_sql` writes it.
     """
+    branches, findings = _branches(path, text, (), line)
+    return SqlFile(path, branches=tuple(branches), findings=tuple(findings))
+
+
+def _branches(
+    path: str, text: str, calls: Sequence[TableCall], line: int
+) -> tuple[list[Branch], list[Finding]]:
+    """Give the branch of a query, or none beside an error."""
     try:
-        branch, problems = read_branch(text, ())
+        branch, problems = read_branch(text, calls)
     except NotAQueryError as error:
         where = Location(path, error.line + line - 1)
-        return SqlFile(path, findings=(Finding(where, "not-a-query", error.sentence),))
-    return SqlFile(
-        path, branches=(_moved(branch, line - 1),), findings=tuple(located(problems, path, line))
-    )
-
-
-def _moved(branch: Branch, lines: int) -> Branch:
-    if not lines:
-        return branch
-    refs = tuple(replace(ref, line=ref.line + lines) for ref in branch.refs)
-    columns = tuple(replace(one, line=one.line + lines) for one in branch.outputs.columns)
-    return replace(branch, refs=refs, outputs=replace(branch.outputs, columns=columns))
+        return [], [Finding(where, "not-a-query", error.sentence)]
+    refs = tuple(replace(ref, line=ref.line + line - 1) for ref in branch.refs)
+    columns = tuple(replace(each, line=each.line + line - 1) for each in branch.outputs.columns)
+    outputs = replace(branch.outputs, columns=columns)
+    return [replace(branch, refs=refs, outputs=outputs)], located(problems, path, line)
 
 
 def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
-    full = renderer.render(path, text, incremental=False)
-    header = _header(full)
-    findings = [*full.findings, *header.findings]
-    renderings = [full]
-    if renderer.asks_incremental(text) and not full.findings:
+    renderings = [renderer.render(path, text, incremental=False)]
+    header = _header(renderings[0])
+    findings = [*renderings[0].findings, *header.findings]
+    if renderer.asks_incremental(text) and not renderings[0].findings:
         renderings.append(renderer.render(path, text, incremental=True))
         findings += renderings[1].findings
-    branches = []
+    branches: list[Branch] = []
     for rendering in renderings if not any(f.is_error for f in findings) else ():
-        branch = _branch(rendering, findings)
-        if branch is not None and branch not in branches:
-            branches.append(branch)
+        read, found = _branches(path, rendering.text, rendering.calls, 1)
+        branches += (each for each in read if each not in branches)
+        findings += found
     reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
     unique = tuple(dict.fromkeys(findings))
     return replace(header, branches=tuple(branches), findings=unique, reads=tuple(reads))
@@ -341,8 +305,7 @@ def _header(rendering: Rendering) -> SqlFile:
     findings: list[Finding] = []
     for call in rendering.configs:
 
-        def places(path: Path, key: bool, call: ConfigCall = call) -> Location:  # noqa: FBT001  shared
-            del key
+        def places(path: Path, _key: bool, call: ConfigCall = call) -> Location:  # noqa: FBT001  shared
             return Location(rendering.path, line_of(call.lines, path, call.line))
 
         findings += shape_findings(HeaderShape, call.settings, places)
@@ -354,14 +317,3 @@ def _header(rendering: Rendering) -> SqlFile:
         lines |= {**dict.fromkeys(call.settings, call.line), **call.lines}
     line = rendering.configs[0].line if rendering.configs else 1
     return SqlFile(rendering.path, config, line, lines, findings=tuple(findings))
-
-
-def _branch(rendering: Rendering, findings: list[Finding]) -> Branch | None:
-    path = rendering.path
-    try:
-        branch, problems = read_branch(rendering.text, rendering.calls)
-    except NotAQueryError as error:
-        findings.append(Finding(Location(path, error.line), "not-a-query", error.sentence))
-        return None
-    findings += located(problems, path)
-    return branch
