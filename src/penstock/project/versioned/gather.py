@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -27,7 +27,6 @@ from penstock.project.files.references import (
     Files,
     Resolved,
     SqlText,
-    is_outside,
     is_path,
     path_from,
     resolve,
@@ -66,37 +65,40 @@ MODEL = Keys(
     {"checks": "invariants"},
 )
 STRATEGIES = ("partition", "table", "view")
+_DESCRIBING = ("version", "models", "snapshots", "sources", "seeds")
 _QUERIES = ("sql", "source", "query")
 
 
-def read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
-    """Read where the rows go."""
-    section = open_section(node, DESTINATION, "destination", findings)
-    dataset, table = section.text("dataset"), section.text("table")
-    for what, name, key in (("schema", dataset, "dataset"), ("table", table, "table")):
+def _check_names(section: Section, words: Mapping[str, str]) -> None:
+    for key, what in words.items():
+        name = section.text(key)
         bad = check_name(what, name, section.place(key)) if name else None
-        findings += [bad] if bad else []
-    places = {key: section.place(key) for key in ("cluster",)}
+        section.findings += [bad] if bad else []
+
+
+def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
+    section = open_section(node, DESTINATION, "destination", findings)
+    _check_names(section, {"dataset": "schema", "table": "table"})
     cluster = tuple(str(item.value) for item in section.texts("cluster"))
     if len(cluster) > CLUSTERED:
         sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {CLUSTERED}"
         section.report("cluster", "cluster-too-many", sentence, "keep those that queries filter by")
-    layout = section.word("layout", LAYOUTS) or "auto"
+    found = Destination(
+        section.text("dataset"),
+        section.text("table"),
+        cluster=cluster,
+        layout=section.word("layout", LAYOUTS) or "auto",
+        places={"cluster": section.place("cluster")},
+    )
     written = section.find("partition")
     if written is None:
-        if layout == "partitioned":
+        if found.layout == "partitioned":
             section.bad("layout", "auto or clustered where there is no partition")
-        return Destination(dataset, table, cluster=cluster, layout=layout, places=places)
+        return found
     partition = open_section(written, PARTITION, "destination.partition", findings)
     grid = _grid(partition)
-    places |= _places(partition)
-    return Destination(
-        dataset, table, partition.text("field"), grid, cluster, layout, places=places
-    )
-
-
-def _places(partition: Section) -> dict[str, Location]:
-    return {key: partition.place(key) for key in ("field", "type")}
+    places = {**found.places, **{key: partition.place(key) for key in ("field", "type")}}
+    return replace(found, field=partition.text("field"), grid=grid, places=places)
 
 
 def _grid(section: Section) -> Grid:
@@ -108,10 +110,8 @@ def _grid(section: Section) -> Grid:
         return Grid(grain)
     start, end = section.number("start"), section.number("end")
     interval = section.number("interval", 1)
-    for key in _BOUNDS:
-        if key not in section.members:
-            sentence = f"{key!r} is missing"
-            section.findings.append(Finding(section.node.where, "missing-key", sentence))
+    missing = (f"{key!r} is missing" for key in _BOUNDS if key not in section.members)
+    section.findings += (Finding(section.node.where, "missing-key", each) for each in missing)
     if start is None or end is None or interval is None:
         return Grid()
     if end <= start:
@@ -120,46 +120,42 @@ def _grid(section: Section) -> Grid:
     return Grid(Grain.RANGE, start, end, interval)
 
 
-def read_model(resolved: Resolved, files: Files) -> VersionedDraft:
+def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
     """Read and check what a file says of its model."""
     draft = VersionedDraft(resolved.path, Location(resolved.path), findings=resolved.findings)
-    if _is_snapshot(resolved.root):
-        where = resolved.root.members["versions" if _has_versions(resolved) else "destination"].key
-        name = _text(resolved.root, "name")
-        sentence = f"snapshot {name!r} must be a query"
+    root = resolved.root
+    config = root.members.get("config")
+    inner = _text(config.node, "materialized") if config else ""
+    if "snapshot" in (_text(root, "materialized"), _text(root, "strategy"), inner):
+        where = root.members["versions" if "versions" in root.members else "destination"].key
+        sentence = f"snapshot {_text(root, 'name')!r} must be a query"
         hint = "write a .sql file, or an entry under snapshots:"
         draft.findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
         return draft
-    section = open_section(resolved.root, MODEL, "", draft.findings)
-    _read_names(section, draft)
+    section = open_section(root, MODEL, "", draft.findings)
+    _check_names(section, {"name": "model"})
+    draft.name = section.text("name")
+    draft.where = Location(draft.path, section.place("name").line)
     destination = section.find("destination")
     if destination is not None:
-        draft.destination = read_destination(destination, draft.findings)
+        draft.destination = _read_destination(destination, draft.findings)
     _read_strategy(section, draft)
     _read_timing(section, draft)
     _read_said(section, draft)
     _read_versions(section, draft, files)
-    draft.yaml = _checksum(resolved, files)
+    contents = [files.data(path) for path in (resolved.path, *resolved.included)]
+    draft.yaml = hashlib.sha256(b"".join(contents)).hexdigest()
     check_rules(draft)
     return draft
 
 
-def named_files(resolved: Resolved) -> Iterator[str]:
+def _named_files(resolved: Resolved) -> Iterator[str]:
     """Give every file that a model names, for SQL or for checks: none of them is a model."""
     yield from resolved.included
     for key, node in walk(resolved.root):
         value = node.value
         if key in _QUERIES and isinstance(value, str) and not node.file and is_path(value):
-            path = path_from(node.where, value)
-            if not is_outside(path):
-                yield path
-
-
-def _read_names(section: Section, draft: VersionedDraft) -> None:
-    draft.name = section.text("name")
-    draft.where = Location(draft.path, section.place("name").line)
-    bad = check_name("model", draft.name, section.place("name")) if draft.name else None
-    draft.findings += [bad] if bad else []
+            yield path_from(node.where, value)
 
 
 def _read_strategy(section: Section, draft: VersionedDraft) -> None:
@@ -178,12 +174,11 @@ def _read_timing(section: Section, draft: VersionedDraft) -> None:
     draft.ready_after = section.duration("ready_after")
     draft.batch_size = section.number("batch_size", 1)
     draft.immutable = section.flag("immutable")
-    if grid.grain in (Grain.RANGE, Grain.WHOLE):
-        keys = ("ready_after",) if grid.grain is Grain.RANGE else ("ready_after", "batch_size")
-        for key in keys:
-            if section.find(key):
-                sentence = f"{key} has no effect without partitions in time"
-                section.warn(key, "option-without-effect", sentence)
+    idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}
+    for key in idle.get(grid.grain, ()):
+        if section.find(key):
+            sentence = f"{key} has no effect without partitions in time"
+            section.warn(key, "option-without-effect", sentence)
 
 
 def _start(section: Section, grid: Grid) -> dt.date | None:
@@ -209,19 +204,16 @@ def _read_said(section: Section, draft: VersionedDraft) -> None:
     meta = section.find("meta")
     if meta is not None and not isinstance(meta.value, Mapping):
         section.bad("meta", "a mapping")
-    said: dict[str, Plain] = {"materialized": draft.word}
-    for key in ("description", "owner"):
-        if section.text(key):
-            said[key] = section.text(key).strip()
+    texts = {key: section.text(key).strip() for key in ("description", "owner")}
+    draft.settings = {"materialized": draft.word}
+    draft.settings |= {key: text for key, text in texts.items() if section.text(key)}
     if draft.tags:
-        said["tags"] = list(draft.tags)
+        draft.settings["tags"] = list(draft.tags)
     if meta is not None and meta.members:
-        said["meta"] = _plain(meta)
-    draft.settings = said
+        draft.settings["meta"] = _plain(meta)
     listed = section.find("depends_on")
     if listed is not None:
-        is_list = isinstance(listed.value, tuple)
-        draft.depends_on = listed.items if is_list else (listed,)
+        draft.depends_on = listed.items if isinstance(listed.value, tuple) else (listed,)
 
 
 def _read_versions(section: Section, draft: VersionedDraft, files: Files) -> None:
@@ -255,13 +247,6 @@ def _checks(section: Section) -> Phases:
     return joined(parts, section.findings)
 
 
-def _checksum(resolved: Resolved, files: Files) -> str:
-    found = hashlib.sha256()
-    for path in (resolved.path, *resolved.included):
-        found.update(files.data(path))
-    return found.hexdigest()
-
-
 def _plain(node: YamlNode) -> Plain:
     if node.members:
         return {key: _plain(member.node) for key, member in node.members.items()}
@@ -270,22 +255,11 @@ def _plain(node: YamlNode) -> Plain:
     return node.value if isinstance(node.value, str | int | float | bool) else None
 
 
-def _is_snapshot(root: YamlNode) -> bool:
-    config = root.members.get("config")
-    inner = _text(config.node, "materialized") if config else ""
-    return "snapshot" in (_text(root, "materialized"), _text(root, "strategy"), inner)
-
-
-def _has_versions(resolved: Resolved) -> bool:
-    return "versions" in resolved.root.members
-
-
 def _text(node: YamlNode, key: str) -> str:
     member = node.members.get(key)
     return member.node.value if member and isinstance(member.node.value, str) else ""
 
 
-_DESCRIBING = ("version", "models", "snapshots", "sources", "seeds")
 Place = tuple[str, int]
 
 
@@ -330,16 +304,25 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gat
     resolved = [resolve(f.path, files) for f in yaml if f.is_versioned and not _is_private(f.path)]
     included = {path for each in resolved for path in each.included}
     for each in resolved:
-        found.parts |= set(named_files(each))
+        found.parts |= set(_named_files(each))
         if each.path in included:
             found.findings += each.findings
         else:
-            found.drafts.append(read_model(each, files))
+            found.drafts.append(_read_model(each, files))
     _leave_out_leftovers(found, yaml, sql)
     for draft in found.drafts:
         found.findings += draft.findings
-        _read_sql(found, _texts(draft), files)
+        for version in draft.versions:
+            for given in (version.own, *version.revisions):
+                _read_sql(found, given.sql, files)
     return found
+
+
+def _read_sql(found: Gathered, sql: SqlText, files: SqlFiles) -> None:
+    place = (sql.path, sql.line)
+    if place not in found.sql:
+        found.sql[place] = files.sql_text(sql.path, sql.text, sql.line)
+        found.truncated[place] = files.truncations(sql.path, sql.text, sql.line)
 
 
 def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
@@ -356,18 +339,6 @@ def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequenc
                 hint = "name it in a version, or delete it"
                 warned = Finding(Location(path), "unused-sql", sentence, hint, Severity.WARNING)
                 found.findings.append(warned)
-
-
-def _read_sql(found: Gathered, texts: Iterable[SqlText], files: SqlFiles) -> None:
-    for sql in texts:
-        place = (sql.path, sql.line)
-        if place not in found.sql:
-            found.sql[place] = files.sql_text(sql.path, sql.text, sql.line)
-            found.truncated[place] = files.truncations(sql.path, sql.text, sql.line)
-
-
-def _texts(draft: VersionedDraft) -> Iterable[SqlText]:
-    return (each.sql for version in draft.versions for each in (version.own, *version.revisions))
 
 
 def _is_private(path: str) -> bool:

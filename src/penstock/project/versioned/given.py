@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from dataclasses import field as made
+from dataclasses import field as made  # a destination has a field of its own
 from itertools import pairwise
 
 from penstock.core.columns.types import (
@@ -147,13 +147,11 @@ class VersionedDraft:
 _TIMES = ("timestamp", "timestamp_ntz")
 _DAYS = ("date", *_TIMES)
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_LONG = (Grain.WEEK, Grain.MONTH, Grain.YEAR)
 
 
 def check_rules(draft: VersionedDraft) -> None:
     """Note what does not go together; a field that versions share is one finding."""
     draft.findings += _dates(draft.versions)
-    draft.findings += _revision_dates(draft.versions)
     draft.findings += _inside(draft)
     draft.findings += _fields(draft)
     draft.findings += _changes(draft.versions)
@@ -164,8 +162,8 @@ def grows(old: ColumnType, new: ColumnType) -> bool:
     match old, new:
         case ScalarType(one), ScalarType(other):
             return one == other or widens(one, other)
-        case ArrayType(one_element), ArrayType(other_element):
-            return grows(one_element, other_element)
+        case ArrayType(), ArrayType():
+            return grows(old.element, new.element)
         case MapType(), MapType():
             return grows(old.key, new.key) and grows(old.value, new.value)
         case StructType(), StructType():
@@ -183,17 +181,13 @@ def _dates(versions: tuple[GivenVersion, ...]) -> Iterator[Finding]:
             sentence = f"{both} are both effective from {version.effective_from}"
             hint = "a repair of a version is a revision: sql_revisions"
             yield Finding(version.own.dated, "duplicate-effective-from", sentence, hint)
+        for each in version.revisions:
+            if each.effective_from < version.effective_from:
+                label = f"{version.label}.r{each.number}"
+                yield _early("revision-before-version", label, each, version)
     for one, two in pairwise(sorted(versions, key=lambda version: version.number)):
         if two.effective_from < one.effective_from:
             yield _early("version-order", two.label, two.own, one)
-
-
-def _revision_dates(versions: tuple[GivenVersion, ...]) -> Iterator[Finding]:
-    for version in versions:
-        for revision in version.revisions:
-            if revision.effective_from < version.effective_from:
-                label = f"{version.label}.r{revision.number}"
-                yield _early("revision-before-version", label, revision, version)
 
 
 def _early(code: str, label: str, item: GivenRevision, other: GivenVersion) -> Finding:
@@ -204,46 +198,37 @@ def _early(code: str, label: str, item: GivenRevision, other: GivenVersion) -> F
 
 def _inside(draft: VersionedDraft) -> Iterator[Finding]:
     grid = draft.destination.grid
-    if grid.grain not in _LONG:
+    if grid.grain not in (Grain.WEEK, Grain.MONTH, Grain.YEAR):
         return
     previous = ""
     for version in sorted(draft.versions, key=lambda each: each.effective_from):
-        number = _holding(grid, version.effective_from)
-        if grid.date(number) != version.effective_from:
+        start = version.effective_from
+        number = grid.at(calendar.day_number(start.year, start.month, start.day) * calendar.DAY)
+        if grid.date(number) != start:
             kept = f"keeps {previous}" if previous else "has no version"
             key = f"{grid.grain} partition {grid.key(number)}"
-            sentence = f"{version.label} starts on {version.effective_from}; {key} {kept}"
+            sentence = f"{version.label} starts on {start}; {key} {kept}"
             code = "version-inside-partition"
             yield Finding(version.own.dated, code, sentence, severity=Severity.WARNING)
         previous = version.label
 
 
-def _holding(grid: Grid, date: dt.date) -> int:
-    return grid.at((date - dt.date(1970, 1, 1)).days * calendar.DAY)
-
-
 def _fields(draft: VersionedDraft) -> Iterator[Finding]:
-    destination = draft.destination
+    to = draft.destination
+    asked = [("partition field", to.field, "partition-field-missing")] * bool(to.field)
+    asked += (("cluster column", column, "cluster-field-missing") for column in to.cluster)
     typed: set[Location] = set()
-    for version in draft.versions:
-        if not version.fields:
-            continue
-        names = [each.name for each in version.fields]
-        if destination.field:
-            found = find_field(version.fields, destination.field)
-            if found is None:
-                where = f'partition field "{destination.field}"'
-                sentence = f"{version.label}: {where} is not in the schema"
-                hint = did_you_mean(destination.field, names)
-                yield Finding(version.declared, "partition-field-missing", sentence, hint)
-            elif found.where not in typed:
-                typed.add(found.where)
-                yield from _field_type(version, found, destination.grid.grain)
-        for column in destination.cluster:
-            if find_field(version.fields, column) is None:
-                sentence = f'{version.label}: cluster column "{column}" is not in the schema'
-                hint = did_you_mean(column, names)
-                yield Finding(version.declared, "cluster-field-missing", sentence, hint)
+    for version in (each for each in draft.versions if each.fields):
+        fields = version.fields or ()
+        for what, name, code in asked:
+            if find_field(fields, name) is None:
+                sentence = f'{version.label}: {what} "{name}" is not in the schema'
+                hint = did_you_mean(name, [each.name for each in fields])
+                yield Finding(version.declared, code, sentence, hint)
+        found = find_field(fields, to.field)
+        if found and found.where not in typed:
+            typed.add(found.where)
+            yield from _field_type(version, found, to.grid.grain)
 
 
 def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iterator[Finding]:
@@ -262,14 +247,13 @@ def _changes(versions: tuple[GivenVersion, ...]) -> Iterator[Finding]:
     for old, new in pairwise(sorted(declared, key=lambda version: version.effective_from)):
         for was in old.fields or ():
             now = find_field(new.fields or (), was.name)
+            warning = Severity.WARNING
             if now is None:
                 sentence = f'{new.label}: "{was.name}" is gone; {old.label} has it'
                 hint = "rows of this version have NULL there"
-                where, warning = new.declared, Severity.WARNING
-                yield Finding(where, "column-removed", sentence, hint, warning)
+                yield Finding(new.declared, "column-removed", sentence, hint, warning)
             elif not grows(was.type, now.type):
                 change = f"from {shown_type(was.type)} to {shown_type(now.type)}"
                 sentence = f'{new.label}: "{now.name}" changes {change} (breaking)'
                 hint = "the table is rewritten, with --allow-breaking"
-                where, warning = now.where, Severity.WARNING
-                yield Finding(where, "column-type-changed", sentence, hint, warning)
+                yield Finding(now.where, "column-type-changed", sentence, hint, warning)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
@@ -77,11 +78,11 @@ def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
     return next((each for each in fields if each.name.lower() == name.lower()), None)
 
 
-def read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[SchemaField, ...]:
+def _read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[SchemaField, ...]:
     """Read a list of fields; two of one name are a finding."""
     found: list[SchemaField] = []
     for item in node.items:
-        each = read_field(item, label, findings)
+        each = _read_field(item, label, findings)
         first = find_field(found, each.name) if each else None
         if each and first:
             sentence = f'{label}: field "{each.name}" is there twice'
@@ -91,8 +92,7 @@ def read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[Sc
     return tuple(found)
 
 
-def read_field(node: YamlNode, label: str, findings: list[Finding]) -> SchemaField | None:
-    """Read one field, None where it has no name."""
+def _read_field(node: YamlNode, label: str, findings: list[Finding]) -> SchemaField | None:
     section = open_section(node, FIELD, "schema", findings)
     name = section.text("name")
     if _BAD_NAME.search(name):
@@ -102,16 +102,7 @@ def read_field(node: YamlNode, label: str, findings: list[Finding]) -> SchemaFie
     return _said(section, SchemaField(name, section.place("name")), label)
 
 
-def changed_field(
-    node: YamlNode, old: SchemaField, label: str, findings: list[Finding]
-) -> SchemaField:
-    """Change what is written of a field, and nothing else."""
-    section = open_section(node, _CHANGE, "schema.modify", findings)
-    return _said(section, old, label)
-
-
-def name_of(node: YamlNode) -> str:
-    """Give the name under which an item of `modify` or `remove` stands."""
+def _name_of(node: YamlNode) -> str:
     member = node.members.get("name")
     value = member.node.value if member else node.value
     return value if isinstance(value, str) else ""
@@ -132,7 +123,7 @@ def _said(section: Section, old: SchemaField, label: str) -> SchemaField:
     elif below is not None and not found.is_struct:
         section.bad("fields", f"left out: {shown_type(found.kind)} is no STRUCT")
     elif below is not None:
-        found = replace(found, fields=read_fields(below, label, section.findings))
+        found = replace(found, fields=_read_fields(below, label, section.findings))
     if kind is not None and len(section.findings) == before:
         section.findings += _empty_structs(found, found.name, label)
     if section.find("description"):
@@ -194,16 +185,15 @@ def follow_version(
     reference: VersionReference,
     where: Location,
     chain: tuple[int, ...],
-    *,
-    field: str,
-    numbers: Sequence[int],
+    key: str,
+    numbers: Collection[int],
     findings: list[Finding],
 ) -> int | None:
-    """Give the version that a reference under the key `field` means; None beside a finding."""
+    """Give the version that a reference under a key means; None beside a finding."""
     number = int(reference.version) if reference.version.isdecimal() else -1
-    if reference.field != field:
-        code, sentence = "reference-wrong-field", f"{reference} stands under {field}"
-        hint = f"write ${{{{ versions.{reference.version}.{field} }}}}"
+    if reference.field != key:
+        code, sentence = "reference-wrong-field", f"{reference} stands under {key}"
+        hint = f"write ${{{{ versions.{reference.version}.{key} }}}}"
     elif number not in numbers:
         code = "unknown-version-reference"
         sentence = f"{reference}: there is no version {reference.version}"
@@ -236,14 +226,12 @@ class Schemas:
     def _read(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
         value = node.value
         if isinstance(value, VersionReference):
-            known = tuple(self.written)
-            number = follow_version(
-                value, node.where, chain, field="schema", numbers=known, findings=self.findings
-            )
+            known = self.written.keys()
+            number = follow_version(value, node.where, chain, "schema", known, self.findings)
             return None if number is None else self.of(number, chain)
         if isinstance(value, tuple):
             before = len(self.findings)
-            found = read_fields(node, label, self.findings)
+            found = _read_fields(node, label, self.findings)
             broken = any(isinstance(each.value, Broken) for _, each in walk(node))
             return found if len(self.findings) == before and not broken else None
         if isinstance(value, Mapping):
@@ -265,9 +253,7 @@ class Schemas:
                 section.bad(key, "a list of fields" if key != "remove" else "a list of names")
         if fields is None:
             return None
-        fields = _removed(section, fields, label)
-        fields = _modified(section, fields, label)
-        fields = _added(section, fields, label)
+        fields = _added(section, _replaced(section, fields, label), label)
         return fields if len(self.findings) == before else None
 
 
@@ -301,31 +287,27 @@ def _written(each: SchemaField) -> dict[str, object]:
     return {**said, "fields": [_written(inner) for inner in each.fields]} if each.fields else said
 
 
-def _removed(section: Section, fields: Fields, label: str) -> Fields:
-    for item in _items(section, "remove"):
-        found = _replaced(fields, name_of(item), None)
-        if found is None:
-            section.findings.append(_unknown("remove", item, fields, label))
-        else:
-            fields = found
-    return fields
+def _replaced(section: Section, fields: Fields, label: str) -> Fields:
+    """Take fields out and change others; one that is not there is a finding."""
 
+    def changed(item: YamlNode, old: SchemaField) -> Fields:
+        inner = open_section(item, _CHANGE, "schema.modify", section.findings)
+        return (_said(inner, old, label),)
 
-def _modified(section: Section, fields: Fields, label: str) -> Fields:
-    for item in _items(section, "modify"):
-        name = name_of(item)
-        old = _at(fields, name)
-        if old is None:
-            section.findings.append(_unknown("modify", item, fields, label))
-        else:
-            new = changed_field(item, old, label, section.findings)
-            fields = _replaced(fields, name, new) or fields
+    for word, put in (("remove", lambda *_: ()), ("modify", changed)):
+        part = section.find(word)
+        for item in part.items if part is not None else ():
+            found = _at(fields, _name_of(item), partial(put, item))
+            if found is None:
+                section.findings.append(_unknown(word, item, fields, label))
+            else:
+                fields = found
     return fields
 
 
 def _added(section: Section, fields: Fields, label: str) -> Fields:
     part = section.find("add")
-    new = read_fields(part, label, section.findings) if part is not None else ()
+    new = _read_fields(part, label, section.findings) if part is not None else ()
     for each in new:
         if find_field(fields, each.name):
             sentence = f'{label}: add names "{each.name}", which is there already'
@@ -336,37 +318,23 @@ def _added(section: Section, fields: Fields, label: str) -> Fields:
     return fields
 
 
-def _items(section: Section, key: str) -> tuple[YamlNode, ...]:
-    part = section.find(key)
-    return part.items if part is not None else ()
-
-
-def _at(fields: Fields, dotted: str) -> SchemaField | None:
-    first, _, rest = dotted.partition(".")
-    found = find_field(fields, first)
-    return _at(found.fields, rest) if found and rest else found
-
-
-def _replaced(fields: Fields, dotted: str, new: SchemaField | None) -> Fields | None:
-    """Put a field in the place of one, or take it out; None where there is none."""
+def _at(fields: Fields, dotted: str, put: Callable[[SchemaField], Fields]) -> Fields | None:
+    """Put others in the place of a field; None where there is none."""
     first, _, rest = dotted.partition(".")
     old = find_field(fields, first)
     if old is None:
         return None
-    put: Fields = () if new is None else (new,)
-    if rest:
-        inner = _replaced(old.fields, rest, new)
-        if inner is None:
-            return None
-        put = (replace(old, fields=inner),)
+    inner = _at(old.fields, rest, put) if rest else ()
+    if inner is None:
+        return None
     at = fields.index(old)
-    return (*fields[:at], *put, *fields[at + 1 :])
+    new = (replace(old, fields=inner),) if rest else put(old)
+    return (*fields[:at], *new, *fields[at + 1 :])
 
 
 def _unknown(word: str, item: YamlNode, fields: Fields, label: str) -> Finding:
-    name = name_of(item)
-    member = item.members.get("name")
-    where: Location = member.node.where if member else item.where
+    name, member = _name_of(item), item.members.get("name")
+    where = member.node.where if member else item.where
     if not name:
         return Finding(where, "bad-value", f"schema.{word} needs the name of a field")
     sentence = f'{label}: {word} names "{name}"'
