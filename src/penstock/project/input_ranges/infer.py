@@ -36,38 +36,17 @@ from penstock.project.sql.canonical import (
     tokens_of,
 )
 
-_FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
-    exp.EQ: exp.EQ,
-    exp.NullSafeEQ: exp.NullSafeEQ,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-    exp.NEQ: exp.NEQ,
-}
-_NEGATED: Mapping[type[exp.Expr], type[exp.Binary]] = {
-    exp.EQ: exp.NEQ,
-    exp.NEQ: exp.EQ,
-    exp.LT: exp.GTE,
-    exp.LTE: exp.GT,
-    exp.GT: exp.LTE,
-    exp.GTE: exp.LT,
-}
+_FLIPPED = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
+_NEGATED = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT}
+_NEGATED |= {exp.EQ: exp.NEQ, exp.NEQ: exp.EQ}
 _EQUAL = (exp.EQ, exp.NullSafeEQ)
-_KINDS = {
-    "date": Kind.DATE,
-    "timestamp": Kind.TIME,
-    "timestamp_ntz": Kind.TIME,
-    "tinyint": Kind.NUMBER,
-    "smallint": Kind.NUMBER,
-    "int": Kind.NUMBER,
-    "bigint": Kind.NUMBER,
-}
+_KINDS = {"date": Kind.DATE, "timestamp": Kind.TIME, "timestamp_ntz": Kind.TIME}
+_KINDS |= dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Kind.NUMBER)
 _UNREAD = Inferred(Everything(), Found.UNREAD)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class _Limits:
     """A range; None is open. One that is open is `unclear` where a condition was not recognised."""
 
     low: Bound | None = None
@@ -76,23 +55,21 @@ class Limits:
 
     @property
     def is_open(self) -> bool:
-        """Whether it leaves everything."""
         return self.low is None and self.high is None
 
 
-_ANY = Limits()
+_ANY = _Limits()
 
 
-def _both(several: Iterable[Limits]) -> Limits:
-    """Give what several conditions leave together."""
+def _both(several: Iterable[_Limits]) -> _Limits:
     parts = list(several)
     low = greatest(each.low for each in parts if each.low is not None)
     high = least(each.high for each in parts if each.high is not None)
     is_open = low is None and high is None
-    return Limits(low, high, unclear=is_open and any(each.unclear for each in parts))
+    return _Limits(low, high, unclear=is_open and any(each.unclear for each in parts))
 
 
-def _either(several: Iterable[Limits]) -> Limits:
+def _either(several: Iterable[_Limits]) -> _Limits:
     """Give the hull of what one of several conditions leaves."""
     parts = list(several)
     lows = [each.low for each in parts if each.low is not None]
@@ -100,11 +77,11 @@ def _either(several: Iterable[Limits]) -> Limits:
     low = least(lows) if len(lows) == len(parts) else None
     high = greatest(highs) if len(highs) == len(parts) else None
     opened = [each for each in parts if each.is_open]
-    return Limits(low, high, unclear=bool(opened) and all(each.unclear for each in opened))
+    return _Limits(low, high, unclear=bool(opened) and all(each.unclear for each in opened))
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionReader:
+class _ConditionReader:
     """Which range of a column the conditions on its table leave, for partitions of `grid`.
 
     `kind_of` knows the types of columns. A `direct` reader takes only what a value surely meets.
@@ -117,13 +94,11 @@ class ConditionReader:
     column: str = ""
     direct: bool = False
 
-    def limits(self, relation: FromItem, column: str) -> Limits:
-        """Give the range of a column that a scan needs."""
+    def limits(self, relation: FromItem, column: str) -> _Limits:
         asked = replace(self, label=relation.label, column=column)
         return _both(map(asked.read, relation.conditions))
 
-    def read(self, node: exp.Expr) -> Limits:
-        """Give what one condition leaves of the column."""
+    def read(self, node: exp.Expr) -> _Limits:
         match node:
             case exp.Paren():
                 return self.read(node.this)
@@ -138,31 +113,28 @@ class ConditionReader:
             case exp.In() if node.expressions:
                 equal = (exp.EQ(this=node.this, expression=each) for each in node.expressions)
                 return _either(map(self.read, equal))
-            case exp.Binary() if type(node) in _FLIPPED:
+            case exp.Binary() if type(node) in (*_FLIPPED, *_EQUAL, exp.NEQ):
                 found = self._comparison(node)
                 if found is not None or isinstance(node, exp.NEQ):
                     return found or _ANY
         return _ANY if self.direct else self._unread(node)
 
-    def _unread(self, node: exp.Expr) -> Limits:
+    def _unread(self, node: exp.Expr) -> _Limits:
         """Leave a condition out that is not recognised.
 
         It is unclear what it reads if it ties the column to the partition; "" is any column.
         """
-        mentions = follows = False
-        for each in node.find_all(exp.Column, exp.Parameter):
-            if parameter_of(each) in PARAMETERS:
-                follows = True
-            elif isinstance(each, exp.Column):
-                is_asked = each.table == self.label and self.column in (each.name, "")
-                mentions = mentions or is_asked
-        return Limits(unclear=mentions and follows)
+        named = list(node.find_all(exp.Column, exp.Parameter))
+        columns = [each for each in named if parameter_of(each) not in PARAMETERS]
+        asked = (e for e in columns if isinstance(e, exp.Column) and e.table == self.label)
+        mentions = any(self.column in (each.name, "") for each in asked)
+        return _Limits(unclear=mentions and len(columns) < len(named))
 
-    def _comparison(self, node: exp.Binary) -> Limits | None:
-        for this, other, kind in (
-            (node.this, node.expression, type(node)),
-            (node.expression, node.this, _FLIPPED[type(node)]),
-        ):
+    def _comparison(self, node: exp.Binary) -> _Limits | None:
+        kind = type(node)
+        flipped = _FLIPPED.get(kind, kind)
+        sides = (node.this, node.expression, kind), (node.expression, node.this, flipped)
+        for this, other, kind in sides:
             found = term(this, self.kind_of)
             if found is None or (found.relation, found.column) != (self.label, self.column):
                 continue
@@ -174,7 +146,7 @@ class ConditionReader:
                 return self._passed(found, far)
         return None
 
-    def _against(self, kind: type[exp.Expr], found: ColumnTerm, value: Constant) -> Limits | None:
+    def _against(self, kind: type[exp.Expr], found: ColumnTerm, value: Constant) -> _Limits | None:
         is_of_letters = kind not in _EQUAL and found.kind is None and value.kind is Kind.TEXT
         if self.direct and is_of_letters:  # '2024-4-9' is then after '2024-05-01'
             return None
@@ -193,9 +165,9 @@ class ConditionReader:
             high = found.beyond(bound, self.grid, tick)
         elif kind is exp.LT:
             high = found.first(bound, self.grid)
-        return Limits(low, high)
+        return _Limits(low, high)
 
-    def _passed(self, found: ColumnTerm, far: ColumnTerm) -> Limits | None:
+    def _passed(self, found: ColumnTerm, far: ColumnTerm) -> _Limits | None:
         """Give the range that an equality passes on from another column."""
         if found.kind and far.kind and (found.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
             return None
@@ -207,24 +179,21 @@ class ConditionReader:
         if is_day and self.grid.grain is not Grain.RANGE:
             low = low and floor(low, "day", self.grid)  # a text may lose its time on the way
             high = high and ceil(high, "day", self.grid)
-        return Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
+        return _Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
 
-    def _known(self, far: ColumnTerm) -> Limits:
+    def _known(self, far: ColumnTerm) -> _Limits:
         """Give the range that the values of a term surely have, NULL left out."""
-        known = self._of_column(far.relation, far.column)
-        return Limits(*far.over(known.low, known.high, self.grid))
-
-    def _of_column(self, label: str, column: str) -> Limits:
-        relation = self.relations.get(label)
+        relation = self.relations.get(far.relation)
         if relation is None:
             return _ANY
-        asked = replace(self, label=label, column=column, direct=True)
+        asked = replace(self, label=far.relation, column=far.column, direct=True)
         found = [asked.read(each) for each in relation.conditions]
-        inner = [term(branch.output(column), self.kind_of) for branch in relation.branches]
+        inner = [term(branch.output(far.column), self.kind_of) for branch in relation.branches]
         known = [self._known(each) for each in inner if each is not None]
         if known and len(known) == len(inner):
             found.append(_either(known))
-        return _both(found)
+        both = _both(found)
+        return _Limits(*far.over(both.low, both.high, self.grid))
 
 
 def _between(node: exp.Between) -> tuple[exp.Expr, exp.Expr]:
@@ -263,7 +232,7 @@ class _Shapes:
     _opened: dict[str, OpenedTable] = field(default_factory=dict)
 
     def of(self, token: str) -> InputShape:
-        return self.inputs.get(name_of(token), InputShape())
+        return self.inputs.get(_name_of(token), InputShape())
 
     def opened(self, token: str) -> OpenedTable:
         if token not in self._opened:
@@ -322,9 +291,8 @@ def infer(
         return dict.fromkeys(names, _UNREAD)
 
 
-def name_of(token: str) -> InputName:
-    """Read the token of a table: `penstock:model:users`."""
-    _, kind, name = token.split(":", 2)
+def _name_of(token: str) -> InputName:
+    _, kind, name = token.split(":", 2)  # penstock:model:users
     return as_input(InputName(InputKind(kind), name))
 
 
@@ -335,10 +303,10 @@ def _mappings(
     counts = shapes.counts  # a table that the walk has missed is read whole
     for relation in tree.relations.values():
         if relation.token:
-            scans[name_of(relation.token)].append(relation)
+            scans[_name_of(relation.token)].append(relation)
             counts[relation.token] -= 1
-    missed = {name_of(token) for token, count in counts.items() if count > 0}
-    reader = ConditionReader(
+    missed = {_name_of(token) for token, count in counts.items() if count > 0}
+    reader = _ConditionReader(
         grid,
         tree.relations,
         lambda column: shapes.kind_of(tree.relations.get(column.table), column),
@@ -355,7 +323,7 @@ def _mappings(
     return result
 
 
-def _mapping(reader: ConditionReader, scans: Sequence[FromItem], shape: InputShape) -> Inferred:
+def _mapping(reader: _ConditionReader, scans: Sequence[FromItem], shape: InputShape) -> Inferred:
     column = shape.field or _bounded_column(reader, scans)
     limits = [reader.limits(scan, column.lower()) for scan in scans]
     opened = [each for each in limits if each.is_open]
@@ -367,7 +335,7 @@ def _mapping(reader: ConditionReader, scans: Sequence[FromItem], shape: InputSha
     return Inferred(Computed(written, ranges), Found.INFERRED)
 
 
-def _bounded_column(reader: ConditionReader, scans: Sequence[FromItem]) -> str:
+def _bounded_column(reader: _ConditionReader, scans: Sequence[FromItem]) -> str:
     """Give the column that a parameter bounds; of several, the first that has two bounds."""
     compared = {
         column.name

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from penstock.core.query import RUN_TIMESTAMP
+
 PREFIX = "#"
 """Marks the relations of resolved columns: `#3`."""
 QUERY = "penstock:query"
 """The placeholder of a subquery inside of a condition."""
 FIRST_COLUMN = "penstock:first"
 TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
-_TIMESTAMP = "penstock__run_timestamp"
+Names = tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +35,7 @@ class FromItem:
     label: str
     name: str
     token: str = ""
-    columns: tuple[str, ...] | None = None
+    columns: Names | None = None
     certain: frozenset[str] = frozenset()
     branches: tuple[SelectScope, ...] = ()
     sealed: bool = False
@@ -63,7 +65,7 @@ class Cte:
 
     query: exp.Expr
     known: Mapping[str, Cte | None]
-    names: Mapping[int, str] | None
+    names: Names | None
     recursive: bool = False
 
 
@@ -83,7 +85,7 @@ class SelectScope:
     tests: list[tuple[exp.Expr, frozenset[str]]] = field(default_factory=list)
     outputs: dict[str, exp.Expr | None] = field(default_factory=dict)
     stars: list[Star] = field(default_factory=list)
-    order: tuple[str, ...] | None = None
+    order: Names | None = None
     closed: bool = False
     windows: list[frozenset[str]] = field(default_factory=list)
     aliases: frozenset[str] = frozenset()
@@ -180,7 +182,7 @@ def _substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Ex
     return condition.transform(replace)
 
 
-def renamed(branches: tuple[SelectScope, ...], names: Mapping[int, str] | None) -> None:
+def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
     """Give the columns of a query other names, by their places."""
     if names is None:
         return
@@ -188,8 +190,8 @@ def renamed(branches: tuple[SelectScope, ...], names: Mapping[int, str] | None) 
         if branch.order is None or len(branch.order) != len(names):
             outputs, order = {}, None
         else:
-            pairs = [(names[at], branch.output(old)) for at, old in enumerate(branch.order)]
-            outputs, order = dict(pairs), tuple(name for name, _ in pairs)
+            pairs = zip(names, branch.order, strict=True)
+            outputs, order = {name: branch.output(old) for name, old in pairs}, names
         branch.outputs, branch.order, branch.stars = outputs, order, []
 
 
@@ -209,7 +211,7 @@ def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
     """Give a column under the mark of its relation, without one where it may be of several."""
     name, table = column.name.lower(), str(column.text("table")).lower()
-    if name.startswith(TOKEN) or name == _TIMESTAMP or table.startswith("#"):
+    if name.startswith(TOKEN) or name == RUN_TIMESTAMP or table.startswith("#"):
         return column
     if column.text("db"):
         return resolved(name, "")
@@ -259,8 +261,8 @@ def star_names(star: Star, scope: SelectScope) -> list[str] | None:
     return None if None in columns else names
 
 
-def alias_names(alias: object) -> dict[int, str] | None:
-    """Give the names of columns by their places, None where an alias names none."""
+def alias_names(alias: object) -> Names | None:
+    """Give the names of columns in their order, None where an alias names none."""
     if not isinstance(alias, exp.TableAlias) or not alias.columns:
         return None
-    return {at: column.name.lower() for at, column in enumerate(alias.columns)}
+    return tuple(column.name.lower() for column in alias.columns)

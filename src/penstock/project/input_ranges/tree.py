@@ -13,6 +13,7 @@ from penstock.project.input_ranges.scopes import (
     TOKEN,
     Cte,
     FromItem,
+    Names,
     SelectScope,
     Star,
     alias_names,
@@ -40,7 +41,7 @@ class TooBigError(Exception):
 class OpenedTable:
     """What stands behind the token of a table: its columns, and trees where it is a view."""
 
-    columns: tuple[str, ...] | None = None
+    columns: Names | None = None
     certain: frozenset[str] = frozenset()
     trees: tuple[exp.Expr, ...] = ()
 
@@ -115,7 +116,7 @@ class Tree:
                 for branch in right:
                     branch.outputs, branch.stars, branch.order = {}, [], None
             else:
-                renamed(right, dict(enumerate(order)))
+                renamed(right, order)
         return left + right
 
     def _select(self, select: exp.Select, known: Known, outer: SelectScope | None) -> SelectScope:
@@ -166,13 +167,13 @@ class Tree:
                 self._derive(relation, self._of_cte(cte, scope.outer), names)
         else:
             relation.name = name or (node.name.lower() if isinstance(node, exp.Table) else "")
-            relation.columns = tuple(names.values()) if names else None
+            relation.columns = names
             for child in node.iter_expressions():
                 if not isinstance(child, exp.Join | exp.TableAlias):
                     self._resolve(child, scope)
         return relation
 
-    def _token(self, relation: FromItem, node: exp.Table, names: Mapping[int, str] | None) -> None:
+    def _token(self, relation: FromItem, node: exp.Table, names: Names | None) -> None:
         token, _, bare = node.name.partition(":bare:")
         relation.name = relation.name or (bare or token.rpartition(":")[2]).lower()
         opened = self.opened(token)
@@ -201,7 +202,7 @@ class Tree:
         self,
         relation: FromItem,
         branches: tuple[SelectScope, ...],
-        names: Mapping[int, str] | None,
+        names: Names | None,
     ) -> None:
         renamed(branches, names)
         relation.branches = branches
@@ -325,7 +326,7 @@ class Tree:
             relation = self._new("")
             branches = self.build(found.args["query"], scope.known, scope)
             self.roots += branches
-            self._derive(relation, branches, {0: FIRST_COLUMN})
+            self._derive(relation, branches, (FIRST_COLUMN,))
             column = resolved(FIRST_COLUMN, relation.label)
             equal = exp.EQ(this=found.this.copy(), expression=column)
             test = equal if found is test else test
