@@ -17,7 +17,7 @@ from penstock.core.partitions.mapping import (
     read_mapping,
     write_mapping,
 )
-from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain
 from penstock.project.files.cache import CacheEntry, ParseCache
 from penstock.project.files.parsed import read_findings, write_findings
 from penstock.project.files.values import digest
@@ -105,16 +105,10 @@ class _Bodies:
         """Give a body with its inputs, from the cache where nothing that counts has changed."""
         shapes = self._shapes(body)
         texts = tuple(dict.fromkeys((body.query.text, body.query.incremental)))
-        everything = (
-            (
-                inference_key(texts, self.model.grid, shapes),
-                self.declared,
-                body.where,
-                first_partition(self.model),
-            ),
-            (self.model.input_name, body.fingerprint.label, body.query.inputs),
-        )
-        key = digest(repr(everything))
+        first = first_partition(self.model)
+        known = (inference_key(texts, self.model.grid, shapes), self.declared, body.where, first)
+        rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
+        key = digest(repr((known, rest)))
         file = f"mapping\n{self.model.name}\n{body.fingerprint.label}"
         kept = self.cache.recall(file, key, lambda entry: _read(entry.result))
         if kept is None:
@@ -184,11 +178,16 @@ class _Bodies:
         body: Body,
         findings: list[Finding],
     ) -> RangeMapping:
-        if read is None:
-            mapping = _by_grain(shape, self.model.grid)
-            is_odd = isinstance(mapping, Everything) and shape.grid.grain is not Grain.WHOLE
-        else:
+        """Take what the SQL reads; of an input that only `depends_on` knows, what overlaps."""
+        mapping: RangeMapping
+        grains, is_odd = {self.model.grid.grain, shape.grid.grain}, False
+        if read is not None:
             mapping, is_odd = read.mapping, read.found not in (Found.INFERRED, Found.VIEW)
+        elif shape.grid.grain is Grain.WHOLE:
+            mapping = over_column(Same(), shape.field, self.model.grid)
+        else:
+            is_odd = Grain.RANGE in grains and len(grains) > 1
+            mapping = Everything() if is_odd else ByGrain()
         if is_odd and name != self.model.input_name:
             unclear = read is not None and read.found is Found.UNCLEAR
             findings.append(read_whole(name, body, unclear=unclear))
@@ -213,14 +212,6 @@ class _Bodies:
         if read and is_known and (entry.column or grid.grain is not Grain.WHOLE):
             findings += narrower(name, entry, mapping, read.mapping, model, grid)
         return mapping
-
-
-def _by_grain(shape: InputShape, grid: Grid) -> RangeMapping:
-    """Map an input that only `depends_on` knows."""
-    if shape.grid.grain is Grain.WHOLE:
-        return over_column(Same(), shape.field, grid)
-    is_comparable = (grid.grain is Grain.RANGE) == (shape.grid.grain is Grain.RANGE)
-    return ByGrain() if is_comparable else Everything()
 
 
 # Any: this is the JSON of our own cache; what does not fit is thrown away.

@@ -86,10 +86,8 @@ def _find(
     if found.input.kind is InputKind.EXTERNAL:
         schema, _, last = name.rpartition(".")
         named = resolver.model(last)
-        tables = (
-            key for key, each in resolver.tables.items() if named and each.input == named.input
-        )
-        if named is None or schema.lower() not in {key.rpartition(".")[0] for key in tables}:
+        own = [key for key, each in resolver.tables.items() if named and each.input == named.input]
+        if named is None or schema.lower() not in [key.rpartition(".")[0] for key in own]:
             everything = (*resolver.models.values(), *resolver.tables.values())
             known = {str(each.input.name) for each in everything}.union(resolver.tables)
             hint = did_you_mean(name, known) or resolver.model_hint(last)
