@@ -30,11 +30,7 @@ _BEGINS = {"year": ("quarter", "month"), "quarter": ("month",)}
 
 
 def move(bound: Bound, months: int = 0, micros: int = 0) -> Bound:
-    """Move a bound.
-
-    >>> move(move(Lower(), micros=5), micros=-5)
-    Lower()
-    """
+    """Move a bound."""
     if isinstance(bound, At):
         return At(moved(bound.position, months, micros))
     if isinstance(bound, Moved) and not months:

@@ -89,11 +89,7 @@ class Declared:
 
 
 def as_input(name: InputName) -> InputName:
-    """Give the name of a model for `this`, any other name as it is.
-
-    >>> as_input(InputName(InputKind.THIS, "daily")).kind
-    <InputKind.MODEL: 'model'>
-    """
+    """Give the name of a model for `this`, any other name as it is."""
     return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name
 
 

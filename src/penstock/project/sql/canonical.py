@@ -62,13 +62,7 @@ class NotAQueryError(Exception):
 
 
 def canonical_sql(text: str) -> str | None:
-    r"""Give the canonical form of a query, None where it cannot be parsed or printed back.
-
-    >>> canonical_sql("select a::INT x from `raw.t` -- note") == canonical_sql(
-    ...     "SELECT CAST(`a` AS INT) AS x\nFROM raw.t;"
-    ... )
-    True
-    """
+    """Give the canonical form of a query, None where it cannot be parsed or printed back."""
     try:
         tokens = tokens_of(text)
         tree = parse_query(tokens, text)

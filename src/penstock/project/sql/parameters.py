@@ -33,13 +33,7 @@ Spot = tuple[int, int, str]
 
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, TableRef]]:
-    """Give every parameter of a query with its place, unknown names too.
-
-    >>> from penstock.project.sql.canonical import tokens_of
-    >>> text = "select @run_date, '@run_date'"
-    >>> [(start, end) for start, end, _ in parameters_of(text, tokens_of(text))]
-    [(7, 16)]
-    """
+    """Give every parameter of a query with its place, unknown names too."""
     for start, end in _spots(text, tokens):
         name, line = text[start + 1 : end], text.count("\n", 0, start) + 1
         yield start, end, TableRef(RefKind.PARAM, (name,), line, qualifies=True)
@@ -91,11 +85,7 @@ def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
 
 
 def replaced(text: str, spots: Iterable[Spot]) -> str:
-    """Put the text of each spot in its place; they do not overlap.
-
-    >>> replaced("a {b} c", [(2, 5, "B")])
-    'a B c'
-    """
+    """Put the text of each spot in its place; they do not overlap."""
     out: list[str] = []
     done = 0
     for start, end, content in sorted(spots):
