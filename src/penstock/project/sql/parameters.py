@@ -34,20 +34,22 @@ Spot = tuple[int, int, str]
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, TableRef]]:
     """Give every parameter of a query with its place, unknown names too."""
-    for start, end in _spots(text, tokens):
-        name, line = text[start + 1 : end], text.count("\n", 0, start) + 1
-        yield start, end, TableRef(RefKind.PARAM, (name,), line, qualifies=True)
+    for sign, word in pairwise(tokens):
+        if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
+            name, line = text[word.start : word.end + 1], text.count("\n", 0, sign.start) + 1
+            if word.start == sign.end + 1 and _WORD.fullmatch(name):
+                found = TableRef(RefKind.PARAM, (name,), line, qualifies=True)
+                yield sign.start, word.end + 1, found
 
 
 def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
     """Report names that are no parameter, and strings that spell one out."""
-    for start, end in _spots(text, tokens):
-        spelt = text[start:end]
+    for _, _, ref in parameters_of(text, tokens):
+        spelt = f"@{ref.names[0]}"
         if spelt not in _KNOWN:
             sentence = f"unknown parameter {spelt!r}"
             hint = did_you_mean(spelt, _KNOWN) or f"known here: {', '.join(_KNOWN)}"
-            line = text.count("\n", 0, start)
-            yield Problem("unknown-parameter", sentence, hint, line_offset=line)
+            yield Problem("unknown-parameter", sentence, hint, line_offset=ref.line - 1)
     for token in tokens:
         is_string = token.token_type.name.endswith("STRING")
         found = _SPELT.search(text, token.start, token.end + 1) if is_string else None
@@ -56,14 +58,6 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
             hint = "a parameter is a typed value: write it without quotes"
             line = text.count("\n", 0, found.start())
             yield Problem("parameter-in-string", sentence, hint, Severity.WARNING, line)
-
-
-def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    for sign, word in pairwise(tokens):
-        if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
-            name = text[word.start : word.end + 1]
-            if word.start == sign.end + 1 and _WORD.fullmatch(name):
-                yield sign.start, word.end + 1
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:

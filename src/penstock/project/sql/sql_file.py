@@ -95,7 +95,11 @@ def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list
         cut.problems.append(_unparsed(error))
     if tree is not None:
         outputs = outputs_of(tree)
-        _cut_tables(cut, tree)
+        for table in list(tree.find_all(exp.Table)):
+            if table.find_ancestor(exp.Hint) is None:  # a hint names what stands elsewhere
+                _cut_table(cut, table)
+        for column in list(tree.find_all(exp.Column)):
+            _cut_column(cut, column)
         printed = None if has_pipes(tokens) else print_canonical(tree)
         canonical = printed and _PRINTED.sub(lambda found: numbered(int(found[1])), printed)
     _cut_markers(cut, parsed=tree is not None)
@@ -105,14 +109,6 @@ def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list
     others = (each for each in calls if (each.kind, each.names) not in printed_calls)
     cut.refs += (TableRef(each.kind, each.names, each.line) for each in others)
     return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
-
-
-def _cut_tables(cut: _Cut, tree: exp.Query) -> None:
-    for table in list(tree.find_all(exp.Table)):
-        if table.find_ancestor(exp.Hint) is None:  # a hint names what stands elsewhere
-            _cut_table(cut, table)
-    for column in list(tree.find_all(exp.Column)):
-        _cut_column(cut, column)
 
 
 def _cut_table(cut: _Cut, table: exp.Table) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import re
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -272,12 +273,10 @@ class Renderer:
 
 def _line_in(path: str) -> int:
     """Give the line of the innermost frame that renders the file (Jinja keeps it in its code)."""
-    frame = inspect.currentframe()
-    while frame is not None:
+    for frame, line in traceback.walk_stack(inspect.currentframe()):
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and template.name == path:
-            return int(template.get_corresponding_lineno(frame.f_lineno))
-        frame = frame.f_back
+            return int(template.get_corresponding_lineno(line))
     return 1
 
 
@@ -292,7 +291,8 @@ def _plain(value: object) -> Plain:
 
 
 def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
-    where = Location(path, _line_of(path, error))
+    lines = (n for f, n in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == path)
+    where = Location(path, [1, *lines][-1])
     message = str(error).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():
@@ -314,13 +314,3 @@ def _template_finding(path: str, error: Exception, known: Mapping[str, object]) 
             return Finding(where, "template-syntax", error.msg)
         case _:
             return Finding(where, "template-error", f"{type(error).__name__}: {message}")
-
-
-def _line_of(path: str, error: Exception) -> int:
-    line = 1
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line

@@ -43,24 +43,10 @@ DESTINATION = Keys(
 _BOUNDS = ("start", "end", "interval")
 PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
+_SAID = ("description", "owner", "tags", "meta", "depends_on")
+_TIMING = ("start", "ready_after", "batch_size", "immutable")
 MODEL = Keys(
-    (
-        "name",
-        "destination",
-        "versions",
-        "description",
-        "owner",
-        "tags",
-        "meta",
-        "depends_on",
-        "start",
-        "ready_after",
-        "batch_size",
-        "immutable",
-        "strategy",
-        "invariants",
-        "columns",
-    ),
+    ("name", "destination", "versions", *_SAID, *_TIMING, "strategy", "invariants", "columns"),
     ("name", "destination"),
     {"checks": "invariants"},
 )

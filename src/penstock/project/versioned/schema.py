@@ -34,7 +34,7 @@ _KEYS = ("name", "type", "mode", "nullable", "description", "fields")
 FIELD = Keys(_KEYS, ("name", "type"))
 _CHANGE = Keys(_KEYS, ("name",))
 _MODES = ("NULLABLE", "REQUIRED", "REPEATED")
-_BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]|^$")
+_BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,6 @@ class SchemaField:
             found = ArrayType(found)
         return found
 
-    @property
-    def column(self) -> Column:
-        """The column that it is at the top of a schema."""
-        return Column(self.name, str(self.type), self.mode != "REQUIRED", self.description)
-
 
 def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
     """Give the field of that name, without case, or None."""
@@ -82,24 +77,18 @@ def _read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[S
     """Read a list of fields; two of one name are a finding."""
     found: list[SchemaField] = []
     for item in node.items:
-        each = _read_field(item, label, findings)
-        first = find_field(found, each.name) if each else None
-        if each and first:
-            sentence = f'{label}: field "{each.name}" is there twice'
-            findings.append(Finding(each.where, "duplicate-field", sentence, "keep one of them"))
-        elif each:
-            found.append(each)
-    return tuple(found)
-
-
-def _read_field(node: YamlNode, label: str, findings: list[Finding]) -> SchemaField | None:
-    section = open_section(node, FIELD, "schema", findings)
-    name = section.text("name")
-    if _BAD_NAME.search(name):
-        if name:
+        section = open_section(item, FIELD, "schema", findings)
+        name = section.text("name")
+        if _BAD_NAME.search(name):
             section.bad("name", "a column name without blanks, dots and ,;{}()=")
-        return None
-    return _said(section, SchemaField(name, section.place("name")), label)
+        elif name:
+            each = _said(section, SchemaField(name, section.place("name")), label)
+            if not find_field(found, name):
+                found.append(each)
+                continue
+            sentence = f'{label}: field "{name}" is there twice'
+            findings.append(Finding(each.where, "duplicate-field", sentence, "keep one of them"))
+    return tuple(found)
 
 
 def _name_of(node: YamlNode) -> str:
@@ -259,7 +248,8 @@ class Schemas:
 
 def schema_of(fields: Iterable[SchemaField]) -> Schema:
     """Give the fields as columns."""
-    return Schema(tuple(each.column for each in fields))
+    columns = (Column(e.name, str(e.type), e.mode != "REQUIRED", e.description) for e in fields)
+    return Schema(tuple(columns))
 
 
 def schema_text(fields: Sequence[SchemaField]) -> str:
