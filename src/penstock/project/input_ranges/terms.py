@@ -92,20 +92,15 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class TermStep:
-    """One thing done to a column: floored to a unit, or moved by microseconds or integers."""
-
-    unit: str = ""
-    shift: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnTerm:
-    """A column and what is done to it, from the inside out; `kind` None is not known."""
+    """A column and what is done to it, from the inside out; `kind` None is not known.
+
+    A step floors it to a unit, or moves it by microseconds or integers.
+    """
 
     relation: str
     column: str
-    steps: tuple[TermStep, ...] = ()
+    steps: tuple[str | int, ...] = ()
     kind: Kind | None = None
 
     def dated(self) -> ColumnTerm | None:
@@ -121,18 +116,17 @@ class ColumnTerm:
         """Give the beginning of its unit."""
         if self.kind is Kind.NUMBER:
             return None
-        return replace(self, steps=(*self.steps, TermStep(unit)), kind=kind)
+        return replace(self, steps=(*self.steps, unit), kind=kind)
 
     def moved(self, months: int, micros: int, kind: Kind) -> ColumnTerm | None:
         """Move it by microseconds or integers; how far months go depends on the row."""
-        steps = (*self.steps, TermStep(shift=micros)) if micros else self.steps
+        steps = (*self.steps, micros) if micros else self.steps
         return None if months else replace(self, steps=steps, kind=kind)
 
     def first(self, bound: Bound, grid: Grid) -> Bound:
         """Give the least value of the column for which the term is not less than a bound."""
         for step in reversed(self.steps):
-            moved_bound = move(bound, micros=-step.shift)
-            bound = ceil(bound, step.unit, grid) if step.unit else moved_bound
+            bound = ceil(bound, step, grid) if isinstance(step, str) else move(bound, micros=-step)
         return bound
 
     def beyond(self, bound: Bound, grid: Grid, tick: int) -> Bound:
@@ -140,25 +134,22 @@ class ColumnTerm:
 
         `tick` is the distance between values of a column that is not truncated.
         """
-        steps = list(self.steps)
-        while steps and not steps[-1].unit:
-            bound = move(bound, micros=-steps.pop().shift)
-        if not steps:
-            return move(bound, micros=tick)
-        bound = move_unit(floor(bound, steps[-1].unit, grid), steps[-1].unit)
-        return replace(self, steps=tuple(steps)).first(bound, grid)
+        for at, step in reversed([*enumerate(self.steps, 1)]):
+            if isinstance(step, str):
+                bound = move_unit(floor(bound, step, grid), step)
+                return replace(self, steps=self.steps[:at]).first(bound, grid)
+            bound = move(bound, micros=-step)
+        return move(bound, micros=tick)
 
     def over(
         self, low: Bound | None, high: Bound | None, grid: Grid
     ) -> tuple[Bound | None, Bound | None]:
         """Give the range of the term for a range of the column."""
         for step in self.steps:
-            if step.unit:
-                low = low and floor(low, step.unit, grid)
-                high = high and ceil(high, step.unit, grid)
+            if isinstance(step, str):
+                low, high = low and floor(low, step, grid), high and ceil(high, step, grid)
             else:
-                low = low and move(low, micros=step.shift)
-                high = high and move(high, micros=step.shift)
+                low, high = low and move(low, micros=step), high and move(high, micros=step)
         return low, high
 
 
@@ -197,7 +188,7 @@ def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) ->
         if not isinstance(each, exp.Column):
             return None
         kind = kind_of(each)
-        steps = (TermStep("day"),) if kind is Kind.DATE else ()
+        steps = ("day",) if kind is Kind.DATE else ()
         return ColumnTerm(each.table, each.name.lower(), steps, kind)
 
     found = _read(node, leaf)

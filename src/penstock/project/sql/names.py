@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -44,12 +44,11 @@ class NameResolver:
     history: dict[str, SystemColumns] = field(default_factory=dict)
     catalog: str = ""
 
-    def add_model(self, name: str, table: TableName, aliases: Iterable[str] = ()) -> None:
-        """Note a model or a seed; `aliases` are other names that ref() and SQL may use."""
+    def add_model(self, name: str, table: TableName) -> None:
+        """Note a model or a seed."""
         named = Named(InputName(InputKind.MODEL, name), table)
         self.schemas.add(table.schema.lower())
-        for alias in (name, *aliases):
-            self.models.setdefault(alias.lower(), named)
+        self.models.setdefault(name.lower(), named)
         self.tables[table.folded] = named
 
     def add_table(self, written: TableName, name: str) -> None:
@@ -70,11 +69,6 @@ class NameResolver:
     def ref(self, name: str) -> Named | None:
         """Find a model or seed as a template means it; the tail `.ff` may be there or not."""
         return self.model(name) or self.model(name.lower().removesuffix(".ff"))
-
-    def history_of(self, named: Named) -> SystemColumns | None:
-        """Give the system columns of a model that keeps versions."""
-        is_model = named.input.kind is InputKind.MODEL
-        return self.history.get(named.input.name) if is_model else None
 
     def source(self, schema: str, table: str) -> Named | None:
         """Find a source."""
@@ -246,7 +240,8 @@ class _Linker:
 
     def of_history(self, ref: TableRef, found: Named) -> _Texts:
         """Give what `as_of` refers to: a system column, or the condition on tombstones."""
-        kept = self.resolver.history_of(found)
+        is_model = found.input.kind is InputKind.MODEL
+        kept = self.resolver.history.get(found.input.name) if is_model else None
         columns = kept or SystemColumns.named()
         if ref.kind is RefKind.PRESENT:
             flag = self.flags[found.input] = columns.is_deleted

@@ -35,7 +35,7 @@ from penstock.project.sql.canonical import (
 )
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import parameter_problems, parameters_of, replaced
-from penstock.project.sql.template import ConfigCall, Renderer, Rendering, TableCall
+from penstock.project.sql.template import ConfigCall, Renderer, Rendering
 from penstock.project.sql.template_lines import line_of
 
 _MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
@@ -54,7 +54,7 @@ _NO_ALIAS = re.compile(
 @dataclass(slots=True)
 class _Cut:
     text: str
-    calls: Sequence[TableCall]
+    calls: Sequence[TableRef]
     refs: list[TableRef] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -70,10 +70,10 @@ class _Cut:
         call = self.calls[int(marker[1])]
         if marker[2]:
             return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
-        return TableRef(call.kind, call.names, call.line, bare=bare)
+        return replace(call, bare=bare)
 
 
-def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list[Problem]]:
+def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Problem]]:
     """Find the mentions of a rendered query, by position; raises `NotAQueryError`.
 
     The lines stay. Names of CTEs in scope are no tables. What is a model, a source or neither is
@@ -106,8 +106,7 @@ def read_branch(rendered: str, calls: Sequence[TableCall]) -> tuple[Branch, list
     spans = ((start, end, numbered(number)) for start, end, number in cut.spans)
     text = replaced(cut.text, spans)
     printed_calls = {(found.kind, found.names) for found in cut.refs}
-    others = (each for each in calls if (each.kind, each.names) not in printed_calls)
-    cut.refs += (TableRef(each.kind, each.names, each.line) for each in others)
+    cut.refs += (each for each in calls if (each.kind, each.names) not in printed_calls)
     return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
 
 
@@ -264,7 +263,7 @@ def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
 
 
 def _branches(
-    path: str, text: str, calls: Sequence[TableCall], line: int
+    path: str, text: str, calls: Sequence[TableRef], line: int
 ) -> tuple[list[Branch], list[Finding]]:
     """Give the branch of a query, or none beside an error."""
     try:

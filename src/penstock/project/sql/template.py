@@ -22,7 +22,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from penstock.core.findings import Finding, Location
 from penstock.core.query import RUN_TIMESTAMP
-from penstock.project.files.parsed import Dependency, RefKind
+from penstock.project.files.parsed import Dependency, RefKind, TableRef
 from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Plain, did_you_mean
 from penstock.project.sql.template_lines import (
@@ -76,15 +76,6 @@ def point_in_time(marker: int, moment: str, *, deleted: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCall:
-    """A call of ref or source: its arguments and its line."""
-
-    kind: RefKind
-    names: tuple[str, ...]
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigCall:
     """A call of config; `lines` tells where each of its keys stands."""
 
@@ -100,7 +91,7 @@ class Rendering:
     path: str
     text: str = ""
     incremental: bool = False
-    calls: list[TableCall] = field(default_factory=list)
+    calls: list[TableRef] = field(default_factory=list)
     configs: list[ConfigCall] = field(default_factory=list)
     headers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -221,7 +212,7 @@ class Renderer:
         if len(texts) != len(names) or len(names) not in counts or not all(texts):
             self._now.report("bad-value", f"{kind} needs names", f"write {example}")
             return Token("`penstock:bad`")
-        self._now.calls.append(TableCall(kind, texts, _line_in(self._now.path)))
+        self._now.calls.append(TableRef(kind, texts, _line_in(self._now.path)))
         return Token(f"`penstock:{len(self._now.calls) - 1}`")
 
     def _config(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401  as above
