@@ -235,11 +235,9 @@ class _Shapes:
         return self.inputs.get(_name_of(token), InputShape())
 
     def opened(self, token: str) -> OpenedTable:
-        if token not in self._opened:
-            self._opened[token] = self._open(self.of(token))
-        return self._opened[token]
-
-    def _open(self, shape: InputShape) -> OpenedTable:
+        if token in self._opened:
+            return self._opened[token]
+        shape = self.of(token)
         trees = []
         for text in shape.view:
             tree = self.parsed(text)
@@ -248,7 +246,9 @@ class _Shapes:
             else:
                 trees.append(tree)
         columns = shape.columns and tuple(column.lower() for column in shape.columns)
-        return OpenedTable(columns, frozenset({shape.field.lower()} - {""}), tuple(trees))
+        certain = frozenset({shape.field.lower()} - {""})
+        self._opened[token] = found = OpenedTable(columns, certain, tuple(trees))
+        return found
 
     def parsed(self, text: str) -> exp.Query | None:
         """Parse a query, and count the tables that the walk over its tree must come to."""

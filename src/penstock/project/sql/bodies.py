@@ -35,13 +35,14 @@ def fingerprint(
 
     `linked.shown` is `Project.shown_sql`, followed by the incremental branch where that differs.
     """
-    return Fingerprint(
-        sql=digest(linked.shown),
-        canonical=digest(linked.query.canonical),
-        settings=digest(settings_text(strategy, layout)),
-        layout=digest(layout_text(layout, said)),
-        parser=parser_version(),
-    )
+    sql, canonical = digest(linked.shown), digest(linked.query.canonical)
+    return replace(fingerprint_of_settings(strategy, layout, said), sql=sql, canonical=canonical)
+
+
+def fingerprint_of_settings(strategy: Strategy, layout: Layout, said: Description) -> Fingerprint:
+    """Give the checksums of everything but SQL."""
+    settings, lies = digest(settings_text(strategy, layout)), digest(_layout_text(layout, said))
+    return Fingerprint("", "", settings, lies, parser=parser_version())
 
 
 @cache
@@ -50,8 +51,7 @@ def parser_version() -> str:
     return version("sqlglot")
 
 
-def layout_text(layout: Layout, said: Description) -> str:
-    """Write how a table lies and what is said of it as JSON with sorted keys."""
+def _layout_text(layout: Layout, said: Description) -> str:
     parts = {
         "partition_by": layout.partition_by,
         "cluster_by": layout.cluster_by,
@@ -86,14 +86,10 @@ def linked_body(
     """
     linked = link([branch], resolver, reader)
     canonical = canonical_as_written(branch, body.text)
-    fingerprint = replace(
-        body.fingerprint,
-        sql=digest(body.text),
-        canonical=digest(canonical),
-        parser=parser_version(),
-    )
+    sql, parser = digest(body.text), parser_version()
+    mark = replace(body.fingerprint, sql=sql, canonical=digest(canonical), parser=parser)
     query = replace(linked.query, canonical=canonical)
-    body = replace(body, query=query, fingerprint=fingerprint, is_range=is_range(query))
+    body = replace(body, query=query, fingerprint=mark, is_range=is_range(query))
     linked.findings += parameter_findings([branch], reader.path, has_partition=has_partition)
     if has_partition:
         linked.findings += no_parameter_findings(body)

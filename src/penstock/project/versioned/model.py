@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.model import Body, ColumnDoc, Fingerprint, Model, Version
+from penstock.core.model import Body, ColumnDoc, Model, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.mapping import Calendar, Everything, RangeMapping, Same, Trailing
 from penstock.core.partitions.partition import Grain
@@ -19,7 +19,7 @@ from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
 from penstock.project.settings.strategy import versioned_strategy
-from penstock.project.sql.bodies import Description, layout_text, linked_body, settings_text
+from penstock.project.sql.bodies import Description, fingerprint_of_settings, linked_body
 from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
@@ -191,11 +191,9 @@ class _Builder:
         if file is None or not file.branches:
             return None
         draft, strategy = self.item.draft, self.item.strategy
-        said = Fingerprint(
-            sql="",
-            canonical="",
-            settings=digest(settings_text(strategy, draft.lies)),
-            layout=digest(layout_text(draft.lies, Description(draft.description, _docs(draft)))),
+        said = Description(draft.description, _docs(draft))
+        fingerprint = replace(
+            fingerprint_of_settings(strategy, draft.lies, said),
             version=version.number,
             revision=given.number,
             effective_from=given.effective_from,
@@ -205,7 +203,7 @@ class _Builder:
         body, linked = linked_body(
             Body(
                 Query("", "", "", ()),
-                said,
+                fingerprint,
                 given.sql.text,
                 _source(given, self.item.folders),
                 given.where,
