@@ -121,7 +121,7 @@ class SelectScope:
         """Whether a condition on an output column may as well stand in WHERE."""
         if self.closed or not is_plain(expression):
             return False
-        return all(_text(expression) in keys for keys in self.windows)
+        return all(expression.unnest().sql() in keys for keys in self.windows)
 
 
 def resolved(name: str, label: str) -> exp.Column:
@@ -195,17 +195,12 @@ def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
         branch.outputs, branch.order, branch.stars = outputs, order, []
 
 
-def _text(expression: exp.Expr) -> str:
-    inner = expression.unnest() if isinstance(expression, exp.Paren) else expression
-    return inner.sql()
-
-
 def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset[str]]:
     """Give by what each window among some nodes is partitioned; named ones are not followed."""
     named = bool(select.args.get("windows"))
     windows = (window for node in nodes for window in node.find_all(exp.Window))
     parts = (() if named else each.args.get("partition_by") or () for each in windows)
-    return [frozenset(map(_text, by)) for by in parts]
+    return [frozenset(each.unnest().sql() for each in by) for by in parts]
 
 
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:

@@ -31,6 +31,7 @@ from penstock.project.input_ranges.scopes import (
 _MOST = 5_000
 _SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where", "having"}
 Known = Mapping[str, Cte | None]
+Branches = tuple[SelectScope, ...]
 
 
 class TooBigError(Exception):
@@ -63,14 +64,12 @@ class Tree:
         """Take in a whole query."""
         self.roots += self.build(query, {}, None)
 
-    def build(
-        self, query: exp.Expr, known: Known, outer: SelectScope | None
-    ) -> tuple[SelectScope, ...]:
+    def build(self, query: exp.Expr, known: Known, outer: SelectScope | None) -> Branches:
         """Give the SELECTs whose rows a query unites, columns named as in the first."""
         known, ctes = self._with(query, known)
         match query:
             case exp.Select():
-                branches: tuple[SelectScope, ...] = (self._select(query, known, outer),)
+                branches: Branches = (self._select(query, known, outer),)
             case exp.SetOperation():
                 branches = self._united(query, known, outer)
             case exp.Subquery() if not is_group(query):
@@ -105,9 +104,7 @@ class Tree:
             ctes.append(cte)
         return added, ctes
 
-    def _united(
-        self, query: exp.SetOperation, known: Known, outer: SelectScope | None
-    ) -> tuple[SelectScope, ...]:
+    def _united(self, query: exp.SetOperation, known: Known, outer: SelectScope | None) -> Branches:
         left = self.build(query.this, known, outer)
         right = self.build(query.expression, known, outer)
         if not query.args.get("by_name"):
@@ -128,11 +125,9 @@ class Tree:
             self._from(lateral, scope)
         self._outputs(select, scope)
         self._tests(select, scope)
-        for key, value in select.args.items():
-            if key not in _SEEN_ELSEWHERE:
-                for node in value if isinstance(value, list) else [value]:
-                    if isinstance(node, exp.Expr):
-                        self._resolve(node, scope)
+        for node in select.iter_expressions():
+            if node.arg_key not in _SEEN_ELSEWHERE:
+                self._resolve(node, scope)
         return scope
 
     def _from(self, node: exp.Expr, scope: SelectScope) -> list[FromItem]:
@@ -190,7 +185,7 @@ class Tree:
         if names:
             relation.columns, relation.certain, relation.sealed = None, frozenset(), True
 
-    def _of_cte(self, cte: Cte, outer: SelectScope | None) -> tuple[SelectScope, ...]:
+    def _of_cte(self, cte: Cte, outer: SelectScope | None) -> Branches:
         self._used.add(id(cte.query))
         branches = self.build(cte.query, cte.known, outer)
         renamed(branches, cte.names)
@@ -198,12 +193,7 @@ class Tree:
             branch.closed = branch.closed or cte.recursive
         return branches
 
-    def _derive(
-        self,
-        relation: FromItem,
-        branches: tuple[SelectScope, ...],
-        names: Names | None,
-    ) -> None:
+    def _derive(self, relation: FromItem, branches: Branches, names: Names | None) -> None:
         renamed(branches, names)
         relation.branches = branches
         relation.columns = branches[0].order

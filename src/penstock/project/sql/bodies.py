@@ -87,9 +87,9 @@ def linked_body(
     linked = link([branch], resolver, reader)
     canonical = canonical_as_written(branch, body.text)
     sql, parser = digest(body.text), parser_version()
-    mark = replace(body.fingerprint, sql=sql, canonical=digest(canonical), parser=parser)
+    code = replace(body.fingerprint, sql=sql, canonical=digest(canonical), parser=parser)
     query = replace(linked.query, canonical=canonical)
-    body = replace(body, query=query, fingerprint=mark, is_range=is_range(query))
+    body = replace(body, query=query, fingerprint=code, is_range=is_range(query))
     linked.findings += parameter_findings([branch], reader.path, has_partition=has_partition)
     if has_partition:
         linked.findings += no_parameter_findings(body)

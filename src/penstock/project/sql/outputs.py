@@ -89,10 +89,8 @@ def _of_select(select: exp.Select, known: Known) -> Outputs:
 def _sources(select: exp.Select, known: Known) -> dict[str, Outputs]:
     clause = select.args.get("from_") or select.args.get("from")  # the older parsers' key
     joins = select.args.get("joins") or []
-    nodes = [node.this for node in (clause, *joins) if node is not None]
-    return {
-        str(n.alias_or_name).lower() or f"#{i}": _of_source(n, known) for i, n in enumerate(nodes)
-    }
+    nodes = enumerate(node.this for node in (clause, *joins) if node is not None)
+    return {str(n.alias_or_name).lower() or f"#{i}": _of_source(n, known) for i, n in nodes}
 
 
 def _of_source(node: exp.Expr, known: Known) -> Outputs:

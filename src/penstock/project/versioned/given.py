@@ -215,20 +215,23 @@ def _inside(draft: VersionedDraft) -> Iterator[Finding]:
 
 def _fields(draft: VersionedDraft) -> Iterator[Finding]:
     to = draft.destination
-    asked = [("partition field", to.field, "partition-field-missing")] * bool(to.field)
-    asked += (("cluster column", column, "cluster-field-missing") for column in to.cluster)
     typed: set[Location] = set()
     for version in (each for each in draft.versions if each.fields):
         fields = version.fields or ()
-        for what, name, code in asked:
-            if find_field(fields, name) is None:
-                sentence = f'{version.label}: {what} "{name}" is not in the schema'
-                hint = did_you_mean(name, [each.name for each in fields])
-                yield Finding(version.declared, code, sentence, hint)
+        names = [each.name for each in fields]
         found = find_field(fields, to.field)
         if found and found.where not in typed:
             typed.add(found.where)
             yield from _field_type(version, found, to.grid.grain)
+        elif to.field and not found:
+            sentence = f'{version.label}: partition field "{to.field}" is not in the schema'
+            hint = did_you_mean(to.field, names)
+            yield Finding(version.declared, "partition-field-missing", sentence, hint)
+        for column in to.cluster:
+            if not find_field(fields, column):
+                sentence = f'{version.label}: cluster column "{column}" is not in the schema'
+                hint = did_you_mean(column, names)
+                yield Finding(version.declared, "cluster-field-missing", sentence, hint)
 
 
 def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iterator[Finding]:
