@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -261,7 +262,8 @@ class _Shapes:
         self.counts.update(n.partition(":bare:")[0] for n in names if n.startswith("penstock:"))
         return query
 
-    def kind_of(self, relation: FromItem | None, column: exp.Column) -> Kind | None:
+    def kind_of(self, relations: Mapping[str, FromItem], column: exp.Column) -> Kind | None:
+        relation = relations.get(column.table)
         shape = self.of(relation.token) if relation and relation.token else InputShape()
         is_field = shape.field.lower() == column.name
         return _KINDS.get(shape.type.lower()) if is_field else None
@@ -306,11 +308,7 @@ def _mappings(
             scans[_name_of(relation.token)].append(relation)
             counts[relation.token] -= 1
     missed = {_name_of(token) for token, count in counts.items() if count > 0}
-    reader = _ConditionReader(
-        grid,
-        tree.relations,
-        lambda column: shapes.kind_of(tree.relations.get(column.table), column),
-    )
+    reader = _ConditionReader(grid, tree.relations, partial(shapes.kind_of, tree.relations))
     result = {}
     for name in names:
         shape = shapes.inputs.get(name, InputShape())

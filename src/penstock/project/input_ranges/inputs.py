@@ -161,20 +161,20 @@ def over_column(mapping: RangeMapping, column: str, grid: Grid) -> RangeMapping:
 def narrower(
     name: InputName,
     entry: Declared,
-    mapping: RangeMapping,
+    said: RangeMapping,
     read: RangeMapping,
     model: Model,
     grid: Grid,
 ) -> list[Finding]:
     """Say that a declared mapping leaves out what the SQL reads, in any sample partition."""
-    declared, inferred = reading(mapping, grid), reading(read, grid)
+    declared, inferred = reading(said, grid), reading(read, grid)
     spans = map(model.grid.span, _samples(model, read, _FEW))
     if not any(difference(_places(inferred(s), grid), _places(declared(s), grid)) for s in spans):
         return []
     sentence = f"the SQL reads more of {name} than its entry in depends_on says"
-    said = f"auto, column: {entry.column}" if entry.column else "auto"
-    said = "all" if isinstance(read, Everything) else said
-    hint = f"depends_on: [{{model: {name}, partitions: {said}}}]"
+    auto = f"auto, column: {entry.column}" if entry.column else "auto"
+    asked = "all" if isinstance(read, Everything) else auto
+    hint = f"depends_on: [{{model: {name}, partitions: {asked}}}]"
     return [Finding(entry.where, "mapping-narrower-than-sql", sentence, hint, Severity.WARNING)]
 
 

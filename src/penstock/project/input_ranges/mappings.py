@@ -148,9 +148,10 @@ class _Bodies:
             entry, read = declared.get(name), inferred.get(name)
             is_chosen = entry is not None and entry.mapping is not None and not shape.view
             if entry and is_chosen:
-                mapping = self._chosen(name, shape, entry, read, findings)
+                mapping, found = self._chosen(name, shape, entry, read)
             else:
-                mapping = self._automatic(name, asked[name], read, body, findings)
+                mapping, found = self._automatic(name, asked[name], read, body)
+            findings += found
             if name == self.model.input_name:
                 where = entry.where if entry else body.where
                 findings += self_reading(self.model, body, mapping, where)
@@ -171,13 +172,8 @@ class _Bodies:
         return result
 
     def _automatic(
-        self,
-        name: InputName,
-        shape: InputShape,
-        read: Inferred | None,
-        body: Body,
-        findings: list[Finding],
-    ) -> RangeMapping:
+        self, name: InputName, shape: InputShape, read: Inferred | None, body: Body
+    ) -> tuple[RangeMapping, list[Finding]]:
         """Take what the SQL reads; of an input that only `depends_on` knows, what overlaps."""
         mapping: RangeMapping
         grains, is_odd = {self.model.grid.grain, shape.grid.grain}, False
@@ -188,30 +184,25 @@ class _Bodies:
         else:
             is_odd = Grain.RANGE in grains and len(grains) > 1
             mapping = Everything() if is_odd else ByGrain()
-        if is_odd and name != self.model.input_name:
-            unclear = read is not None and read.found is Found.UNCLEAR
-            findings.append(read_whole(name, body, unclear=unclear))
-        return mapping
+        if not is_odd or name == self.model.input_name:
+            return mapping, []
+        unclear = read is not None and read.found is Found.UNCLEAR
+        return mapping, [read_whole(name, body, unclear=unclear)]
 
     def _chosen(
-        self,
-        name: InputName,
-        shape: InputShape,
-        entry: Declared,
-        read: Inferred | None,
-        findings: list[Finding],
-    ) -> RangeMapping:
+        self, name: InputName, shape: InputShape, entry: Declared, read: Inferred | None
+    ) -> tuple[RangeMapping, list[Finding]]:
         mapping, model, grid = entry.mapping or Everything(), self.model, shape.grid
         found = mismatch(name, entry, mapping, model, grid)
-        findings += found
         if found:
-            return Everything()
+            return Everything(), found
         if grid.grain is Grain.WHOLE:
             mapping = over_column(mapping, entry.column, model.grid)
-        is_known = read is not None and read.found in (Found.INFERRED, Found.WHOLE)
-        if read and is_known and (entry.column or grid.grain is not Grain.WHOLE):
-            findings += narrower(name, entry, mapping, read.mapping, model, grid)
-        return mapping
+        if read is None or read.found not in (Found.INFERRED, Found.WHOLE):
+            return mapping, []
+        is_comparable = entry.column or grid.grain is not Grain.WHOLE
+        found = narrower(name, entry, mapping, read.mapping, model, grid) if is_comparable else []
+        return mapping, found
 
 
 # Any: this is the JSON of our own cache; what does not fit is thrown away.

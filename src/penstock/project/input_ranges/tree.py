@@ -108,12 +108,9 @@ class Tree:
         left = self.build(query.this, known, outer)
         right = self.build(query.expression, known, outer)
         if not query.args.get("by_name"):
-            order = left[0].order
-            if order is None:
-                for branch in right:
-                    branch.outputs, branch.stars, branch.order = {}, [], None
-            else:
-                renamed(right, order)
+            renamed(right, left[0].order)
+            for branch in right if left[0].order is None else ():
+                branch.outputs, branch.stars, branch.order = {}, [], None
         return left + right
 
     def _select(self, select: exp.Select, known: Known, outer: SelectScope | None) -> SelectScope:

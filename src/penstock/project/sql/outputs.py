@@ -11,17 +11,6 @@ from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.parsed import OutputColumn, Outputs
 from penstock.project.sql.canonical import PARSER_BUGS
 
-VOLATILE = (
-    "current_timestamp",
-    "now",
-    "current_date",
-    "rand",
-    "randn",
-    "uuid",
-    "monotonically_increasing_id",
-    "spark_partition_id",
-    "input_file_name",
-)
 _PARSED: Mapping[type[exp.Expr], str] = {
     exp.CurrentTimestamp: "current_timestamp",
     exp.CurrentDate: "current_date",
@@ -29,6 +18,8 @@ _PARSED: Mapping[type[exp.Expr], str] = {
     exp.Randn: "randn",
     exp.Uuid: "uuid",
 }
+_UNPARSED = ("now", "monotonically_increasing_id", "spark_partition_id", "input_file_name")
+VOLATILE = (*_PARSED.values(), *_UNPARSED)
 _OPAQUE = Outputs()
 Known = Mapping[str, Outputs]
 _UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")

@@ -123,14 +123,8 @@ class VersionedDraft:
         """How it is cut into partitions."""
         if self.word != "partition" or not self.destination.field:
             return None
-        return PartitionSettings(
-            self.destination.field,
-            self.field_type,
-            self.destination.grid,
-            self.start,
-            self.ready_after,
-            self.batch_size,
-        )
+        to, timing = self.destination, (self.start, self.ready_after, self.batch_size)
+        return PartitionSettings(to.field, self.field_type, to.grid, *timing)
 
     @property
     def lies(self) -> Layout:

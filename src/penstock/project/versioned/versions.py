@@ -228,16 +228,9 @@ class Versions:
         own = self._since(section) if number else None
         if date is None or sql is None:
             return None
-        return GivenRevision(
-            number,
-            section.node.where,
-            date,
-            section.place("effective_from"),
-            sql,
-            own or since,
-            section.text("description").strip(),
-            section.text("reason").strip(),
-        )
+        where, dated = section.node.where, section.place("effective_from")
+        description, reason = (section.text(key).strip() for key in ("description", "reason"))
+        return GivenRevision(number, where, date, dated, sql, own or since, description, reason)
 
     def _since(self, section: Section) -> dt.date | None:
         found = section.date("backfill_since")
