@@ -22,8 +22,8 @@ from penstock.project.unit_tests.given import (
 )
 from penstock.project.unit_tests.load import OF_RUN, OF_TEST
 from penstock.project.unit_tests.tables import FORMS
-from penstock.project.versioned.fields import FIELD
-from penstock.project.versioned.shape import DESTINATION, MODEL, PARTITION, STRATEGIES
+from penstock.project.versioned.gather import DESTINATION, MODEL, PARTITION, STRATEGIES
+from penstock.project.versioned.schema import FIELD
 from penstock.project.versioned.versions import REVISION, VERSION
 
 Tree: TypeAlias = "dict[str, Plain]"

@@ -41,8 +41,7 @@ from penstock.project.files.parsed import (
 )
 from penstock.project.files.references import Content, decode, read_content
 from penstock.project.files.values import Plain, digest
-from penstock.project.sql.link import QueryOwner, link
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 T = TypeVar("T")
 F = TypeVar("F", SqlFile, YamlFile)
@@ -230,7 +229,7 @@ def parse_user_query(project: Project, sql: str) -> Query:
     nobody gives a typed query the values of parameters.
     """
     from penstock.project.sql.canonical import NotAQueryError
-    from penstock.project.sql.mentions import read_branch  # imports sqlglot
+    from penstock.project.sql.sql_file import read_branch
 
     try:
         branch, _ = read_branch(sql, ())

@@ -43,8 +43,7 @@ from penstock.project.sql.bodies import (
     no_parameter_findings,
     parameter_findings,
 )
-from penstock.project.sql.link import QueryOwner, link
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.names import Named, NameResolver, QueryOwner, link
 from penstock.project.sql.template_lines import line_of
 
 SNAPSHOTS = "snapshots"

@@ -19,8 +19,7 @@ from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.parsed import Problem, ReadText
 from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
 from penstock.project.files.values import text_of
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import input_named
+from penstock.project.sql.names import QueryOwner, input_named
 
 _FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
 _HUNDRED = Decimal(100)

@@ -35,8 +35,7 @@ from penstock.project.files.parsed import (
     problems_of,
 )
 from penstock.project.sql.bodies import parameter_findings
-from penstock.project.sql.link import QueryOwner, link
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 T = TypeVar("T")
 _MODELS_ARE = "a model is one query"

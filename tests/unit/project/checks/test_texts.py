@@ -12,8 +12,7 @@ from penstock.core.query import PARAMETERS
 from penstock.project.checks.scene import ConditionKind
 from penstock.project.checks.texts import condition_of, query_of
 from penstock.project.files.cache import CacheEntry, ParseCache
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import NameResolver, QueryOwner
 
 ALL = frozenset(PARAMETERS)
 SQL = "select *\nfrom {destination} where '@run_date' = a and date = @partition_date"

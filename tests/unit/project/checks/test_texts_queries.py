@@ -9,8 +9,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.checks.texts import query_of
 from penstock.project.files.parsed import Problem, ReadText
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import NameResolver, QueryOwner
 
 ALL = frozenset(PARAMETERS)
 RUN_DATE = frozenset({"run_date"})
