@@ -1,6 +1,5 @@
 """What is asked of the commands that look, compare and check, and write no table."""
 
-import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
@@ -11,6 +10,7 @@ from penstock.app.request.shared import (
     AsOf,
     CommandRequest,
     Date,
+    Dated,
     Days,
     Exclude,
     FailFast,
@@ -18,19 +18,17 @@ from penstock.app.request.shared import (
     Name,
     Partition,
     Project,
-    Range,
     Select,
     States,
     To,
     WorkRequest,
     read_phases,
-    read_time,
 )
 from penstock.core.checks import Phase
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRequest(WorkRequest):
+class CheckRequest(WorkRequest, Dated):
     """What is asked of `check`: models, groups and checks; nothing is written but results.
 
     `everything` is every model with checks and every partition that was built. `partition` is a
@@ -63,16 +61,6 @@ class CheckRequest(WorkRequest):
     as_of: AsOf = None
     select: Select = ()
     exclude: Exclude = ()
-
-    @property
-    def run_timestamp(self) -> dt.datetime | None:
-        """When the check says it is; None is now."""
-        return read_time(self.as_of)
-
-    @property
-    def range(self) -> Range:
-        """The partitions that are asked for by date."""
-        return Range(self.date or self.from_, self.date or self.to)
 
     def refuse_conflicts(self) -> None:
         """Refuse what leaves something out beside --all, and two ways to name groups.
@@ -144,7 +132,7 @@ class AuditRequest(CommandRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class StatusRequest(CommandRequest):
+class StatusRequest(CommandRequest, Dated):
     """What is asked of `status`; with `states` only partitions in one of them are given."""
 
     project: Project = "."
@@ -157,23 +145,13 @@ class StatusRequest(CommandRequest):
     select: Select = ()
     exclude: Exclude = ()
 
-    @property
-    def run_timestamp(self) -> dt.datetime | None:
-        """When it is looked at; None is now."""
-        return read_time(self.as_of)
-
-    @property
-    def range(self) -> Range:
-        """The partitions that are asked for."""
-        return Range(self.from_, self.to, self.days)
-
     def refuse_conflicts(self) -> None:
         """Refuse two ways to name partitions."""
         self.refuse("days", ("from_", "to"))
 
 
 @dataclass(frozen=True, slots=True)
-class DiffRequest(CommandRequest):
+class DiffRequest(CommandRequest, Dated):
     """What is asked of `diff`; without a model all of them."""
 
     project: Project = "."
@@ -181,11 +159,6 @@ class DiffRequest(CommandRequest):
     _: KW_ONLY
     partition: Partition = None
     as_of: AsOf = None
-
-    @property
-    def run_timestamp(self) -> dt.datetime | None:
-        """When it is looked at; None is now."""
-        return read_time(self.as_of)
 
 
 @dataclass(frozen=True, slots=True)

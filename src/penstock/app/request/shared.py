@@ -144,3 +144,21 @@ class WorkRequest(CommandRequest):
 
     spark: "SparkSession | None" = field(default=None, compare=False)
     arguments: str = ""
+
+
+class Dated:
+    """What requests that are about a time and dates say of them, by the flags that they have."""
+
+    __slots__ = ()
+
+    @property
+    def run_timestamp(self) -> dt.datetime | None:
+        """When it is looked at, or the run says it is; None is now."""
+        return read_time(getattr(self, "as_of", None))
+
+    @property
+    def range(self) -> Range:
+        """The partitions that are asked for."""
+        names = ("date", "from_", "to", "days")
+        date, first, last, days = (getattr(self, name, None) for name in names)
+        return Range(date or first, date or last, days)

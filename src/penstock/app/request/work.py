@@ -1,7 +1,6 @@
 """What is asked of the commands that run steps, and of the one that takes them back."""
 
-import datetime as dt
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.request.flags import FlagSpec
@@ -10,6 +9,7 @@ from penstock.app.request.shared import (
     TO,
     AsOf,
     Date,
+    Dated,
     Days,
     DryRun,
     Exclude,
@@ -18,14 +18,12 @@ from penstock.app.request.shared import (
     Name,
     Project,
     ProjectToo,
-    Range,
     Select,
     States,
     To,
     Wait,
     WorkRequest,
     read_mode,
-    read_time,
 )
 from penstock.core.checks import OnFailure
 from penstock.core.errors import UsageError
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepsRequest(WorkRequest):
+class StepsRequest(WorkRequest, Dated):
     """What every command that runs steps is asked."""
 
     threads: Annotated[int | None, FlagSpec("Steps at a time.", metavar="N", least=1)] = None
@@ -59,23 +57,13 @@ class StepsRequest(WorkRequest):
     as_of: AsOf = None
 
     @property
-    def run_timestamp(self) -> dt.datetime | None:
-        """When the run says it is; None is now."""
-        return read_time(self.as_of)
-
-    @property
     def options(self) -> "Options":
-        """What of it decides the plan."""
-        return self.of_steps
-
-    @property
-    def of_steps(self) -> "Options":
-        """What of these flags decides the plan."""
+        """What of it decides the plan: what is called there as it is here."""
         # a module that help has no need of
         from penstock.plan.values import Options
 
-        mode = read_mode(self.on_failure)
-        return Options(self.full_refresh, skip_checks=self.skip_checks, on_failure=mode)
+        names = [each.name for each in fields(Options) if hasattr(self, each.name)]
+        return Options(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +79,6 @@ class PartitionsRequest(StepsRequest):
     allow_source_mutation: Annotated[
         bool, FlagSpec("Let the SQL of immutable versions change.")
     ] = False
-
-    @property
-    def options(self) -> "Options":
-        """What of it decides the plan."""
-        return self.of_partitions
-
-    @property
-    def of_partitions(self) -> "Options":
-        """What of these flags and of those of all steps decides the plan."""
-        return replace(
-            self.of_steps,
-            allow_breaking=self.allow_breaking,
-            allow_source_mutation=self.allow_source_mutation,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +102,6 @@ class RunRequest(PartitionsRequest):
     def refuse_conflicts(self) -> None:
         """Refuse two ways to name partitions."""
         self.refuse("date", ("from_", "to"))
-
-    @property
-    def range(self) -> Range:
-        """The partitions that are asked for."""
-        return Range(self.date or self.from_, self.date or self.to)
-
-    @property
-    def options(self) -> "Options":
-        """What of it decides the plan."""
-        return replace(self.of_partitions, adopt=self.adopt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +129,6 @@ class SnapshotRequest(StepsRequest):
     exclude: Exclude = ()
 
     command = "snapshot run"
-    range = Range()
     batch_size = None
 
     def refuse_conflicts(self) -> None:
@@ -175,15 +138,9 @@ class SnapshotRequest(StepsRequest):
         self.refuse("no_prune", ["prune"])
 
     @property
-    def options(self) -> "Options":
-        """What of it decides the plan."""
-        return replace(
-            self.of_steps,
-            prune=self.prune,
-            no_prune=self.no_prune,
-            retention=Retention(keep_last=self.keep_last) if self.keep_last else None,
-            allow_empty=self.allow_empty,
-        )
+    def retention(self) -> Retention | None:
+        """What replaces the models' own; None leaves it."""
+        return Retention(keep_last=self.keep_last) if self.keep_last else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,11 +180,6 @@ class SyncRequest(DriftRequest):
         narrow = ("select", "exclude", "states", "from_", "to", "days", "max_partitions")
         self.refuse("everything", narrow, self.arguments.split())
 
-    @property
-    def range(self) -> Range:
-        """The partitions that are asked for."""
-        return Range(self.from_, self.to, self.days)
-
 
 @dataclass(frozen=True, slots=True)
 class BackfillRequest(DriftRequest):
@@ -242,11 +194,6 @@ class BackfillRequest(DriftRequest):
     command = "backfill"
     select = exclude = states = ()
     everything = False
-
-    @property
-    def range(self) -> Range:
-        """The partitions that are asked for."""
-        return Range(self.from_, self.to)
 
 
 AnyRun = RunRequest | SnapshotRequest

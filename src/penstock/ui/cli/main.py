@@ -13,34 +13,49 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = {
-    "init": "Make a project that runs at once.",
-    "validate": "Report every finding of every file.",
-    "list": "List the models.",
-    "show": "Show all that is known of one model.",
-    "graph": "Draw what reads what.",
-    "plan": "Show what a run would do, and why.",
-    "run": "Bring tables and views up to date.",
-    "sync": "Run the partitions that drifted.",
-    "backfill": "Run all partitions of a range, drifted or not.",
-    "check": "Evaluate checks on the rows of today.",
-    "test": "Run unit tests of models.",
-    "rollback": "Restore a table to the version before a step.",
-    "snapshot": "Keep history tables.",
-    "seed": "Load the files under seeds/ as tables.",
-    "query": "Run a query over the project's tables.",
-    "status": "Show which partitions are no longer current.",
-    "diff": "Show what changed since the partitions were built.",
-    "history": "Show the executions of a model, newest first.",
-    "audit": "Compare every version's SQL with what was run.",
-    "watermark": "Show, set or reset watermarks.",
-    "recover": "Settle what a crash left open.",
-    "state": "Export, import, restore or rebuild the state.",
-    "unlock": "Take a target's lease from a run that is gone.",
-    "doctor": "Check this machine, and say what to do.",
-    "schema": "Print JSON Schemas of the YAML files, for editors.",
-    "completion": "Print a shell's completion script.",
+_BY_FILE = {
+    "project": {
+        "init": "Make a project that runs at once.",
+        "validate": "Report every finding of every file.",
+        "list": "List the models.",
+        "show": "Show all that is known of one model.",
+        "graph": "Draw what reads what.",
+    },
+    "build": {
+        "plan": "Show what a run would do, and why.",
+        "run": "Bring tables and views up to date.",
+        "sync": "Run the partitions that drifted.",
+        "backfill": "Run all partitions of a range, drifted or not.",
+    },
+    "checks": {
+        "check": "Evaluate checks on the rows of today.",
+        "test": "Run unit tests of models.",
+    },
+    "tables": {
+        "rollback": "Restore a table to the version before a step.",
+        "snapshot": "Keep history tables.",
+        "seed": "Load the files under seeds/ as tables.",
+        "query": "Run a query over the project's tables.",
+    },
+    "drift": {
+        "status": "Show which partitions are no longer current.",
+        "diff": "Show what changed since the partitions were built.",
+        "history": "Show the executions of a model, newest first.",
+        "audit": "Compare every version's SQL with what was run.",
+    },
+    "state": {
+        "watermark": "Show, set or reset watermarks.",
+        "recover": "Settle what a crash left open.",
+        "state": "Export, import, restore or rebuild the state.",
+        "unlock": "Take a target's lease from a run that is gone.",
+    },
+    "machine": {
+        "doctor": "Check this machine, and say what to do.",
+        "schema": "Print JSON Schemas of the YAML files, for editors.",
+        "completion": "Print a shell's completion script.",
+    },
 }
+COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
 INTERRUPTED = 130
 TERMINATED = 143
 _BUG = 1
@@ -61,12 +76,13 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command's file and give its `command`."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"penstock.ui.cli.{cmd_name}")
-        found: click.Command = module.command
-        return found
+        """Import the command's file and give what is called `<name>_command` there."""
+        for file, named in _BY_FILE.items():
+            if cmd_name in named:
+                module = importlib.import_module(f"penstock.ui.cli.{file}")
+                found: click.Command = getattr(module, f"{cmd_name}_command")
+                return found
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the literal table above."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,20 +21,46 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
+Asked = TypeVar("Asked", bound=CommandRequest)
+Answer = TypeVar("Answer")
 
 _OF_OUTPUT = flag_fields(CommandOutput)
 YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-def example(*lines: str) -> str:
+def command(
+    examples: str,
+    request: type[CommandRequest] | None,
+    *own: Option,
+    of: click.Group | None = None,
+    name: str | None = None,
+    without: Sequence[str] = (),
+) -> Callable[[Command], click.Command]:
+    """Make a command of a function, as `takes` says; `of` a group, where it has this `name`.
+
+    The first line of its docstring stands beside its name in `ui.cli.main.COMMANDS`.
+    """
+    make = click.command if of is None else of.command
+    options = takes(request, *own, without=without)
+    return lambda call: make(name, epilog=_example(examples))(options(call))
+
+
+def group(example: str, says: str) -> click.Group:
+    """Make a group of commands; called without one of them it prints its help."""
+
+    def help_alone(ctx: click.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            click.echo(ctx.get_help())
+
+    called = click.pass_context(help_alone)
+    return click.Group(
+        invoke_without_command=True, callback=called, help=says, epilog=_example(example)
+    )
+
+
+def _example(lines: str) -> str:
     """Give the end of a command's help: what a user would type."""
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def help_alone(ctx: click.Context) -> None:
-    """Print the help of a group that was called without a command."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
 
 
 def opened(request: CommandRequest) -> AbstractContextManager[Services]:
@@ -44,39 +70,35 @@ def opened(request: CommandRequest) -> AbstractContextManager[Services]:
     return wire.opened(request)
 
 
-def takes(request: type[CommandRequest], *own: Option, without: Sequence[str] = ()) -> Option:
-    """Give the command an `CommandOutput` and the request that its options make.
+def ask(use_case: Callable[[Services, Asked], Answer], request: Asked) -> Answer:
+    """Open the project that a request is about, and give what a use case says."""
+    with opened(request) as services:
+        return use_case(services, request)
+
+
+def takes(
+    request: type[CommandRequest] | None, *own: Option, without: Sequence[str] = ()
+) -> Option:
+    """Give the command a `CommandOutput` and the request, if any, that its options make.
 
     `own` are options of the command line alone; they are given by name. Fields in `without` are
     left as they are.
     """
-    declared = [each for each in flag_fields(request) if each.name not in without]
+    fields = flag_fields(request) if request else ()
+    declared = [each for each in fields if each.name not in without]
 
     def with_options(call: Command) -> Command:
         @functools.wraps(call)
         def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
             output = CommandOutput(**_given(_OF_OUTPUT, values))
+            if request is None:
+                return call(output, **values)
             return call(output, _request(request, _given(declared, values)), **values)
 
-        return _decorated(with_request, [*_options(declared, own), *_options(_OF_OUTPUT)])
+        options = [*(_options(declared, own) if request else own), *_options(_OF_OUTPUT)]
+        return functools.reduce(lambda made, option: option(made), reversed(options), with_request)
 
     return with_options
-
-
-def takes_output(call: Command) -> Command:
-    """Give the command an `CommandOutput`; it needs no project."""
-
-    @functools.wraps(call)
-    def with_output(**values: Any) -> int | None:  # noqa: ANN401  click gives them
-        return call(CommandOutput(**_given(_OF_OUTPUT, values)), **values)
-
-    return _decorated(with_output, [*_options(_OF_OUTPUT)])
-
-
-def _decorated(call: Command, options: Sequence[Option]) -> Command:
-    for option in reversed(options):
-        call = option(call)
-    return call
 
 
 def _options(declared: Sequence[FlagField], own: Sequence[Option] = ()) -> Iterator[Option]:
@@ -84,12 +106,14 @@ def _options(declared: Sequence[FlagField], own: Sequence[Option] = ()) -> Itera
     for each in declared:
         if each.name == "project":
             yield from own
-        for number, flag in enumerate(each.flags):
-            yield _option(each, flag, _key(each, number))
+        for key, flag in _keyed(each):
+            yield _option(each, flag, key)
 
 
-def _key(each: FlagField, number: int) -> str:
-    return f"{each.name}_{number}" if number else each.name
+def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
+    """Give the flags of a field, each with the name by which click hands over what it found."""
+    for number, flag in enumerate(each.flags):
+        yield (f"{each.name}_{number}" if number else each.name), flag
 
 
 def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
@@ -130,7 +154,7 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
     """Take the values of fields out of what click found, without those that nobody gave."""
     fields = {}
     for each in declared:
-        found = [values.pop(_key(each, number)) for number in range(len(each.flags))]
+        found = [values.pop(key) for key, _ in _keyed(each)]
         given = [value for value in found if value not in (None, False, ())]
         if given:
             fields[each.name] = _value(each, found, given)

@@ -1,16 +1,20 @@
-"""`penstock check`."""
+"""`penstock check` and `penstock test`."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from penstock.app.request import CheckRequest
+from penstock.app.request import CheckRequest, UnitTestRequest
 from penstock.core.errors import UsageError
-from penstock.ui.cli.options import example, opened, takes
+from penstock.ui.cli.options import ask, command, opened
 from penstock.ui.cli.output import CommandOutput
+
+if TYPE_CHECKING:
+    from penstock.app.unit_testing.reports import UnitResult
 
 _ACCEPT = click.option(
     "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
@@ -21,15 +25,16 @@ _DROP = click.option(
 )
 
 
-@click.command(
-    epilog=example(
-        "penstock check --query daily_user_stats --date 2024-12-01",
-        "penstock check --all --strict",
-        "penstock check --accept 0192a3c4 --reason 'a holiday'",
-    )
+@command(
+    "penstock check --query daily_user_stats --date 2024-12-01\n"
+    "penstock check --all --strict\n"
+    "penstock check --accept 0192a3c4 --reason 'a holiday'",
+    CheckRequest,
+    _ACCEPT,
+    _REASON,
+    _DROP,
 )
-@takes(CheckRequest, _ACCEPT, _REASON, _DROP)
-def command(
+def check_command(
     output: CommandOutput,
     request: CheckRequest,
     accept: str | None,
@@ -62,8 +67,7 @@ def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     from penstock.ui.render.check import check_text, checks_document, nothing_checked
     from penstock.ui.render.errors import error_text
 
-    with opened(request) as services:
-        report = check(services, request)
+    report = ask(check, request)
     for note in report.notes:
         output.warn(note)
     nothing = nothing_checked(request, report)
@@ -98,3 +102,23 @@ def _refuse_beside(
             f"{flag} evaluates nothing and goes with no flag that says what to evaluate",
             hint=f"penstock check {flag} {accept or drop}",
         )
+
+
+@command("penstock test --select staging.users\npenstock test --fail-fast", UnitTestRequest)
+def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
+    """Run unit tests of models.
+
+    Each test under tests/ runs its model's whole step on given rows, in a temporary warehouse; the
+    project's own tables and state are left alone.
+    """
+    from penstock.app.commands.test import run_tests
+    from penstock.ui.render.unit_tests import result_text, unit_tests_document, unit_tests_text
+
+    def show(result: UnitResult) -> None:
+        if output.verbose and result.passed and not output.as_json:
+            click.echo(result_text(result))
+
+    with opened(request) as services:
+        report = run_tests(services, request, show)
+    output.print(report, unit_tests_text, unit_tests_document, unless_quiet=report.ok)
+    return 0 if report.ok else 1
