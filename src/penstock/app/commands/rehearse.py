@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.app.commands.plan import preview_results
+from penstock.app.commands.plan import preview_results, report_of
 from penstock.app.execution.tables import schema_changes
 from penstock.app.observation.inputs import pin_inputs
 from penstock.app.planning.make_plan import make_plan
@@ -27,16 +27,7 @@ def rehearse(services: Services, request: AnyRun) -> RunReport:
     A snapshot over another is counted against that one's table as it is now.
     """
     planned = make_plan(services, request)
-    report = RunReport(
-        run_id="",
-        run_timestamp=planned.plan.run_timestamp,
-        plan=planned.plan,
-        results=preview_results(services, planned.plan),
-        command=request.command,
-        dry_run=True,
-        notes=planned.notes,
-        not_run=planned.not_run,
-    )
+    report = report_of(planned, request)
     context = Context(
         run="",
         run_timestamp=planned.plan.run_timestamp,
@@ -49,40 +40,32 @@ def rehearse(services: Services, request: AnyRun) -> RunReport:
     if planned.plan.steps:
         services.engine.require()
     steps = {step.model: step for step in planned.plan.steps}
-    results = [
-        _counted(services, context, steps[result.name], result)
-        if result.status == "planned"
-        else result
-        for result in report.results
-    ]
-    return replace(report, results=tuple(results))
+    results = tuple(
+        _counted(services, context, steps[each.name], each) if each.status == "planned" else each
+        for each in preview_results(services, planned.plan)
+    )
+    return replace(report, results=results, dry_run=True)
 
 
 def _counted(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
     if step.only_alters:
-        return replace(result, status="planned", reason=WOULD_COMMIT)
+        return replace(result, reason=WOULD_COMMIT)
+    model = services.project.models[step.model]
     try:
-        return _classified(services, context, step, result)
+        inputs = pin_inputs(services, model, context.records, context.view)
+        with services.engine.session(model.name, model.where) as session:
+            step_inputs = Looking(services, context, step, model, inputs).look(session)
+            work = model.strategy.work(build_of(services, context, model, step_inputs))
+            decided = decide(session, work.again or work, model.where)
     except PenstockError as error:
         return replace(result, status="failed", error=error)
-
-
-def _classified(
-    services: Services, context: Context, step: Step, result: ModelResult
-) -> ModelResult:
-    model = services.project.models[step.model]
-    inputs = pin_inputs(services, model, context.records, context.view)
-    with services.engine.session(model.name, model.where) as session:
-        project_state = Looking(services, context, step, model, inputs).look(session)
-        work = model.strategy.work(build_of(services, context, model, project_state))
-        decided = decide(session, work.again or work, model.where)
-        commits = decided.statement is not None
+    commits = decided.statement is not None
     return replace(
         result,
         status="planned" if commits else "unchanged",
         reason=WOULD_COMMIT if commits else NO_CHANGE,
         metrics=decided.work.counts(decided.seen),
-        version=project_state.facts.version if project_state.facts else None,
-        schema_changes=schema_changes(project_state) if commits else (),
+        version=step_inputs.facts.version if step_inputs.facts else None,
+        schema_changes=schema_changes(step_inputs) if commits else (),
         inputs=inputs.pins,
     )

@@ -6,11 +6,10 @@ import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from penstock.app.commands.plan import diffs_of, drifted_of, planned_results
-from penstock.app.commands.run import Runner
+from penstock.app.commands.plan import diffs_of, drifted_of, planned_results, report_of
+from penstock.app.commands.run import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
-from penstock.app.execution.recover import recover
-from penstock.app.execution.settle import pending_notes, settle
+from penstock.app.execution.settle import pending_notes
 from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.planning.make_plan import (
     Planned,
@@ -20,7 +19,7 @@ from penstock.app.planning.make_plan import (
     seed_notes,
 )
 from penstock.app.planning.selection import check_named, narrowed, selected_models
-from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, Said, SyncPreview, silent
+from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, SyncPreview, silent
 from penstock.app.request import AnySync
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
@@ -40,7 +39,7 @@ from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
 from penstock.plan.question import Scope
 from penstock.plan.resolve import due
-from penstock.plan.values import Plan, State, Step
+from penstock.plan.values import State, Step
 
 
 @in_one_state
@@ -128,24 +127,13 @@ def sync(
 
     Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
     """
-    recovery = recover(services)
-    for sentence in recovery.sentences:
-        listener(Said(sentence))
-    decided = settle(services)
-    planned = plan_sync(services, request).after(decided).without(recovery.stuck)
-    report = replace(
-        _report(services, request, planned),
-        run_id=services.run_id or services.clock.new_id(),
-        recovered=recovery.sentences,
-    )
+    planned, report = begun(services, request, listener, plan_sync)
+    report = replace(report, preview=_preview(services, request, planned))
     if planned.plan.is_empty:
-        return replace(report, results=decided.results)
+        return replace(report, results=planned.settled.results)
     warnings = overwrites(services, planned)
     if warnings and not ask(warnings):
         return replace(report, aborted=True)
-    if planned.plan.steps:
-        services.engine.require()
-    planned.project_state.detection.log_reader.keep()
     return Runner(services, request, listener, planned, report).run()
 
 
@@ -153,10 +141,13 @@ def sync(
 def preview_sync(services: Services, request: AnySync) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
     planned = plan_sync(services, request)
-    report = _report(services, request, planned)
-    results = planned_results(services, planned.plan)
-    preview = replace(report.preview or SyncPreview(), diffs=diffs_of(services, planned))
-    return replace(report, dry_run=True, results=results, preview=preview)
+    preview = _preview(services, request, planned)
+    return replace(
+        report_of(planned, request),
+        results=planned_results(services, planned.plan),
+        dry_run=True,
+        preview=replace(preview, diffs=diffs_of(services, planned)),
+    )
 
 
 @in_one_state
@@ -247,34 +238,21 @@ def _cascade(
     )
 
 
-def _report(services: Services, request: AnySync, planned: Planned) -> RunReport:
-    preview = SyncPreview(
+def _preview(services: Services, request: AnySync, planned: Planned) -> SyncPreview:
+    counts: dict[str, int] = {}
+    for step in planned.plan.steps:
+        if step.trigger == "cascade":
+            counts[step.model] = counts.get(step.model, 0) + step.count
+    steps = {step.model for step in planned.plan.steps}
+    return SyncPreview(
         drifted=drifted_of(planned),
-        cascaded=_cascaded(services, planned.plan),
+        cascaded=tuple(
+            Cascaded(name, number, _above(services.project, name, steps))
+            for name, number in counts.items()
+        ),
         left=_left(planned),
         remaining=planned.plan.remaining,
         lines=_lines(planned, request),
-    )
-    return RunReport(
-        run_id="",
-        run_timestamp=planned.plan.run_timestamp,
-        plan=planned.plan,
-        results=(),
-        command=request.command,
-        notes=planned.notes,
-        preview=preview,
-    )
-
-
-def _cascaded(services: Services, made: Plan) -> tuple[Cascaded, ...]:
-    counts: dict[str, int] = {}
-    for step in made.steps:
-        if step.trigger == "cascade":
-            counts[step.model] = counts.get(step.model, 0) + step.count
-    planned = {step.model for step in made.steps}
-    project = services.project
-    return tuple(
-        Cascaded(name, number, _above(project, name, planned)) for name, number in counts.items()
     )
 
 

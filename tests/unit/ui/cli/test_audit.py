@@ -5,6 +5,7 @@ import datetime as dt
 import pytest
 
 from penstock.app.reports import AuditReport, AuditRow, DiffReport, HistoryReport
+from penstock.app.request import AuditRequest, DiffRequest, HistoryRequest
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 
@@ -20,12 +21,15 @@ def test_diff_history_and_audit_pass_their_flags_on(use_case, call):
     call("history", "daily", "--partition", "2024-12-01", "--show-sql", "--limit", "3")
     call("audit", "-s", "daily", "--diff")
 
-    assert [words[1:] for words in diffed] == [(None, None, None), ("daily", "2024-12-01", None)]
-    assert [words[1:] for words in told] == [
-        ("daily", None, 20, False),
-        ("daily", "2024-12-01", 3, True),
+    assert [words[1:] for words in diffed] == [
+        (DiffRequest(),),
+        (DiffRequest(".", "daily", partition="2024-12-01"),),
     ]
-    assert [words[1:] for words in audited] == [(("daily",), (), False, True)]
+    assert [words[1:] for words in told] == [
+        (HistoryRequest(".", "daily"),),
+        (HistoryRequest(".", "daily", partition="2024-12-01", show_sql=True, limit=3),),
+    ]
+    assert [words[1:] for words in audited] == [(AuditRequest(select=("daily",), diffs=True),)]
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 0), (["--modified-only"], 1)])
