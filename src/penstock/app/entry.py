@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.app.flags import takes
 from penstock.app.request import (
     AuditRequest,
     BackfillRequest,
     CheckRequest,
+    CommandRequest,
     DiffRequest,
     HistoryRequest,
-    ProjectRequest,
     RollbackRequest,
     RunRequest,
     SnapshotRequest,
@@ -25,7 +26,6 @@ from penstock.app.request import (
     UnitTestRequest,
     VerifyRequest,
 )
-from penstock.app.request.flags import takes
 from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from penstock.core.project import Project
 
 
-@takes(ProjectRequest)
-def load(request: ProjectRequest) -> Project:
+@takes(CommandRequest)
+def load(request: CommandRequest) -> Project:
     """Load a project folder; raise `ProjectError` with every finding of every file."""
     return open_project(place_of(request))
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.app.checking.status import Lines, check_lines, with_lines
+from penstock.app.flags import Range
 from penstock.app.observation.project_state import DriftReport, ProjectState, detect_drift, look
 from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
-from penstock.app.request import Range, StatusRequest
+from penstock.app.request import StatusRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach

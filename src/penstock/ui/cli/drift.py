@@ -6,8 +6,8 @@ import functools
 
 import click
 
+from penstock.app.flags import given
 from penstock.app.request import AuditRequest, DiffRequest, HistoryRequest, StatusRequest
-from penstock.app.request.flags import given
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command, opened
 from penstock.ui.cli.output import CommandOutput

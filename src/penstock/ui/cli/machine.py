@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
-from penstock.app.request import ProjectRequest
+from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import command
 from penstock.ui.cli.output import CommandOutput
 
@@ -21,8 +21,8 @@ _SHELLS: dict[str, type[ShellComplete]] = {
 }
 
 
-@command("penstock doctor --fix", ProjectRequest, _FIX)
-def doctor_command(output: CommandOutput, request: ProjectRequest, *, fix: bool) -> int:
+@command("penstock doctor --fix", CommandRequest, _FIX)
+def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: bool) -> int:
     """Check this machine, and say what to do.
 
     Java, Spark and Delta, the state, the warehouse. Needs no project; exits 1 if a check fails.
@@ -35,8 +35,8 @@ def doctor_command(output: CommandOutput, request: ProjectRequest, *, fix: bool)
     return 0 if report.healthy else 1
 
 
-@command("penstock schema --write", ProjectRequest, _WRITE)
-def schema_command(output: CommandOutput, request: ProjectRequest, *, write: bool) -> None:
+@command("penstock schema --write", CommandRequest, _WRITE)
+def schema_command(output: CommandOutput, request: CommandRequest, *, write: bool) -> None:
     """Print JSON Schemas of the YAML files, for editors.
 
     One document: the schemas by the names of the files that --write makes.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from penstock.app.flags import FlagField, FlagSpec, flag_fields
 from penstock.app.request import CommandRequest, WorkRequest
-from penstock.app.request.flags import FlagField, FlagSpec, flag_fields
 from penstock.core.masking import mask
 from penstock.ui.cli.output import CommandOutput
 
@@ -33,16 +33,19 @@ def command(
     request: type[CommandRequest] | None,
     *own: Option,
     of: click.Group | None = None,
-    name: str | None = None,
     without: Sequence[str] = (),
 ) -> Callable[[Command], click.Command]:
-    """Make a command of a function, as `takes` says; `of` a group, where it has this `name`.
+    """Make a command of a function, as `takes` says; `state_import` is the `import` of a group.
 
     The first line of its docstring stands beside its name in `ui.cli.main.COMMANDS`.
     """
     make = click.command if of is None else of.command
-    options = takes(request, *own, without=without)
-    return lambda call: make(name, epilog=_example(examples))(options(call))
+
+    def made(call: Command) -> click.Command:
+        name = call.__name__.partition("_")[2]
+        return make(name, epilog=_example(examples))(takes(request, *own, without=without)(call))
+
+    return made
 
 
 def group(example: str, says: str) -> click.Group:

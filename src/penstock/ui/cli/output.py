@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
 
-from penstock.app.request.flags import FlagSpec, command_words
+from penstock.app.flags import FlagSpec, command_words
 from penstock.core.errors import PenstockError, UsageError
 from penstock.core.masking import mask
 

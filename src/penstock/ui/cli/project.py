@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from penstock.app.request import ModelsRequest, ProjectRequest
+from penstock.app.request import CommandRequest, ModelsRequest
 from penstock.ui.cli.options import ask, command, opened
 from penstock.ui.cli.output import CommandOutput
 
@@ -38,8 +38,8 @@ def init_command(output: CommandOutput, folder: Path, template: str) -> None:
     output.print((str(folder), made), made_text, files_document, unless_quiet=True)
 
 
-@command("penstock validate --strict", ProjectRequest, _STRICT)
-def validate_command(output: CommandOutput, request: ProjectRequest, *, strict: bool) -> int:
+@command("penstock validate --strict", CommandRequest, _STRICT)
+def validate_command(output: CommandOutput, request: CommandRequest, *, strict: bool) -> int:
     """Report every finding of every file.
 
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
@@ -67,12 +67,12 @@ def list_command(output: CommandOutput, request: ModelsRequest) -> None:
 
 @command(
     "penstock show users_clean\npenstock show daily_user_stats --date 2024-12-02",
-    ProjectRequest,
+    CommandRequest,
     click.argument("model"),
     _DATE,
 )
 def show_command(
-    output: CommandOutput, request: ProjectRequest, model: str, date: str | None
+    output: CommandOutput, request: CommandRequest, model: str, date: str | None
 ) -> None:
     """Show all that is known of one model.
 

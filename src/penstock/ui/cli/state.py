@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from penstock.app.request import ProjectRequest
+from penstock.app.request import CommandRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import YES, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm
@@ -40,14 +40,13 @@ watermark_command = group(
 
 @command(
     "penstock watermark show events_clean --history",
-    ProjectRequest,
+    CommandRequest,
     click.argument("model", default=""),
     _HISTORY,
     of=watermark_command,
-    name="show",
 )
 def watermark_show(
-    output: CommandOutput, request: ProjectRequest, model: str, *, history: bool
+    output: CommandOutput, request: CommandRequest, model: str, *, history: bool
 ) -> None:
     """Show the watermarks of one model, or of all."""
     from penstock.app.commands.watermark import show_watermarks
@@ -60,17 +59,16 @@ def watermark_show(
 
 @command(
     "penstock watermark set events_clean 2024-03-01T00:00:00 --reason replay",
-    ProjectRequest,
+    CommandRequest,
     _MODEL,
     click.argument("value"),
     _WHICH,
     _TYPE,
     _REASON,
     of=watermark_command,
-    name="set",
 )
 def watermark_set(
-    output: CommandOutput, request: ProjectRequest, model: str, value: str, **more: str
+    output: CommandOutput, request: CommandRequest, model: str, value: str, **more: str
 ) -> None:
     """Set a watermark, lower or higher than it is.
 
@@ -87,17 +85,16 @@ def watermark_set(
 
 @command(
     "penstock watermark reset events_clean --yes",
-    ProjectRequest,
+    CommandRequest,
     _MODEL,
     _ONLY,
     _REASON,
     YES,
     of=watermark_command,
-    name="reset",
 )
 def watermark_reset(
     output: CommandOutput,
-    request: ProjectRequest,
+    request: CommandRequest,
     model: str,
     column: str,
     reason: str,
@@ -122,10 +119,10 @@ def watermark_reset(
 
 
 @command(
-    "penstock recover\npenstock recover --step 0190a3c4 --as committed", ProjectRequest, _STEP, _AS
+    "penstock recover\npenstock recover --step 0190a3c4 --as committed", CommandRequest, _STEP, _AS
 )
 def recover_command(
-    output: CommandOutput, request: ProjectRequest, step: str | None, became: str | None
+    output: CommandOutput, request: CommandRequest, step: str | None, became: str | None
 ) -> int:
     """Settle what a crash left open.
 
@@ -158,12 +155,11 @@ state_command = group(
 
 @command(
     "penstock state export > state.json",
-    ProjectRequest,
+    CommandRequest,
     click.option("--models", is_flag=True, help="Only the small readable file of models."),
     of=state_command,
-    name="export",
 )
-def state_export(_: CommandOutput, request: ProjectRequest, *, models: bool) -> None:
+def state_export(_: CommandOutput, request: CommandRequest, *, models: bool) -> None:
     """Print the state as one JSON document."""
     from penstock.app.commands.state import export_state
 
@@ -173,13 +169,12 @@ def state_export(_: CommandOutput, request: ProjectRequest, *, models: bool) -> 
 
 @command(
     "penstock state import state.json",
-    ProjectRequest,
+    CommandRequest,
     click.argument("file", type=click.Path(dir_okay=False, path_type=Path)),
     YES,
     of=state_command,
-    name="import",
 )
-def state_import(output: CommandOutput, request: ProjectRequest, file: Path, *, yes: bool) -> int:
+def state_import(output: CommandOutput, request: CommandRequest, file: Path, *, yes: bool) -> int:
     """Replace the state by an exported document."""
     from penstock.app.commands.state import import_state
 
@@ -192,8 +187,8 @@ def state_import(output: CommandOutput, request: ProjectRequest, file: Path, *, 
     return 0
 
 
-@command("penstock state restore --yes", ProjectRequest, YES, of=state_command, name="restore")
-def state_restore(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int:
+@command("penstock state restore --yes", CommandRequest, YES, of=state_command)
+def state_restore(output: CommandOutput, request: CommandRequest, *, yes: bool) -> int:
     """Put the last good copy of a damaged state in its place."""
     from penstock.app.commands.state import restore_state
 
@@ -206,8 +201,8 @@ def state_restore(output: CommandOutput, request: ProjectRequest, *, yes: bool) 
     return 0
 
 
-@command("penstock state rebuild --yes", ProjectRequest, YES, of=state_command, name="rebuild")
-def state_rebuild(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int:
+@command("penstock state rebuild --yes", CommandRequest, YES, of=state_command)
+def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: bool) -> int:
     """Write the state anew from the logs of the tables."""
     from penstock.app.execution.recover import rebuild
     from penstock.ui.render.state import rebuild_document, rebuild_text
@@ -221,8 +216,8 @@ def state_rebuild(output: CommandOutput, request: ProjectRequest, *, yes: bool) 
     return 0
 
 
-@command("penstock unlock staging.users_clean", ProjectRequest, click.argument("table"), YES)
-def unlock_command(output: CommandOutput, request: ProjectRequest, table: str, *, yes: bool) -> int:
+@command("penstock unlock staging.users_clean", CommandRequest, click.argument("table"), YES)
+def unlock_command(output: CommandOutput, request: CommandRequest, table: str, *, yes: bool) -> int:
     """Take a target's lease from a run that is gone.
 
     Leases of dead processes of this machine lapse at once, others by themselves after a while. The

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import click
 
-from penstock.app.request import ProjectRequest, RollbackRequest, SnapshotRequest
+from penstock.app.request import CommandRequest, RollbackRequest, SnapshotRequest
 from penstock.ui.cli.options import YES, ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
 
@@ -58,7 +58,6 @@ snapshot_command = group(
     SnapshotRequest,
     YES,
     of=snapshot_command,
-    name="run",
 )
 def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) -> int:
     """Bring history tables up to date.
@@ -85,12 +84,11 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) 
 
 @command(
     "penstock snapshot verify users_history",
-    ProjectRequest,
+    CommandRequest,
     click.argument("models", metavar="MODEL...", nargs=-1, required=True),
     of=snapshot_command,
-    name="verify",
 )
-def snapshot_verify(output: CommandOutput, request: ProjectRequest, models: tuple[str, ...]) -> int:
+def snapshot_verify(output: CommandOutput, request: CommandRequest, models: tuple[str, ...]) -> int:
     """Check the laws of history tables.
 
     Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
@@ -108,15 +106,14 @@ def snapshot_verify(output: CommandOutput, request: ProjectRequest, models: tupl
 @command(
     "penstock snapshot migrate users_history --dry-run\n"
     "penstock snapshot migrate users_history --adopt",
-    ProjectRequest,
+    CommandRequest,
     click.argument("model"),
     _ADOPT,
     _DRY_RUN,
     of=snapshot_command,
-    name="migrate",
 )
 def snapshot_migrate(
-    output: CommandOutput, request: ProjectRequest, model: str, *, adopt: bool, dry_run: bool
+    output: CommandOutput, request: CommandRequest, model: str, *, adopt: bool, dry_run: bool
 ) -> None:
     """Let a history table take over its model's new settings.
 
@@ -131,8 +128,8 @@ def snapshot_migrate(
     output.print(report, migrate_text, migrate_document, unless_quiet=not dry_run)
 
 
-@command("penstock seed --select countries", ProjectRequest, _SELECT)
-def seed_command(output: CommandOutput, request: ProjectRequest, select: tuple[str, ...]) -> int:
+@command("penstock seed --select countries", CommandRequest, _SELECT)
+def seed_command(output: CommandOutput, request: CommandRequest, select: tuple[str, ...]) -> int:
     """Load the files under seeds/ as tables.
 
     A file that is as it was when it was loaded is left alone.
@@ -147,11 +144,11 @@ def seed_command(output: CommandOutput, request: ProjectRequest, select: tuple[s
 
 @command(
     "penstock query \"select * from staging.users_clean where country = 'DE'\"",
-    ProjectRequest,
+    CommandRequest,
     click.argument("sql"),
     _LIMIT,
 )
-def query_command(output: CommandOutput, request: ProjectRequest, sql: str, limit: int) -> None:
+def query_command(output: CommandOutput, request: CommandRequest, sql: str, limit: int) -> None:
     """Run a query over the project's tables.
 
     Models, seeds and sources are called schema.table; a model also by its name alone.

@@ -8,11 +8,11 @@ import pytest
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
+from penstock.app.flags import Range
 from penstock.app.request import (
     BackfillRequest,
     CheckRequest,
     HistoryRequest,
-    Range,
     RunRequest,
     SnapshotRequest,
     SyncRequest,

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.flags import Range
 from penstock.app.reports import Overwrite
 from penstock.app.request import (
-    Range,
     SyncRequest,
 )
 

@@ -1,6 +1,6 @@
 """A flag is declared once, at the field of a request that it fills; this is how, and what follows.
 
-    threads: Annotated[int | None, FlagSpec("Steps at a time.", metavar="N", least=1)] = None
+    threads: Annotated[int | None, a_count("Steps at a time.")] = None
 
 The field says name, type and default, the `FlagSpec` says the rest. `ui` makes options of the
 command line from it, and `takes` gives a function of Python the same names as keywords.
@@ -13,9 +13,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
+from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
 
 Keywords = ParamSpec("Keywords")
@@ -190,3 +192,93 @@ def takes(
 def _line(option: FlagField) -> str:
     names = ", ".join(option.options) or option.name.upper()
     return f"{option.name} ({names}): {' '.join(flag.help for flag in option.flags)}".rstrip(": ")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which partitions: dates, or keys of the grain, both included; or the last `days` days."""
+
+    first: str | None = None
+    last: str | None = None
+    days: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is narrowed."""
+        return self == Range()
+
+
+def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
+    """Read an ISO-8601 time; without an offset it is UTC."""
+    if value is None:
+        return None
+    try:
+        time = dt.datetime.fromisoformat(str(value))
+    except ValueError as error:
+        sentence, example = f"--as-of: {value!r} is no time", "2024-03-01T12:00:00"
+        raise UsageError("bad-value", sentence, hint=f"for example {example}") from error
+    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time.astimezone(dt.UTC)
+
+
+def read_mode(value: OnFailure | str | None) -> OnFailure | None:
+    """Read the word for what a failed gate does."""
+    if value is not None and value not in list(OnFailure):
+        raise UsageError("bad-value", f"on_failure is {value!r}", hint=", ".join(OnFailure))
+    return None if value is None else OnFailure(value)
+
+
+def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
+    """Read the words for when a check is evaluated."""
+    for value in values:
+        if value not in list(Phase):
+            raise UsageError("bad-value", f"{value!r} is no phase", hint="before, after")
+    return frozenset(map(Phase, values))
+
+
+def read_states(values: Iterable[str]) -> tuple[str, ...]:
+    """Read `a,b` as two states."""
+    return tuple(part.strip() for text in values for part in text.split(",") if part.strip())
+
+
+def a_count(help_: str) -> FlagSpec:
+    """Declare a flag that takes a number from 1 on."""
+    return FlagSpec(help_, metavar="N", least=1)
+
+
+# The flags that several commands take; `ProjectToo` is the folder as an argument as well.
+_FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
+FROM = FlagSpec("From this date, or partition, on.", metavar="D")
+TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
+
+Project = Annotated[str | Path, _FOLDER]
+ProjectToo = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
+Name = Annotated[str, FlagSpec(names=("MODEL",))]
+Select = Annotated[
+    Sequence[str],
+    FlagSpec(
+        "Models to work on: name, +name, name+, tag:daily, path:models/staging.",
+        ("--select", "-s"),
+        "SELECTOR",
+        read=tuple,
+    ),
+    FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
+]
+Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
+Date = Annotated[str | None, FlagSpec("The partitions that hold this date.", metavar="D")]
+From = Annotated[str | None, FROM]
+To = Annotated[str | None, TO]
+Days = Annotated[int | None, a_count("The last N days, today with them.")]
+States = Annotated[
+    Sequence[str],
+    FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
+]
+Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
+AsOf = Annotated[
+    dt.datetime | str | None,
+    FlagSpec("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
+]
+Wait = Annotated[
+    float, FlagSpec("Wait for a target that another run writes.", metavar="SECONDS", least=0)
+]
+FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
+DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]
