@@ -40,7 +40,8 @@ def show_watermarks(
 ) -> WatermarkReport:
     """Give the watermarks of one model, or of all."""
     names = [named_model(services, name).name] if name else list(services.project.models)
-    changes = [change for each in names for change in _history(services, each)]
+    of_model = services.reading.records.watermark_history
+    changes = [change for each in names for change in of_model(each)]
     newest: dict[tuple[str, str, str], WatermarkChange] = {}
     for change in changes:
         newest.setdefault((change.model, change.input, change.column), change)
@@ -98,23 +99,15 @@ def reset_watermarks(
     )
 
 
-def _history(services: Services, model: str) -> tuple[WatermarkChange, ...]:
-    return services.reading.records.watermark_history(model)
-
-
 def _watermarks(services: Services, model: Model) -> tuple[Watermark, ...]:
     record = services.reading.records.models().get(model.name)
     if record is not None:
         return record.watermarks
-    changes = show_watermarks(services, model.name).current
-    return tuple(
-        Watermark(change.input, change.column, _typed(change.value or "")) for change in changes
-    )
-
-
-def _typed(text: str) -> TypedValue:
-    type_, _, value = text.partition(" ")
-    return TypedValue.parse(type_, value)
+    found = []
+    for change in show_watermarks(services, model.name).current:
+        type_, _, value = (change.value or "").partition(" ")
+        found.append(Watermark(change.input, change.column, TypedValue.parse(type_, value)))
+    return tuple(found)
 
 
 def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str, str]:
