@@ -112,16 +112,12 @@ def flag_fields(request: type) -> tuple[FlagField, ...]:
             homes.setdefault(name, owner)
             declared[name] = annotation
     ordered = [name for owner in request.__mro__ for name in homes if homes[name] is owner]
-    return tuple(
-        FlagField(name, get_args(declared[name])[0], defaults[name], flags)
-        for name in ordered
-        if (flags := _flags(declared[name]))
-    )
-
-
-def _flags(declared: object) -> tuple[FlagSpec, ...]:
-    said = get_args(declared)[1:] if get_origin(declared) is Annotated else ()
-    return tuple(each for each in said if isinstance(each, FlagSpec))
+    found = []
+    for name in ordered:
+        kind, *said = get_args(declared[name]) or (object,)
+        if flags := tuple(each for each in said if isinstance(each, FlagSpec)):
+            found.append(FlagField(name, kind, defaults[name], flags))
+    return tuple(found)
 
 
 def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:
@@ -183,15 +179,15 @@ def takes(
         call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             parameters, return_annotation=inspect.signature(answer).return_annotation
         )
-        call.__doc__ = "\n".join([answer.__doc__ or "", "", *map(_line, declared.values())])
+        lines = [answer.__doc__ or "", ""]
+        for each in declared.values():
+            names = ", ".join(each.options) or each.name.upper()
+            says = " ".join(flag.help for flag in each.flags)
+            lines.append(f"{each.name} ({names}): {says}".rstrip(": "))
+        call.__doc__ = "\n".join(lines)
         return call
 
     return made
-
-
-def _line(option: FlagField) -> str:
-    names = ", ".join(option.options) or option.name.upper()
-    return f"{option.name} ({names}): {' '.join(flag.help for flag in option.flags)}".rstrip(": ")
 
 
 @dataclass(frozen=True, slots=True)

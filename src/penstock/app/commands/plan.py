@@ -134,10 +134,14 @@ def preview(services: Services, request: AnyRun) -> Preview:
     report = replace(report_of(planned, request), results=results, dry_run=True)
     records, steps = planned.project_state.records, planned.plan.steps
     changes = (executed_sql(services, step, records.get(step.model)) for step in steps)
+    project = services.project
+
+    def creates(step: Step) -> bool:
+        """Whether it finds no table to write to."""
+        return services.log.head(project.uri_of(project.models[step.model].table)) is None
+
     checks = {
-        step.key: planned_checks(
-            services.project, step, request.options, partial(_creates, services, step)
-        )
+        step.key: planned_checks(project, step, request.options, partial(creates, step))
         for step in steps
     }
     return Preview(report, tuple(change for change in changes if change is not None), checks)
@@ -148,9 +152,3 @@ def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     parents = {name: upstream_models(model) for name, model in services.project.models.items()}
     place = {name: number for number, name in enumerate(ordered(parents))}
     return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))
-
-
-def _creates(services: Services, step: Step) -> bool:
-    """Whether a step finds no table to write to."""
-    uri = services.project.uri_of(services.project.models[step.model].table)
-    return services.log.head(uri) is None

@@ -86,7 +86,10 @@ def rollback(
         count=count(back.partitions),
         deleted=back.deleted,
         dry_run=request.dry_run,
-        lines=_lines(services, model),
+        lines=(
+            "the restored partitions count as drifted until the code is reverted",
+            *_below(services, model),
+        ),
     )
     if request.dry_run:
         return report
@@ -174,13 +177,11 @@ def _check_foreign(
         )
 
 
-def _lines(services: Services, model: Model) -> tuple[str, ...]:
+def _below(services: Services, model: Model) -> tuple[str, ...]:
     models = services.project.models
     below = children({name: parents_of(services.project, each) for name, each in models.items()})
-    lines = ["the restored partitions count as drifted until the code is reverted"]
-    if below.get(model.name):
-        lines.append(f"downstream becomes upstream_changed: {', '.join(below[model.name])}")
-    return tuple(lines)
+    names = ", ".join(below.get(model.name, ()))
+    return (f"downstream becomes upstream_changed: {names}",) if names else ()
 
 
 def _restore(

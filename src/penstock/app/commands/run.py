@@ -207,10 +207,11 @@ class Runner:
         for blocked in plan.blocked:
             result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
-        nodes = [
-            Node(s.key, (*s.upstream, *self._unsettled(s)), not s.grid.is_whole, s.later_than)
-            for s in plan.steps
-        ]
+        nodes = []
+        for s in plan.steps:  # what it reads may have failed before it without being in the plan
+            above = parents_of(self._services.project, models[s.model])
+            unsettled = (name for name in above if name in settled.failed)
+            nodes.append(Node(s.key, (*s.upstream, *unsettled), not s.grid.is_whole, s.later_than))
         for result in settled.results:
             self._end(results, result)
         bad = {blocked.model for blocked in plan.blocked}
@@ -234,12 +235,6 @@ class Runner:
                     self._end(results, result)
             self._holds = False
             raise
-
-    def _unsettled(self, step: Step) -> tuple[str, ...]:
-        """Name the models that a step reads and that failed before it, in the plan or not."""
-        project = self._services.project
-        above = parents_of(project, project.models[step.model])
-        return tuple(name for name in above if name in self._planned.settled.failed)
 
     def _end(self, results: list[ModelResult], result: ModelResult) -> None:
         results.append(result)

@@ -90,28 +90,14 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  click calls it so
-    if not asked or ctx.resilient_parsing:
-        return
-    from importlib import metadata
-
-    click.echo(f"penstock {metadata.version('penstock')}")
-    ctx.exit()
-
-
 @click.command(
     cls=Commands,
     invoke_without_command=True,
     epilog="'penstock COMMAND --help' explains a command with an example.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
+@click.version_option(
+    package_name="penstock", message="penstock %(version)s", help="Print the version."
 )
 @click.pass_context
 def commands(ctx: click.Context) -> None:
@@ -169,12 +155,11 @@ def _run(given: list[str]) -> int:
     try:
         code = commands.main(given, "penstock", standalone_mode=False, obj=given)
         sys.stdout.flush()
-    except click.Abort:
-        return INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        _close_stdout()
+        # stdout points nowhere, so that the interpreter's last flush finds no broken pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BUG
     except Exception as error:
         from penstock.ui.cli.output import print_error
@@ -183,8 +168,3 @@ def _run(given: list[str]) -> int:
         if code is None:
             raise
     return int(code or 0)
-
-
-def _close_stdout() -> None:
-    """Point stdout nowhere, so that the interpreter's last flush finds no broken pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -96,7 +96,10 @@ def takes(
             output = CommandOutput(**_given(_OF_OUTPUT, values))
             if request is None:
                 return call(output, **values)
-            return call(output, _request(request, _given(declared, values)), **values)
+            given = {"project": ".", **_given(declared, values)}
+            if issubclass(request, WorkRequest):
+                given["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
+            return call(output, request(**given), **values)
 
         options = [*(_options(declared, own) if request else own), *_options(_OF_OUTPUT)]
         return functools.reduce(lambda made, option: option(made), reversed(options), with_request)
@@ -164,12 +167,6 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
     return fields
 
 
-def _request(kind: type[CommandRequest], fields: dict[str, Any]) -> CommandRequest:
-    if issubclass(kind, WorkRequest):
-        fields["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
-    return kind(**{"project": ".", **fields})
-
-
 def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> object:
     if each.type is bool:
         return not each.default
@@ -178,15 +175,13 @@ def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> objec
     if Sequence in each.kinds:
         return [value for values in given for value in values]
     if Mapping in each.kinds:
-        return dict(map(_pair, given[0]))
+        pairs = [text.partition("=") for text in given[0]]
+        for name, sign, value in pairs:
+            if not (name.strip() and sign):
+                text = f"{name}{sign}{value}"
+                raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
+        return {name.strip(): value for name, _, value in pairs}
     if each.name == "project" and given[0] not in (Path(), given[-1]):
         folder, argument = map(str, given)
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     return given[-1]
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name.strip() and sign):
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
-    return name.strip(), value
