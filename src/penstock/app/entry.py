@@ -65,7 +65,7 @@ def snapshot_run(request: SnapshotRequest) -> RunReport:
     `report["users_snapshot"].metrics["opened_new"]` is one of the counts of docs/history.md. With
     `dry_run` they are counted and nothing is written.
     """
-    from penstock.app.commands.rehearse import rehearse
+    from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run as execute
 
     with opened(request) as services:

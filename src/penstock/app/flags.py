@@ -12,7 +12,7 @@ import datetime as dt
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
@@ -53,23 +53,13 @@ class FlagField:
     flags: tuple[FlagSpec, ...]
 
     def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
-        """Give the words that users type; what is true unless it is refused begins with `--no-`.
-
-        >>> FlagField("record", bool, True, (FlagSpec(),)).names_of(FlagSpec())
-        ('--no-record',)
-        """
+        """Give the words that users type; what is true unless it is refused begins with `--no-`."""
         dashed = self.name.strip("_").replace("_", "-")
         return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
 
     @property
     def kinds(self) -> frozenset[Any]:
-        """The types of its values, without None and without what they hold.
-
-        >>> sorted(
-        ...     kind.__name__ for kind in FlagField("at", int | Sequence[str] | None, 1, ()).kinds
-        ... )
-        ['Sequence', 'int']
-        """
+        """The types of its values, without None and without what they hold."""
         members = get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
         return frozenset(get_origin(each) or each for each in members) - {NoneType}
 
@@ -86,8 +76,8 @@ class FlagField:
 
     def named(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
         """Give the option of this value: the one that was typed, else the first one."""
-        flags = [each for each in self.flags if each.value is None or each.value in value]
-        names = [name for flag in flags for name in self.names_of(flag) if name.startswith("--")]
+        flags = tuple(each for each in self.flags if each.value is None or each.value in value)
+        names = replace(self, flags=flags).options
         typed = (n for n in names for word in words if word == n or word.startswith(f"{n}="))
         return next(typed, names[0])
 
@@ -171,9 +161,7 @@ def takes(
         declared = {each.name: each for each in flag_fields(request)}  # type: ignore[arg-type]
         shown = inspect.signature(request).parameters.values()
         parameters = [
-            each.replace(
-                annotation=declared[each.name].type if each.name in declared else each.annotation
-            )
+            each.replace(annotation=declared[each.name].type) if each.name in declared else each
             for each in shown
         ]
         call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

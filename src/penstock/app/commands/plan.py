@@ -1,4 +1,7 @@
-"""The use case `plan`, which is `run --dry-run`: the report of a run that did nothing."""
+"""The use case `plan`, which is `run --dry-run`: the report of a run that did nothing.
+
+`rehearse` is that of `snapshot run`, which counts for real.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,25 @@ from functools import partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
+from penstock.app.execution.tables import schema_changes
+from penstock.app.observation.inputs import pin_inputs
 from penstock.app.observation.project_state import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
+from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.statements import build_of, decide
+from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services, in_one_state
+from penstock.core.errors import PenstockError
 from penstock.core.graph import ordered
 from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
 from penstock.plan.values import Plan, Step
+
+WOULD_COMMIT = "would commit"
+NO_CHANGE = "no change"
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
@@ -31,6 +43,22 @@ def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
         command=request.command,
         notes=planned.notes,
         not_run=planned.not_run,
+    )
+
+
+def context_of(
+    services: Services, planned: Planned, request: AnyRun | AnySync, report: RunReport
+) -> Context:
+    """Give what the steps of a run of the plan share."""
+    return Context(
+        run=report.run_id,
+        run_timestamp=report.run_timestamp,
+        project=services.project,
+        view=planned.project_state.view,
+        records=dict(planned.project_state.records),
+        as_of=request.run_timestamp,
+        wait_seconds=request.wait,
+        options=request.options,
     )
 
 
@@ -152,3 +180,45 @@ def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     parents = {name: upstream_models(model) for name, model in services.project.models.items()}
     place = {name: number for number, name in enumerate(ordered(parents))}
     return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))
+
+
+def rehearse(services: Services, request: AnyRun) -> RunReport:
+    """Classify for real, so start Spark, and commit nothing: no table, no record, no lease.
+
+    A snapshot over another is counted against that one's table as it is now.
+    """
+    planned = make_plan(services, request)
+    report = report_of(planned, request)
+    context = context_of(services, planned, request, report)
+    if planned.plan.steps:
+        services.engine.require()
+    steps = {step.model: step for step in planned.plan.steps}
+    results = tuple(
+        _counted(services, context, steps[each.name], each) if each.status == "planned" else each
+        for each in preview_results(services, planned.plan)
+    )
+    return replace(report, results=results, dry_run=True)
+
+
+def _counted(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
+    if step.only_alters:
+        return replace(result, reason=WOULD_COMMIT)
+    model = services.project.models[step.model]
+    try:
+        inputs = pin_inputs(services, model, context.records, context.view)
+        with services.engine.session(model.name, model.where) as session:
+            step_inputs = Looking(services, context, step, model, inputs).look(session)
+            work = model.strategy.work(build_of(services, context, model, step_inputs))
+            decided = decide(session, work.again or work, model.where)
+    except PenstockError as error:
+        return replace(result, status="failed", error=error)
+    commits = decided.statement is not None
+    return replace(
+        result,
+        status="planned" if commits else "unchanged",
+        reason=WOULD_COMMIT if commits else NO_CHANGE,
+        metrics=decided.work.counts(decided.seen),
+        version=step_inputs.facts.version if step_inputs.facts else None,
+        schema_changes=schema_changes(step_inputs) if commits else (),
+        inputs=inputs.pins,
+    )

@@ -11,7 +11,7 @@ from typing import TypeVar
 from penstock.app.artifacts.write import write_artifacts
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.checking.staging import drop_repeated
-from penstock.app.commands.plan import report_of
+from penstock.app.commands.plan import context_of, report_of
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
@@ -37,7 +37,6 @@ from penstock.app.planning.make_plan import (
     still_needed,
 )
 from penstock.app.planning.selection import divided
-from penstock.app.preparing.run_context import Context
 from penstock.app.reports import (
     Listener,
     ModelResult,
@@ -139,16 +138,7 @@ class Runner:
         self._planned = planned
         self._report = report
         self._steps = {step.key: step for step in planned.plan.steps}
-        self._context = Context(
-            run=report.run_id,
-            run_timestamp=report.run_timestamp,
-            project=services.project,
-            view=planned.project_state.view,
-            records=dict(planned.project_state.records),
-            as_of=request.run_timestamp,
-            wait_seconds=request.wait,
-            options=request.options,
-        )
+        self._context = context_of(services, planned, request, report)
         self._interrupted = False
         self._holds = False
         self._spark_died = False

@@ -13,7 +13,7 @@ from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.checks import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.model import Body, Fingerprint, Model
+from penstock.core.model import Body, ColumnDoc, Fingerprint, Model
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.partition import Grain
 from penstock.core.records import Execution, ModelRecord
@@ -44,15 +44,6 @@ def list_models(services: Services, request: ModelsRequest) -> tuple[ModelInfo, 
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnInfo:
-    """A column as the table has it, or as the project declares it; `type` is "" if unknown."""
-
-    name: str
-    type: str = ""
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class CheckInfo:
     """A check as the project says it; `version` is that of the model, 0 where it has none."""
 
@@ -72,7 +63,7 @@ class ModelDetail:
     place: str
     uri: str
     config: Mapping[str, str]
-    columns: tuple[ColumnInfo, ...]
+    columns: tuple[ColumnDoc, ...]
     inputs: tuple[InputName, ...]
     sql: str
     fingerprint: Fingerprint
@@ -161,10 +152,11 @@ def _info(model: Model) -> ModelInfo:
     )
 
 
-def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnInfo, ...]:
+def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnDoc, ...]:
+    """Give the columns as the table has them, or as the project declares them."""
     if facts is None:
-        return tuple(ColumnInfo(c.name, c.type, c.description) for c in model.columns)
+        return model.columns
     said = {column.name.lower(): column.description for column in model.columns}
     return tuple(
-        ColumnInfo(c.name, c.type, said.get(c.name.lower(), "")) for c in facts.schema.columns
+        ColumnDoc(c.name, said.get(c.name.lower(), ""), c.type) for c in facts.schema.columns
     )

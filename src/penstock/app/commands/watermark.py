@@ -23,17 +23,6 @@ class WatermarkReport:
     history: tuple[WatermarkChange, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WantedWatermark:
-    """A value as a user typed it. `column` is `input.column`, its end, or "" where there is one."""
-
-    model: str
-    value: str
-    column: str = ""
-    type: str = ""
-    reason: str = ""
-
-
 @in_one_state
 def show_watermarks(
     services: Services, name: str = "", *, history: bool = False
@@ -49,13 +38,24 @@ def show_watermarks(
     return WatermarkReport(current, tuple(changes) if history else None)
 
 
-def set_watermark(services: Services, wanted: WantedWatermark) -> WatermarkChange:
-    """Set a watermark by hand, lower or higher; who and why stand in its history."""
-    model = named_model(services, wanted.model)
+def set_watermark(
+    services: Services,
+    name: str,
+    value: str,
+    *,
+    column: str = "",
+    type_: str = "",
+    reason: str = "",
+) -> WatermarkChange:
+    """Set a watermark by hand, lower or higher; who and why stand in its history.
+
+    `column` is `input.column`, its end, or "" where there is one.
+    """
+    model = named_model(services, name)
     known = {watermark.key: watermark for watermark in _watermarks(services, model)}
-    given, column = _column(model, wanted.column, known)
+    given, column = _column(model, column, known)
     old = known.get(f"{given}.{column}")
-    type_ = wanted.type.upper() or (old.value.type if old else _declared(services, given, column))
+    type_ = type_.upper() or (old.value.type if old else _declared(services, given, column))
     if not is_watermark_type(type_.replace(" ", "")):
         raise UsageError(
             "watermark-type",
@@ -64,8 +64,8 @@ def set_watermark(services: Services, wanted: WantedWatermark) -> WatermarkChang
             else f"the type of {column} is not known",
             hint="say it with --type, for example --type TIMESTAMP",
         )
-    value = TypedValue.parse(type_, wanted.value)
-    return _write(services, model, (given, column), str(value), wanted.reason)
+    typed = TypedValue.parse(type_, value)
+    return _write(services, model, (given, column), str(typed), reason)
 
 
 @in_one_state

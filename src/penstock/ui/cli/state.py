@@ -74,12 +74,11 @@ def watermark_set(
 
     The next run reads what is above it. The history keeps who did it, and why.
     """
-    from penstock.app.commands.watermark import WantedWatermark, set_watermark
+    from penstock.app.commands.watermark import set_watermark
     from penstock.ui.render.state import changed_text, changes_document
 
-    wanted = WantedWatermark(model, value, more["column"], more["type_"], more["reason"])
     with opened(request) as services:
-        changes = (set_watermark(services, wanted),)
+        changes = (set_watermark(services, model, value, **more),)
     output.print(changes, changed_text, changes_document, unless_quiet=True)
 
 

@@ -65,7 +65,7 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) 
     New and changed rows open versions, changed ones close theirs; one commit for each table, none
     where nothing changed. Old versions go as the retention says.
     """
-    from penstock.app.commands.rehearse import rehearse
+    from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run
     from penstock.app.reports import silent
     from penstock.ui.render.snapshot import snapshots_text
