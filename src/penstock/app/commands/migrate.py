@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, Ended, make
+from penstock.app.execution.commit import Committer, make
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered
 from penstock.app.observation.inputs import pin_inputs
@@ -196,8 +196,9 @@ class _Migration:
 
     def _say(self, messages: str) -> None:
         """Let the table say of itself what `messages` says."""
+        target = self.services.project.sql_of(self.model.table)
         said = written({PROPERTY: messages})
-        self._alter(f"ALTER TABLE {self._target()} SET TBLPROPERTIES ({said})")
+        self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({said})")
 
     def _rehash(self, change: HashDiffers) -> None:
         """Make the row hashes of current versions anew.
@@ -205,58 +206,30 @@ class _Migration:
         Until the table says the new settings it agrees with no model: neither the old list nor the
         new one is then compared with hashes of the other.
         """
-        history = self.model.history
+        history, target = self.model.history, self.services.project.sql_of(self.model.table)
         if history is None:
             return
         messages = self.facts.properties.get(PROPERTY)
         if messages is not None and hash_columns(messages) is not None:
             self._say(rewriting_property(messages))
         if self.facts.schema.find(change.column) is None:
-            self._alter(add_hash(change, self._target()))
-        self._rewrite(rewrite_hash(change, history.columns, self.facts.schema, self._target()))
+            self._commit(add_hash(change, target))
+        rewrite = rewrite_hash(change, history.columns, self.facts.schema, target)
+        self._commit(rewrite, of_rows=True)
 
-    def _rewrite(self, sql: str) -> None:
-        """Change rows as a step that leaves pins, code and high time of the last build on record.
+    def _commit(self, sql: str, *, of_rows: bool = False) -> None:
+        """Commit; one of rows leaves pins, code and high time of the last build on record.
 
         Readers are told that the table changed. A table without a build on record gets none by
         this: a run has still to read its inputs.
         """
-        record = self.context.records.get(self.model.name)
-        if record is None or not record.succeeded_once:
-            self._alter(sql, once=True)
-            return
-        intent = replace(
-            self._intent(),
-            kind=StepKind.BUILD,
-            inputs=tuple(InputPin(name, pin) for name, pin in record.pins.items()),
-            run_timestamp=record.high_time or self.context.run_timestamp,
+        model, records = self.model, self.context.records
+        record = records.get(model.name)
+        committer = Committer(
+            self.services, self.context, model.where, record.last_step_seq if record else 0
         )
-        work = Work.just(Commit(sql, exclusive=True))
-        self._ended(make(self._committer(), intent, work))
-
-    def _alter(self, sql: str, *, once: bool = False) -> None:
-        statement = Commit(sql, exclusive=True, once=once)
-        self._ended(self._committer().alter(self._intent(), statement))
-
-    def _ended(self, ended: Ended) -> None:
-        records, name = self.context.records, self.model.name
-        if name in records:
-            records[name] = remembered(records[name], ended, self.services.clock.now())
-        else:
-            records.update(self.services.writing.records.models())
-        self.version = ended.outcome.settled_version or self.version
-
-    def _committer(self) -> Committer:
-        record = self.context.records.get(self.model.name)
-        planned_on = record.last_step_seq if record else 0
-        committer = Committer(self.services, self.context, self.model.where, planned_on)
         committer.open(self.session)
-        return committer
-
-    def _intent(self) -> Intent:
-        model, record = self.model, self.context.records.get(self.model.name)
-        kept = record.fingerprint if record else None
-        return Intent(
+        intent = Intent(
             step=self.services.clock.new_id(),
             run=self.context.run,
             model=model.name,
@@ -267,12 +240,21 @@ class _Migration:
             reason="its settings changed",
             triggered_by=self.context.triggered_by,
             run_timestamp=self.context.run_timestamp,
-            fingerprint=kept or model.fingerprint,
+            fingerprint=(record.fingerprint if record else None) or model.fingerprint,
             base_version=self.version,
         )
-
-    def _target(self) -> str:
-        return self.services.project.sql_of(self.model.table)
+        if of_rows and record is not None and record.succeeded_once:
+            pins = tuple(InputPin(name, pin) for name, pin in record.pins.items())
+            high = record.high_time or self.context.run_timestamp
+            intent = replace(intent, kind=StepKind.BUILD, inputs=pins, run_timestamp=high)
+            ended = make(committer, intent, Work.just(Commit(sql, exclusive=True)))
+        else:
+            ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
+        if record is not None:
+            records[model.name] = remembered(record, ended, self.services.clock.now())
+        else:
+            records.update(self.services.writing.records.models())
+        self.version = ended.outcome.settled_version or self.version
 
 
 def _high_time(model: Model, held: Held) -> dt.datetime | None:

@@ -113,8 +113,12 @@ def _watermarks(services: Services, model: Model) -> tuple[Watermark, ...]:
 def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str, str]:
     """Find the `input.column` that is meant."""
     keys = {watermark.key: (watermark.input, watermark.column) for watermark in known.values()}
-    if not keys or asked:
-        keys |= _possible(model)
+    settings = model.strategy.window
+    if settings is not None and (asked or not keys):  # which of them exist only Spark can tell
+        for read in model.query.inputs:
+            column = settings.on.get(read.name, settings.time_column)
+            if column is not None and read.kind is not InputKind.THIS:
+                keys[f"{read.name}.{column}"] = (read.name, column)
     if not keys:
         raise UsageError(
             "no-watermark", f"{model.name} is a {model.strategy_name} model without a time_column"
@@ -135,19 +139,6 @@ def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str,
         f"{model.name} has more than one windowed input",
         hint=f"add --column with one of: {some_of(found)}",
     )
-
-
-def _possible(model: Model) -> dict[str, tuple[str, str]]:
-    """Give the windows that the model's settings allow; which exist only Spark can tell."""
-    settings = model.strategy.window
-    if settings is None:
-        return {}
-    found = {}
-    for read in model.query.inputs:
-        column = settings.on.get(read.name, settings.time_column)
-        if column is not None and read.kind is not InputKind.THIS:
-            found[f"{read.name}.{column}"] = (read.name, column)
-    return found
 
 
 def _declared(services: Services, given: str, column: str) -> str:

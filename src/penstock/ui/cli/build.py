@@ -43,7 +43,7 @@ def _show_plan(output: CommandOutput, request: RunRequest) -> int:
     from penstock.app.commands.plan import preview
     from penstock.ui.render.plan import plan_text, preview_document
 
-    found = ask(preview, request)
+    found = ask(request, preview, request)
     for note in found.report.notes:
         output.warn(note)
     output.print(found, functools.partial(plan_text, verbose=output.verbose), preview_document)
@@ -82,7 +82,7 @@ def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
         from penstock.ui.render.sync import sync_text
 
         text = functools.partial(sync_text, verbose=output.verbose)
-        return output.finish(request, ask(preview_sync, request), text)
+        return output.finish(request, ask(request, preview_sync, request), text)
     from penstock.app.commands.sync import sync
     from penstock.ui.render.run import run_text
 

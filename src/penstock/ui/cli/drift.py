@@ -9,7 +9,7 @@ import click
 from penstock.app.flags import given
 from penstock.app.request import AuditRequest, DiffRequest, HistoryRequest, StatusRequest
 from penstock.core.errors import UsageError
-from penstock.ui.cli.options import ask, command, opened
+from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
 _FAIL = click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partition drifted.")
@@ -40,7 +40,7 @@ def status_command(output: CommandOutput, request: StatusRequest, *, fail_on_dri
     from penstock.app.commands.status import status
     from penstock.ui.render.status import status_document, status_text
 
-    report = ask(status, request)
+    report = ask(request, status, request)
     text = functools.partial(status_text, verbose=output.verbose, states=request.states)
     output.print(report, text, status_document)
     return 1 if fail_on_drift and report.drifted else 0
@@ -57,7 +57,7 @@ def diff_command(output: CommandOutput, request: DiffRequest, context: int) -> N
 
     text = functools.partial(differences_text, context=context, verbose=output.verbose)
     document = functools.partial(differences_document, context=context)
-    output.print(ask(diff, request), text, document)
+    output.print(ask(request, diff, request), text, document)
 
 
 @command(
@@ -79,7 +79,7 @@ def history_command(
     from penstock.ui.render.history import history_document, history_text
 
     text = functools.partial(history_text, verbose=output.verbose)
-    output.print(ask(history, request), text, history_document)
+    output.print(ask(request, history, request), text, history_document)
 
 
 def _show_checks(output: CommandOutput, request: HistoryRequest, name: str | None) -> None:
@@ -89,8 +89,7 @@ def _show_checks(output: CommandOutput, request: HistoryRequest, name: str | Non
     from penstock.app.commands.history import check_history
     from penstock.ui.render.history import check_history_document, check_history_text
 
-    with opened(request) as services:
-        found = check_history(services, request, name)
+    found = ask(request, check_history, request, name)
     text = functools.partial(check_history_text, verbose=output.verbose)
     output.print(found, text, functools.partial(check_history_document, request.model))
 
@@ -104,7 +103,7 @@ def audit_command(output: CommandOutput, request: AuditRequest) -> int:
     from penstock.app.commands.audit import audit
     from penstock.ui.render.history import audit_document, audit_text
 
-    found = ask(audit, request)
+    found = ask(request, audit, request)
     text = functools.partial(audit_text, modified_only=request.modified_only)
     output.print(found, text, audit_document)
     return 1 if request.modified_only and found.rows else 0

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+from click.shell_completion import ShellComplete, get_completion_class
 
 from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import command
@@ -14,11 +14,7 @@ from penstock.ui.cli.output import CommandOutput
 
 _FIX = click.option("--fix", is_flag=True, help="Put right what can be put right.")
 _WRITE = click.option("--write", is_flag=True, help="Write them into the project's folder.")
-_SHELLS: dict[str, type[ShellComplete]] = {
-    "bash": BashComplete,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+_SHELL = click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 
 
 @command("penstock doctor --fix", CommandRequest, _FIX)
@@ -52,11 +48,7 @@ def schema_command(output: CommandOutput, request: CommandRequest, *, write: boo
     click.echo(json.dumps(found, indent=2))
 
 
-@command(
-    'eval "$(penstock completion bash)"',
-    None,
-    click.argument("shell", type=click.Choice([*_SHELLS])),
-)
+@command('eval "$(penstock completion bash)"', None, _SHELL)
 def completion_command(output: CommandOutput, shell: str) -> None:
     """Print a shell's completion script.
 
@@ -65,7 +57,9 @@ def completion_command(output: CommandOutput, shell: str) -> None:
     # `main` finds this file by its name, so it cannot stand among the imports above
     from penstock.ui.cli.main import commands
 
-    # the shell itself is not asked for its version
-    found = _SHELLS[shell](commands, {}, "penstock", "_PENSTOCK_COMPLETE")
+    found = (get_completion_class(shell) or ShellComplete)(
+        commands, {}, "penstock", "_PENSTOCK_COMPLETE"
+    )
+    # not `source`, which asks bash itself for its version
     script = (found.source_template % found.source_vars()).strip()
     output.print(script, str, lambda text: {"script": text})

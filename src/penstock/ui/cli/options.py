@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
-Asked = TypeVar("Asked", bound=CommandRequest)
+Words = ParamSpec("Words")
 Answer = TypeVar("Answer")
 
 _OF_OUTPUT = flag_fields(CommandOutput)
@@ -73,10 +73,15 @@ def opened(request: CommandRequest) -> AbstractContextManager[Services]:
     return wire.opened(request)
 
 
-def ask(use_case: Callable[[Services, Asked], Answer], request: Asked) -> Answer:
+def ask(
+    request: CommandRequest,
+    use_case: Callable[Concatenate[Services, Words], Answer],
+    *words: Words.args,
+    **named: Words.kwargs,
+) -> Answer:
     """Open the project that a request is about, and give what a use case says."""
     with opened(request) as services:
-        return use_case(services, request)
+        return use_case(services, *words, **named)
 
 
 def takes(

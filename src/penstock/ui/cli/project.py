@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from penstock.app.request import CommandRequest, ModelsRequest
-from penstock.ui.cli.options import ask, command, opened
+from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
@@ -62,7 +62,7 @@ def list_command(output: CommandOutput, request: ModelsRequest) -> None:
     from penstock.app.commands.show import list_models
     from penstock.ui.render.show import list_document, list_text
 
-    output.print(ask(list_models, request), list_text, list_document)
+    output.print(ask(request, list_models, request), list_text, list_document)
 
 
 @command(
@@ -81,8 +81,7 @@ def show_command(
     from penstock.app.commands.show import show
     from penstock.ui.render.show import show_document, show_text
 
-    with opened(request) as services:
-        found = show(services, model, date)
+    found = ask(request, show, model, date)
     output.print(found, show_text, show_document)
 
 
@@ -96,4 +95,4 @@ def graph_command(output: CommandOutput, request: ModelsRequest, form: str) -> N
     from penstock.app.commands.graph import graph
     from penstock.ui.render.graph import DRAWINGS, graph_document
 
-    output.print(ask(graph, request), DRAWINGS[form], graph_document)
+    output.print(ask(request, graph, request), DRAWINGS[form], graph_document)

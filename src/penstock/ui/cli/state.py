@@ -8,7 +8,7 @@ import click
 
 from penstock.app.request import CommandRequest
 from penstock.core.errors import UsageError
-from penstock.ui.cli.options import YES, command, group, opened
+from penstock.ui.cli.options import YES, ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm
 
 _MODEL = click.argument("model")
@@ -52,8 +52,7 @@ def watermark_show(
     from penstock.app.commands.watermark import show_watermarks
     from penstock.ui.render.state import watermarks_document, watermarks_text
 
-    with opened(request) as services:
-        report = show_watermarks(services, model, history=history)
+    report = ask(request, show_watermarks, model, history=history)
     output.print(report, watermarks_text, watermarks_document)
 
 
@@ -77,8 +76,7 @@ def watermark_set(
     from penstock.app.commands.watermark import set_watermark
     from penstock.ui.render.state import changed_text, changes_document
 
-    with opened(request) as services:
-        changes = (set_watermark(services, model, value, **more),)
+    changes = (ask(request, set_watermark, model, value, **more),)
     output.print(changes, changed_text, changes_document, unless_quiet=True)
 
 
@@ -162,8 +160,7 @@ def state_export(_: CommandOutput, request: CommandRequest, *, models: bool) -> 
     """Print the state as one JSON document."""
     from penstock.app.commands.state import export_state
 
-    with opened(request) as services:
-        click.echo(export_state(services, models=models), nl=False)
+    click.echo(ask(request, export_state, models=models), nl=False)
 
 
 @command(

@@ -71,7 +71,7 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) 
     from penstock.ui.render.snapshot import snapshots_text
 
     if request.dry_run:
-        return output.finish(request, ask(rehearse, request), snapshots_text)
+        return output.finish(request, ask(request, rehearse, request), snapshots_text)
     if request.full_refresh and not confirm(_RESTARTS, yes=yes):
         return 1
     with opened(request) as services:
@@ -96,8 +96,7 @@ def snapshot_verify(output: CommandOutput, request: CommandRequest, models: tupl
     from penstock.app.commands.verify import verify
     from penstock.ui.render.snapshot import verify_document, verify_text
 
-    with opened(request) as services:
-        reports = verify(services, models)
+    reports = ask(request, verify, models)
     is_ok = all(report.ok for report in reports)
     output.print(reports, verify_text, verify_document, unless_quiet=is_ok)
     return 0 if is_ok else 1
@@ -123,8 +122,7 @@ def snapshot_migrate(
     from penstock.app.commands.migrate import migrate
     from penstock.ui.render.snapshot import migrate_document, migrate_text
 
-    with opened(request) as services:
-        report = migrate(services, model, adopt=adopt, dry_run=dry_run)
+    report = ask(request, migrate, model, adopt=adopt, dry_run=dry_run)
     output.print(report, migrate_text, migrate_document, unless_quiet=not dry_run)
 
 
@@ -137,8 +135,7 @@ def seed_command(output: CommandOutput, request: CommandRequest, select: tuple[s
     from penstock.app.commands.seed import seed
     from penstock.ui.render.run import seed_text
 
-    with opened(request) as services:
-        report = seed(services, select)
+    report = ask(request, seed, select)
     return output.finish(request, report, seed_text)
 
 
@@ -157,8 +154,7 @@ def query_command(output: CommandOutput, request: CommandRequest, sql: str, limi
     from penstock.ui.render.document import printed
     from penstock.ui.render.state import query_document, query_text
 
-    with opened(request) as services:
-        result = query(services, sql, limit)
+    result = ask(request, query, sql, limit)
     click.echo(
         printed(query_document(result), hide=False) if output.as_json else query_text(result)
     )
