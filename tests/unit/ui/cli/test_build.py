@@ -1,4 +1,4 @@
-"""`penstock run`, `sync` and `backfill`: what their flags ask of the use cases, and how they end."""
+"""`penstock run`, `sync` and `backfill`: what their flags ask, and how they end."""
 
 import datetime as dt
 import io
