@@ -47,14 +47,7 @@ from penstock.app.reports import (
     StepStarted,
     silent,
 )
-from penstock.app.request import (
-    AnyRun,
-    AnySync,
-    BackfillRequest,
-    RunRequest,
-    SnapshotRequest,
-    SyncRequest,
-)
+from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
@@ -73,7 +66,7 @@ from penstock.plan.values import Step
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
 SPARK_DIED = "Spark's JVM is gone"
-Asked = TypeVar("Asked", RunRequest | SnapshotRequest, SyncRequest | BackfillRequest)
+Asked = TypeVar("Asked", AnyRun, AnySync)
 
 
 def run(services: Services, request: AnyRun, listener: Listener = silent) -> RunReport:

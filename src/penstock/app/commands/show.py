@@ -20,7 +20,6 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import Reason
 
-SQL_KIND = "sql"
 _EXECUTIONS = 5
 
 
@@ -144,7 +143,7 @@ def _info(model: Model) -> ModelInfo:
     return ModelInfo(
         name=model.name,
         table=model.table,
-        kind=SQL_KIND,
+        kind="sql",
         strategy=model.strategy_name,
         tags=model.tags,
         path=model.where.path,
@@ -153,7 +152,6 @@ def _info(model: Model) -> ModelInfo:
 
 
 def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnDoc, ...]:
-    """Give the columns as the table has them, or as the project declares them."""
     if facts is None:
         return model.columns
     said = {column.name.lower(): column.description for column in model.columns}
