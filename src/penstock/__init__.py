@@ -37,33 +37,20 @@ if TYPE_CHECKING:
     from penstock.strategies.history.verify import Violation
 
 _HOMES = {
-    "check": "penstock.app.entry",
-    "CheckReport": "penstock.app.checking.reports",
-    "audit": "penstock.app.entry",
-    "backfill": "penstock.app.entry",
-    "diff": "penstock.app.entry",
-    "history": "penstock.app.entry",
-    "rollback": "penstock.app.entry",
-    "sync": "penstock.app.entry",
-    "AuditReport": "penstock.app.reports",
-    "DiffReport": "penstock.app.reports",
-    "HistoryReport": "penstock.app.reports",
-    "StatusReport": "penstock.app.reports",
-    "load": "penstock.app.entry",
-    "run": "penstock.app.entry",
-    "snapshot_run": "penstock.app.entry",
-    "snapshot_verify": "penstock.app.entry",
-    "status": "penstock.app.entry",
-    "ModelResult": "penstock.app.reports",
-    "RunReport": "penstock.app.reports",
-    "VerifyReport": "penstock.app.commands.verify",
-    "Violation": "penstock.app.commands.verify",
-    "CheckResult": "penstock.core.check_results",
-    "InvariantReport": "penstock.core.check_results",
-    "CheckFailedError": "penstock.core.errors",
-    "PenstockError": "penstock.core.errors",
-    "ProjectError": "penstock.core.errors",
+    "penstock.app.checking.reports": ("CheckReport",),
+    "penstock.app.commands.verify": ("VerifyReport", "Violation"),
+    "penstock.app.reports": (
+        "AuditReport",
+        "DiffReport",
+        "HistoryReport",
+        "ModelResult",
+        "RunReport",
+        "StatusReport",
+    ),
+    "penstock.core.check_results": ("CheckResult", "InvariantReport"),
+    "penstock.core.errors": ("CheckFailedError", "PenstockError", "ProjectError"),
 }
+"""Where a name stands; all others are functions of `penstock.app.entry`."""
 
 __all__ = [
     "AuditReport",
@@ -96,8 +83,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    homes = (home for home, names in _HOMES.items() if name in names)
+    return getattr(import_module(next(homes, "penstock.app.entry")), name)

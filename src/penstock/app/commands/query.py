@@ -24,49 +24,32 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
     """
     project = services.project
     parsed = parse_user_query(project, sql)
-    reads = {
-        name: _read(services, name)
-        for name in leaves_of(project, parsed.inputs)
-        if not _is_view(project, name)
-    }
+    reads = {}
+    for name in leaves_of(project, parsed.inputs):
+        model = project.models.get(name.name)
+        if name.kind is not InputKind.MODEL or model is None or not model.is_view:
+            reads[name] = _read(services, name)
     bound = bind_query(project, parsed, reads, services.clock.now())
     return services.engine.query(bound.relations, bound.sql, limit)
 
 
-def _is_view(project: Project, name: InputName) -> bool:
-    model = project.models.get(name.name)
-    return name.kind is InputKind.MODEL and model is not None and model.is_view
-
-
 def _read(services: Services, name: InputName) -> Read:
-    match name.kind:
-        case InputKind.MODEL:
-            return _table(services, name)
-        case InputKind.SOURCE:
-            return _source(services, services.project.sources[name.name])
-        case _:
-            if not services.project.target.catalog:
-                raise _unknown(services.project, name)
-            return CatalogRead(shown_name(name.name))
-
-
-def _table(services: Services, name: InputName) -> Read:
-    uri = services.project.uri_of(services.project.table_of(name))
+    project = services.project
+    if name.kind is InputKind.SOURCE:
+        return _source(services, project.sources[name.name])
+    if name.kind is not InputKind.MODEL:
+        if not project.target.catalog:
+            raise _unknown(project, name)
+        return CatalogRead(shown_name(name.name))
+    uri = project.uri_of(project.table_of(name))
     head = services.log.head(uri)
     if head is None:
-        command = _builder(services.project, name)
-        raise TableError(
-            "not-built-yet",
-            f"{name} has no table at {uri}",
-            hint=f"penstock {command} --select {name}",
-        )
+        is_seed = name.name in project.seeds
+        command = "seed" if is_seed else project.models[name.name].strategy.command
+        sentence = f"{name} has no table at {uri}"
+        hint = f"penstock {command} --select {name}"
+        raise TableError("not-built-yet", sentence, hint=hint)
     return DeltaRead(uri, head.version, tombstones_of(services, name))
-
-
-def _builder(project: Project, name: InputName) -> str:
-    if name.name in project.seeds:
-        return "seed"
-    return project.models[name.name].strategy.command
 
 
 def _source(services: Services, source: Source) -> Read:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
+from penstock.app.flags import Range
 from penstock.app.observation.project_state import detect_drift, look
-from penstock.app.request import AnyRun, Range, SnapshotRequest
+from penstock.app.request import AnyRun, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.errors import SelectorError, UsageError
 from penstock.core.model import Model

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from penstock.app.commands.migrate import MigrateReport
-from penstock.app.commands.rehearse import NO_CHANGE, WOULD_COMMIT
+from penstock.app.commands.plan import NO_CHANGE, WOULD_COMMIT
 from penstock.app.commands.verify import VerifyReport, Violation
 from penstock.app.reports import ModelResult, RunReport
 from penstock.ui.render.document import Json

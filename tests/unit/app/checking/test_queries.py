@@ -9,7 +9,7 @@ from fakes.workshop import Workshop
 from penstock.core.checks import Checks, NotNull, RowCount
 from penstock.core.errors import DataError
 from penstock.core.findings import Severity
-from penstock.ui.cli.steps import exit_code
+from penstock.ui.cli.output import exit_code
 
 ROWS = a_check(RowCount(1), name="rows", sample=False)
 IDS = a_check(NotNull(("id",)), name="ids", sample=False)

@@ -1,6 +1,6 @@
 """A flag is declared once, at the field of a request that it fills; this is how, and what follows.
 
-    threads: Annotated[int | None, FlagSpec("Steps at a time.", metavar="N", least=1)] = None
+    threads: Annotated[int | None, a_count("Steps at a time.")] = None
 
 The field says name, type and default, the `FlagSpec` says the rest. `ui` makes options of the
 command line from it, and `takes` gives a function of Python the same names as keywords.
@@ -12,10 +12,12 @@ import datetime as dt
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
+from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
 
 Keywords = ParamSpec("Keywords")
@@ -51,23 +53,13 @@ class FlagField:
     flags: tuple[FlagSpec, ...]
 
     def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
-        """Give the words that users type; what is true unless it is refused begins with `--no-`.
-
-        >>> FlagField("record", bool, True, (FlagSpec(),)).names_of(FlagSpec())
-        ('--no-record',)
-        """
+        """Give the words that users type; what is true unless it is refused begins with `--no-`."""
         dashed = self.name.strip("_").replace("_", "-")
         return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
 
     @property
     def kinds(self) -> frozenset[Any]:
-        """The types of its values, without None and without what they hold.
-
-        >>> sorted(
-        ...     kind.__name__ for kind in FlagField("at", int | Sequence[str] | None, 1, ()).kinds
-        ... )
-        ['Sequence', 'int']
-        """
+        """The types of its values, without None and without what they hold."""
         members = get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
         return frozenset(get_origin(each) or each for each in members) - {NoneType}
 
@@ -84,8 +76,8 @@ class FlagField:
 
     def named(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
         """Give the option of this value: the one that was typed, else the first one."""
-        flags = [each for each in self.flags if each.value is None or each.value in value]
-        names = [name for flag in flags for name in self.names_of(flag) if name.startswith("--")]
+        flags = tuple(each for each in self.flags if each.value is None or each.value in value)
+        names = replace(self, flags=flags).options
         typed = (n for n in names for word in words if word == n or word.startswith(f"{n}="))
         return next(typed, names[0])
 
@@ -110,16 +102,12 @@ def flag_fields(request: type) -> tuple[FlagField, ...]:
             homes.setdefault(name, owner)
             declared[name] = annotation
     ordered = [name for owner in request.__mro__ for name in homes if homes[name] is owner]
-    return tuple(
-        FlagField(name, get_args(declared[name])[0], defaults[name], flags)
-        for name in ordered
-        if (flags := _flags(declared[name]))
-    )
-
-
-def _flags(declared: object) -> tuple[FlagSpec, ...]:
-    said = get_args(declared)[1:] if get_origin(declared) is Annotated else ()
-    return tuple(each for each in said if isinstance(each, FlagSpec))
+    found = []
+    for name in ordered:
+        kind, *said = get_args(declared[name]) or (object,)
+        if flags := tuple(each for each in said if isinstance(each, FlagSpec)):
+            found.append(FlagField(name, kind, defaults[name], flags))
+    return tuple(found)
 
 
 def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:
@@ -173,20 +161,108 @@ def takes(
         declared = {each.name: each for each in flag_fields(request)}  # type: ignore[arg-type]
         shown = inspect.signature(request).parameters.values()
         parameters = [
-            each.replace(
-                annotation=declared[each.name].type if each.name in declared else each.annotation
-            )
+            each.replace(annotation=declared[each.name].type) if each.name in declared else each
             for each in shown
         ]
         call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             parameters, return_annotation=inspect.signature(answer).return_annotation
         )
-        call.__doc__ = "\n".join([answer.__doc__ or "", "", *map(_line, declared.values())])
+        lines = [answer.__doc__ or "", ""]
+        for each in declared.values():
+            names = ", ".join(each.options) or each.name.upper()
+            says = " ".join(flag.help for flag in each.flags)
+            lines.append(f"{each.name} ({names}): {says}".rstrip(": "))
+        call.__doc__ = "\n".join(lines)
         return call
 
     return made
 
 
-def _line(option: FlagField) -> str:
-    names = ", ".join(option.options) or option.name.upper()
-    return f"{option.name} ({names}): {' '.join(flag.help for flag in option.flags)}".rstrip(": ")
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which partitions: dates, or keys of the grain, both included; or the last `days` days."""
+
+    first: str | None = None
+    last: str | None = None
+    days: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is narrowed."""
+        return self == Range()
+
+
+def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
+    """Read an ISO-8601 time; without an offset it is UTC."""
+    if value is None:
+        return None
+    try:
+        time = dt.datetime.fromisoformat(str(value))
+    except ValueError as error:
+        sentence, example = f"--as-of: {value!r} is no time", "2024-03-01T12:00:00"
+        raise UsageError("bad-value", sentence, hint=f"for example {example}") from error
+    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time.astimezone(dt.UTC)
+
+
+def read_mode(value: OnFailure | str | None) -> OnFailure | None:
+    """Read the word for what a failed gate does."""
+    if value is not None and value not in list(OnFailure):
+        raise UsageError("bad-value", f"on_failure is {value!r}", hint=", ".join(OnFailure))
+    return None if value is None else OnFailure(value)
+
+
+def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
+    """Read the words for when a check is evaluated."""
+    for value in values:
+        if value not in list(Phase):
+            raise UsageError("bad-value", f"{value!r} is no phase", hint="before, after")
+    return frozenset(map(Phase, values))
+
+
+def read_states(values: Iterable[str]) -> tuple[str, ...]:
+    """Read `a,b` as two states."""
+    return tuple(part.strip() for text in values for part in text.split(",") if part.strip())
+
+
+def a_count(help_: str) -> FlagSpec:
+    """Declare a flag that takes a number from 1 on."""
+    return FlagSpec(help_, metavar="N", least=1)
+
+
+# The flags that several commands take; `ProjectToo` is the folder as an argument as well.
+_FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
+FROM = FlagSpec("From this date, or partition, on.", metavar="D")
+TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
+
+Project = Annotated[str | Path, _FOLDER]
+ProjectToo = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
+Name = Annotated[str, FlagSpec(names=("MODEL",))]
+Select = Annotated[
+    Sequence[str],
+    FlagSpec(
+        "Models to work on: name, +name, name+, tag:daily, path:models/staging.",
+        ("--select", "-s"),
+        "SELECTOR",
+        read=tuple,
+    ),
+    FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
+]
+Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
+Date = Annotated[str | None, FlagSpec("The partitions that hold this date.", metavar="D")]
+From = Annotated[str | None, FROM]
+To = Annotated[str | None, TO]
+Days = Annotated[int | None, a_count("The last N days, today with them.")]
+States = Annotated[
+    Sequence[str],
+    FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
+]
+Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
+AsOf = Annotated[
+    dt.datetime | str | None,
+    FlagSpec("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
+]
+Wait = Annotated[
+    float, FlagSpec("Wait for a target that another run writes.", metavar="SECONDS", least=0)
+]
+FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
+DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]

@@ -1,16 +1,20 @@
-"""`penstock check`."""
+"""`penstock check` and `penstock test`."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from penstock.app.request import CheckRequest
+from penstock.app.request import CheckRequest, UnitTestRequest
 from penstock.core.errors import UsageError
-from penstock.ui.cli.options import example, opened, takes
+from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
+
+if TYPE_CHECKING:
+    from penstock.app.unit_testing.reports import UnitResult
 
 _ACCEPT = click.option(
     "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
@@ -21,15 +25,16 @@ _DROP = click.option(
 )
 
 
-@click.command(
-    epilog=example(
-        "penstock check --query daily_user_stats --date 2024-12-01",
-        "penstock check --all --strict",
-        "penstock check --accept 0192a3c4 --reason 'a holiday'",
-    )
+@command(
+    "penstock check --query daily_user_stats --date 2024-12-01\n"
+    "penstock check --all --strict\n"
+    "penstock check --accept 0192a3c4 --reason 'a holiday'",
+    CheckRequest,
+    _ACCEPT,
+    _REASON,
+    _DROP,
 )
-@takes(CheckRequest, _ACCEPT, _REASON, _DROP)
-def command(
+def check_command(
     output: CommandOutput,
     request: CheckRequest,
     accept: str | None,
@@ -48,11 +53,10 @@ def command(
     from penstock.app.checking.closing import drop_quarantine
     from penstock.ui.render.check import accept_document, accept_text
 
-    with opened(request) as services:
-        if accept is not None:
-            report = close(services, accept, (reason or "").strip())
-        else:
-            report = drop_quarantine(services, drop or "")
+    if accept is not None:
+        report = ask(request, close, accept, (reason or "").strip())
+    else:
+        report = ask(request, drop_quarantine, drop or "")
     output.print(report, accept_text, accept_document, unless_quiet=True)
     return 0
 
@@ -62,8 +66,7 @@ def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     from penstock.ui.render.check import check_text, checks_document, nothing_checked
     from penstock.ui.render.errors import error_text
 
-    with opened(request) as services:
-        report = check(services, request)
+    report = ask(request, check, request)
     for note in report.notes:
         output.warn(note)
     nothing = nothing_checked(request, report)
@@ -82,19 +85,36 @@ def _refuse_beside(
     request: CheckRequest, accept: str | None, reason: str | None, drop: str | None
 ) -> None:
     """Refuse flags that say what to evaluate beside those that evaluate nothing."""
+    conflict = functools.partial(UsageError, "option-conflict")
     if reason is not None and accept is None:
-        raise UsageError("option-conflict", "--reason belongs to --accept", hint="--accept STEP")
+        raise conflict("--reason belongs to --accept", hint="--accept STEP")
     if accept is not None and drop is not None:
-        raise UsageError("option-conflict", "--accept and --drop-quarantine exclude each other")
+        raise conflict("--accept and --drop-quarantine exclude each other")
     if accept is not None and not (reason or "").strip():
-        raise UsageError(
-            "option-conflict", "--accept needs --reason", hint="--reason 'why the rows are right'"
-        )
+        raise conflict("--accept needs --reason", hint="--reason 'why the rows are right'")
     flag = "--accept" if accept is not None else "--drop-quarantine"
     of_place = CheckRequest(request.project, target=request.target, variables=request.variables)
     if replace(request, arguments="") != of_place:
-        raise UsageError(
-            "option-conflict",
+        raise conflict(
             f"{flag} evaluates nothing and goes with no flag that says what to evaluate",
             hint=f"penstock check {flag} {accept or drop}",
         )
+
+
+@command("penstock test --select staging.users\npenstock test --fail-fast", UnitTestRequest)
+def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
+    """Run unit tests of models.
+
+    Each test under tests/ runs its model's whole step on given rows, in a temporary warehouse; the
+    project's own tables and state are left alone.
+    """
+    from penstock.app.commands.test import run_tests
+    from penstock.ui.render.unit_tests import result_text, unit_tests_document, unit_tests_text
+
+    def show(result: UnitResult) -> None:
+        if output.verbose and result.passed and not output.as_json:
+            click.echo(result_text(result))
+
+    report = ask(request, run_tests, request, show)
+    output.print(report, unit_tests_text, unit_tests_document, unless_quiet=report.ok)
+    return 0 if report.ok else 1

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import pytest
 
-from penstock.app.request.flags import (
+from penstock.app.flags import (
     FlagField,
     FlagSpec,
     command_words,
@@ -16,7 +16,7 @@ from penstock.app.request.flags import (
     given,
     takes,
 )
-from penstock.app.request.shared import CommandRequest
+from penstock.app.request import CommandRequest
 from penstock.core.errors import UsageError
 
 WHAT = FlagSpec("Which ones.", ("--pick", "-p"), "NAME", read=tuple)

@@ -8,10 +8,11 @@ import pytest
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
+from penstock.app.flags import Range
 from penstock.app.request import (
     BackfillRequest,
     CheckRequest,
-    Range,
+    HistoryRequest,
     RunRequest,
     SnapshotRequest,
     SyncRequest,
@@ -155,7 +156,7 @@ def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
     code = main(["history", "a", "--checks", "--check", "revenue_bounds", "--limit", "3"])
 
     assert code == 0
-    assert [words[1:] for words in asked] == [("a", "revenue_bounds", 3)]
+    assert [words[1:] for words in asked] == [(HistoryRequest(".", "a", limit=3), "revenue_bounds")]
     assert capfd.readouterr().out == (
         "STARTED              PHASE  CHECK           STATUS  SEVERITY  MESSAGE\n"
         "2024-12-16 12:00:00  after  revenue_bounds  passed  error     condition is true\n"

@@ -1,18 +1,44 @@
-"""The commands of drift: what their flags ask of the use cases, and how they end."""
+"""`penstock run`, `sync` and `backfill`: what their flags ask, and how they end."""
 
 import datetime as dt
 import io
+from pathlib import Path
 
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.flags import Range
 from penstock.app.reports import Overwrite
 from penstock.app.request import (
-    Range,
+    BackfillRequest,
+    RunRequest,
     SyncRequest,
 )
 
 NOTHING = a_report(a_plan(current=("daily",)))
+
+
+def test_run_and_plan_take_dates(use_case, call):
+    ran = use_case("commands.run", "run", NOTHING)
+
+    call("run", "--date", "2024-12-09", "--batch-size", "3", "--allow-breaking")
+    call("run", "shop", "--from", "2024-12-01", "--to", "2024-12-02", "--allow-source-mutation")
+
+    assert [request for _, request, *_ in ran] == [
+        RunRequest(
+            date="2024-12-09",
+            batch_size=3,
+            allow_breaking=True,
+            arguments="run --date 2024-12-09 --batch-size 3 --allow-breaking",
+        ),
+        RunRequest(
+            project=Path("shop"),
+            from_="2024-12-01",
+            to="2024-12-02",
+            allow_source_mutation=True,
+            arguments="run shop --from 2024-12-01 --to 2024-12-02 --allow-source-mutation",
+        ),
+    ]
 
 
 def test_sync_asks_for_what_its_flags_say(use_case, call):
@@ -119,3 +145,18 @@ def test_a_failed_sync_exits_1_and_resumes_at_the_same_place(use_case, call):
 
     assert code == 1
     assert out.splitlines()[-1] == "Resume: penstock sync --yes --project-dir shop"
+
+
+def test_backfill_names_a_model_and_a_range(use_case, call):
+    asked = use_case("commands.sync", "preview_sync", NOTHING)
+
+    call("backfill", "daily", "--from", "2024-12-02", "--to", "2024-12-04", "--dry-run")
+
+    assert asked[0][1] == BackfillRequest(
+        ".",
+        "daily",
+        from_="2024-12-02",
+        to="2024-12-04",
+        dry_run=True,
+        arguments="backfill daily --from 2024-12-02 --to 2024-12-04 --dry-run",
+    )
