@@ -20,10 +20,9 @@ from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRe
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
 from penstock.app.unit_testing.loading import Variants, load_tests
-from penstock.app.unit_testing.outcome import TestOutcome
 from penstock.app.unit_testing.preparing import Preparing
 from penstock.app.unit_testing.reports import Difference, UnitResult, UnitTestReport
-from penstock.app.unit_testing.verdict import ExpectationCheck, judge_error
+from penstock.app.unit_testing.verdict import ExpectationCheck, TestOutcome, judge_error
 from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
 from penstock.core.errors import (
     InterruptedRunError,
@@ -35,9 +34,9 @@ from penstock.core.errors import (
 from penstock.core.model import Seed
 from penstock.core.names import InputName
 from penstock.core.project import Project
-from penstock.core.unit_tests import UnitRun, UnitTest
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.selectors import Known, select
+from penstock.project.unit_tests.definition import UnitRun, UnitTest
 
 _ALL_TAGS = "tags of all unit tests"
 

@@ -7,20 +7,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.services.wire import Where, open_project
-from penstock.app.unit_testing.outcome import COUNTS, is_called
-from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
-from penstock.app.unit_testing.world import is_seed, wanted_inputs
+from penstock.app.unit_testing.verdict import COUNTS, is_called
+from penstock.app.unit_testing.world import (
+    carriers,
+    is_seed,
+    no_watermark,
+    wanted_inputs,
+    watermark_of,
+)
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, UsageError
 from penstock.core.history import HistorySettings
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.project import Project
-from penstock.core.unit_tests import CellKind, Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.plan.resolve import dated
 from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.unit_tests.definition import (
+    CellKind,
+    Expectation,
+    GivenTable,
+    GivenWatermark,
+    UnitTest,
+    shown,
+)
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
-from penstock.project.unit_tests.naming import shown
 from penstock.project.unit_tests.nodes import FileNotes
 from penstock.project.unit_tests.types import column_of, inferred
 

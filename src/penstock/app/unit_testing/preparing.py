@@ -4,29 +4,150 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.execution.seed_step import define_seed
+from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
-from penstock.app.unit_testing.targets import target_sql, target_types
-from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
-from penstock.app.unit_testing.world import TestClock
+from penstock.app.unit_testing.world import TestClock, carriers, no_watermark, watermark_of
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.columns.types import ScalarType
-from penstock.core.model import Fingerprint, Model, Seed
-from penstock.core.names import InputName
+from penstock.core.columns.types import ColumnType, ScalarType
+from penstock.core.errors import QueryError, UsageError
+from penstock.core.findings import Location
+from penstock.core.history import HardDeletes, HashDiffers, HistorySettings
+from penstock.core.model import Body, Fingerprint, Model, Seed
+from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
+from penstock.core.query import Query, at, bound, with_parameters
 from penstock.core.records import Run, Status, WatermarkChange
 from penstock.core.statement import QUERY_VIEW, Commit
-from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.steps.window import Watermark
-from penstock.core.unit_tests import Earlier, Given, GivenTable, UnitRun
-from penstock.plan.resolve import dated
+from penstock.core.strategy import Build
+from penstock.plan.history import PROPERTY, property_of
+from penstock.plan.resolve import dated, resolve
+from penstock.project.unit_tests.definition import Earlier, Given, GivenTable, UnitRun
+from penstock.strategies.build import create
+from penstock.strategies.reshape import physical
+from penstock.strategies.row_hash import row_hash
+
+_VIEW = "penstock_test_output"
+
+
+def target_types(
+    services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
+) -> Mapping[str, ColumnType]:
+    """Give the columns of the target by their types: declared ones, else those of the query.
+
+    A query that Spark refuses gives none; its step then says why.
+    """
+    declared = {name: kind for name, kind in table.known.items() if _is_business(model, name)}
+    folded = {name.lower(): kind for name, kind in declared.items()}
+    found = declared
+    complete = bool(model.versions) and all(v.schema.columns for v in model.versions)
+    if not complete or any(name.lower() not in folded for name in table.names):
+        with suppress(QueryError):
+            described = columns_of(describe(services, session, model, run))
+            found = {name: folded.get(name.lower(), kind) for name, kind in described}
+    return found | _system(model)
+
+
+def describe(services: Services, session: StepSession, model: Model, run: UnitRun) -> Schema:
+    """Give the columns of the model's query over the given inputs; nothing is run."""
+    query = _query(model, run)
+    views = {}
+    for number, name in enumerate(query.inputs):
+        if name.kind is InputKind.THIS:
+            continue
+        views[name] = f"penstock_test_{number}"
+        read = DeltaRead(services.project.sources[name.name].path)
+        session.bind([Relation(name, views[name], read)])
+    text = at(bound(query.text, views), run.as_of)
+    return session.define(_VIEW, with_parameters(text, _values(model, run)))
+
+
+def _query(model: Model, run: UnitRun) -> Query:
+    if model.partition is None or not run.first:
+        return dated({model.name: model}, run.as_of.date())[model.name].query
+    number = model.grid.parse(run.first)
+    segments = resolve(model, run.as_of.date(), ((number, number),))
+    body: Body | None = segments[0].body if segments else None
+    return body.query if body else model.query
+
+
+def _values(model: Model, run: UnitRun) -> dict[str, str]:
+    if model.partition is None or not run.first:
+        return {}
+    first, last = model.grid.parse(run.first), model.grid.parse(run.last)
+    return of_range(model.partition, run.as_of, first, last)
+
+
+def _is_business(model: Model, name: str) -> bool:
+    if model.history is None:
+        return True
+    return name.lower() not in {each.lower() for each in model.history.columns.names}
+
+
+def _system(model: Model) -> dict[str, ColumnType]:
+    """Give the columns that penstock adds to a history table, in their order."""
+    history = model.history
+    if history is None:
+        return {}
+    columns = history.columns
+    found: dict[str, ColumnType] = {
+        columns.valid_from: ScalarType("timestamp"),
+        columns.valid_to: ScalarType("timestamp"),
+        columns.is_current: ScalarType("boolean"),
+    }
+    if history.hard_deletes is HardDeletes.NEW_RECORD:
+        found[columns.is_deleted] = ScalarType("boolean")
+    if isinstance(history.change, HashDiffers) and history.change.hashed is not None:
+        found[history.change.column] = ScalarType("string")
+    return found
+
+
+def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
+    """Give the statement that makes the target as its strategy would have left it.
+
+    `where` is the place of its rows. Raises `bad-test-value` for a version without its beginning.
+    """
+    laid = replace(model, layout=physical(model.layout)) if model.partition else model
+    build = Build(laid, project.sql_of(model.table), Schema(), None)
+    if model.history is None:
+        return create(build, table.sql)
+    properties = {PROPERTY: property_of(model)}
+    start = model.history.columns.valid_from
+    if len(table.values(start)) < len(table.rows or ()):
+        sentence = f"a version of {model.name} needs {start}"
+        hint = "give it in every row of target"
+        raise UsageError("bad-test-value", sentence, where=where, hint=hint)
+    return create(build, _history_rows(model.history, table), properties)
+
+
+def _history_rows(history: HistorySettings, table: Typed) -> str:
+    """Give versions with `is_current` as `valid_to` tells it, and hashes where none are given."""
+    columns = history.columns
+    made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
+    if history.hard_deletes is HardDeletes.NEW_RECORD:
+        deleted = quoted(columns.is_deleted)
+        made[columns.is_deleted.lower()] = f"coalesce({deleted}, false)"
+    change = history.change
+    if isinstance(change, HashDiffers) and change.hashed:
+        hashed = {name.lower() for name in change.hashed}
+        kinds = [Column(n, str(k)) for n, k in table.columns if n.lower() in hashed]
+        made[change.column.lower()] = f"coalesce({quoted(change.column)}, {row_hash(kinds)})"
+    chosen = ", ".join(
+        f"{made[name.lower()]} AS {quoted(name)}" if name.lower() in made else quoted(name)
+        for name in table.names
+    )
+    return f"SELECT {chosen} FROM ({table.sql})"
+
 
 _BEFORE = dt.timedelta(seconds=1)
 _ELSEWHERE = DeltaPin("given", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.core.unit_tests import UnitTest
+from penstock.project.unit_tests.definition import UnitTest
 
 
 @dataclass(frozen=True, slots=True)

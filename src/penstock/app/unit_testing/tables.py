@@ -24,9 +24,9 @@ from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
-from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.files.field_types import shown_type
 from penstock.project.unit_tests.casting import CellError, Value, scalar, typed
+from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
 from penstock.project.unit_tests.types import column_of, inferred
 
 Column = tuple[str, ColumnType]

@@ -9,13 +9,17 @@ from pathlib import Path
 
 from penstock.app.services.wire import SystemClock
 from penstock.core.checks import Check, Checks, Relationships, SqlCheck
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import UsageError
 from penstock.core.model import Body, Model, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, live, mention, present, substitute
-from penstock.core.unit_tests import UnitRun, UnitTest
+from penstock.core.steps.window import Watermark
 from penstock.plan.resolve import resolve
-from penstock.project.unit_tests.naming import inputs_of
+from penstock.plan.windows import windowed_inputs
+from penstock.project.unit_tests.definition import GivenWatermark, UnitRun, UnitTest, inputs_of
 
 
 def asked(model: Model, test: UnitTest) -> Model:
@@ -216,3 +220,40 @@ class _Rewriting:
 
 def _read_by(version: Version) -> tuple[InputName, ...]:
     return tuple(name for body in version.bodies for name in body.query.inputs)
+
+
+Carriers = Mapping[tuple[str, str], str]
+"""The type of every column that carries a watermark, by input and column."""
+
+
+def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
+    """Give the columns that carry watermarks of a model that reads these; None if it has none.
+
+    Raises what the step will raise where no input has such a column.
+    """
+    settings = model.strategy.window
+    if settings is None:
+        return None
+    found = windowed_inputs(model, settings, schemas)
+    return {(each.input, each.column): each.type for each in found}
+
+
+def no_watermark(model: Model, watermark: GivenWatermark) -> UsageError:
+    """Word the error of a watermark for a model that has none."""
+    sentence = f"{model.name} has no watermark"
+    return UsageError("bad-value", sentence, where=watermark.where, hint="leave it out")
+
+
+def watermark_of(watermark: GivenWatermark, known: Carriers) -> Watermark:
+    """Find the column that is meant and read the value in its type."""
+    asked = watermark.column.lower()
+    found = [key for key in known if not asked or f".{'.'.join(key)}".lower().endswith(f".{asked}")]
+    if len(found) != 1:
+        there = ", ".join(".".join(key) for key in known)
+        sentence = f"watermark {watermark.column!r}: the model has {there}"
+        raise UsageError("unknown-column", sentence, where=watermark.where, hint="name one of them")
+    kind = known[found[0]]
+    try:
+        return Watermark(*found[0], TypedValue.parse(kind, watermark.text))
+    except UsageError as error:
+        raise UsageError("bad-test-value", error.sentence, where=watermark.where) from error

@@ -10,7 +10,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
-from penstock.core.unit_tests import Cell, CellKind
+from penstock.project.unit_tests.definition import Cell, CellKind
 
 Value: TypeAlias = (
     "bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | tuple[Value, ...] | None"

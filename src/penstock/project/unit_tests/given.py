@@ -12,7 +12,8 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
-from penstock.core.unit_tests import (
+from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.unit_tests.definition import (
     CellKind,
     Earlier,
     Expectation,
@@ -20,9 +21,10 @@ from penstock.core.unit_tests import (
     Given,
     GivenTable,
     GivenWatermark,
+    input_named,
+    inputs_of,
+    shown,
 )
-from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.unit_tests.naming import input_named, inputs_of, shown
 from penstock.project.unit_tests.nodes import CellNode, FileNotes
 from penstock.project.unit_tests.tables import (
     FORMS,

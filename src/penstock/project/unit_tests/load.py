@@ -14,17 +14,21 @@ from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.project import Project
-from penstock.core.unit_tests import DEFAULT_AS_OF, Expectation, Given, UnitRun, UnitTest
 from penstock.project.files.discovery import decode, read_content
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, listed_table
-from penstock.project.unit_tests.naming import (
+from penstock.project.unit_tests.definition import (
+    DEFAULT_AS_OF,
     FOLDER,
     KEY,
+    Expectation,
+    Given,
+    UnitRun,
+    UnitTest,
     files_with_tests,
     known_models,
     model_named,
 )
+from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, listed_table
 from penstock.project.unit_tests.nodes import CellNode, FileNotes, read_nodes
 from penstock.project.unit_tests.types import judge_values_of
 

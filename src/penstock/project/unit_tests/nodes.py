@@ -14,11 +14,11 @@ from penstock.core.columns.types import ColumnType
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grid
-from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.files.documents import NODES, begins_at, syntax_finding
 from penstock.project.files.field_types import UnknownTypeError, UnsupportedTypeError, read_type
 from penstock.project.files.values import did_you_mean
 from penstock.project.unit_tests.casting import CellError, scalar
+from penstock.project.unit_tests.definition import Cell, CellKind
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)")

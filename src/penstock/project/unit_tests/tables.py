@@ -13,8 +13,7 @@ from sqlglot.errors import SqlglotError
 from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.names import quoted
-from penstock.core.unit_tests import Cell, CellKind, GivenTable
-from penstock.project.unit_tests.naming import FOLDER
+from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
 from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind
 
 _Cells = Sequence[tuple[str, bool]]

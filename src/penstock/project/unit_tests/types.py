@@ -15,9 +15,9 @@ from penstock.core.columns.types import (
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
-from penstock.core.unit_tests import Cell, CellKind, GivenTable, UnitTest
 from penstock.project.files.field_types import documented_types, shown_type
 from penstock.project.unit_tests.casting import CellError, typed
+from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable, UnitTest
 from penstock.project.unit_tests.nodes import FileNotes
 
 _TYPES = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from penstock.app.reports import Overwrite
-    from penstock.ui.render.document import Json
+    from penstock.ui.render.values import Json
 
 Value = TypeVar("Value")
 
@@ -43,7 +43,7 @@ class CommandOutput:
     ) -> None:
         """Print the answer; `unless_quiet` is for what was done and not asked for."""
         if self.as_json:
-            from penstock.ui.render.document import printed
+            from penstock.ui.render.values import printed
 
             click.echo(printed(document(value)))
         elif not (unless_quiet and self.quiet):
@@ -78,8 +78,8 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     known = _as_ours(error)
     if known is None:
         return None
-    from penstock.ui.render.document import printed
     from penstock.ui.render.errors import error_text, failure_document
+    from penstock.ui.render.values import printed
 
     if "--json" in arguments:
         click.echo(printed(failure_document(known)))

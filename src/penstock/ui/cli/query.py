@@ -29,8 +29,8 @@ def command(output: CommandOutput, request: ProjectRequest, sql: str, limit: int
     Models, seeds and sources are called schema.table; a model also by its name alone.
     """
     from penstock.app.commands.query import query
-    from penstock.ui.render.document import printed
     from penstock.ui.render.state import query_document, query_text
+    from penstock.ui.render.values import printed
 
     with opened(request) as services:
         result = query(services, sql, limit)

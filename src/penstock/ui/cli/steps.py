@@ -60,7 +60,7 @@ def progress(output: CommandOutput, services: Services) -> AbstractContextManage
         from penstock.ui.render.live import LiveTable
 
         return LiveTable(Console(), time.monotonic)
-    from penstock.ui.render.progress import JsonLines, TextLines
+    from penstock.ui.render.run import JsonLines, TextLines
 
     if output.json_log:
         return nullcontext(JsonLines(_log, services.clock.now))

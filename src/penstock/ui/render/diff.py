@@ -7,8 +7,15 @@ from difflib import SequenceMatcher
 
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json, instant
-from penstock.ui.render.values import LISTED, RANGES, first_of, partitions_text, ranges_text
+from penstock.ui.render.values import (
+    LISTED,
+    RANGES,
+    Json,
+    first_of,
+    instant,
+    partitions_text,
+    ranges_text,
+)
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."

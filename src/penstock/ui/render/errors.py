@@ -9,8 +9,7 @@ from penstock.app.commands.validate import ValidationReport
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json
-from penstock.ui.render.values import count
+from penstock.ui.render.values import Json, count
 
 
 def error_text(error: PenstockError) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from penstock.app.commands.graph import Graph, GraphNode
 from penstock.core.graph import reach
-from penstock.ui.render.document import Json, printed
+from penstock.ui.render.values import Json, printed
 
 
 def tree_text(graph: Graph) -> str:

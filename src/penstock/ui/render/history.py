@@ -10,9 +10,17 @@ from penstock.app.reports import AuditReport, AuditRow, HistoryReport, HistoryRo
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
 from penstock.ui.render.diff import RULE, diff_document, diffs_text
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.run import ABORTED
-from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
+from penstock.ui.render.values import (
+    WHOLE,
+    Json,
+    day,
+    instant,
+    moment,
+    partitions_text,
+    ranges_text,
+    table,
+)
 
 if TYPE_CHECKING:
     from penstock.app.commands.rollback import RollbackReport

@@ -11,12 +11,12 @@ from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.diff import changed_lines, diff_text
-from penstock.ui.render.document import Json
 from penstock.ui.render.errors import error_text
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_document
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    Json,
     count,
     first_of,
     partitions_text,

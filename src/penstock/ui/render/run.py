@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.app.checking.reports import invariants_document
-from penstock.app.reports import Cascaded, ModelResult, Plan, RunReport, Step, SyncPreview
+from penstock.app.reports import (
+    Cascaded,
+    Event,
+    ModelResult,
+    Plan,
+    RunReport,
+    RunStarted,
+    Said,
+    Step,
+    StepEnded,
+    StepStarted,
+    SyncPreview,
+)
 from penstock.core.masking import mask
 from penstock.core.steps.window import Bound, InputWindow, Watermark
 from penstock.core.strategy import strategy_named
+from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.diff import COSMETIC, model_diff_document
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document, error_text, first_line
-from penstock.ui.render.results import by_check, failures, step_lines
 from penstock.ui.render.status import model_status_document
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
+    Json,
     count,
     first_of,
+    instant,
     partitions_text,
+    printed_line,
     ranges_text,
     row_counts,
     seconds,
@@ -332,3 +348,76 @@ def _watermark(watermark: Watermark) -> Json:
         "type": watermark.value.type,
         "value": watermark.value.text,
     }
+
+
+def event_document(event: Event, at: dt.datetime) -> Json:
+    """Give an event with its time."""
+    time = instant(at)
+    match event:
+        case RunStarted(run, plan):
+            return {"time": time, "event": "run_started", "run": run, "steps": len(plan.steps)}
+        case StepStarted(model, reason):
+            return {"time": time, "event": "step_started", "model": model, "reason": reason}
+        case StepEnded(result):
+            return {"time": time, "event": "step_ended", **result_document(result)}
+        case Said(text):
+            return {"time": time, "event": "said", "text": text}
+
+
+Say = Callable[[str], None]
+
+
+class TextLines:
+    """One line per step that ended, and its checks; with `verbose` one per step that starts, too.
+
+    With `quiet` only steps of which a check failed, and only those checks. Called from the threads
+    of the steps.
+    """
+
+    def __init__(self, say: Say, *, verbose: bool = False, quiet: bool = False) -> None:
+        self._say = say
+        self._verbose = verbose
+        self._quiet = quiet
+        self._columns: Columns | None = None
+        self._ended = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        with self._lock:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        match event:
+            case RunStarted(run, plan):
+                self._columns = Columns.of(plan)
+                if self._verbose:
+                    self._say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
+            case StepStarted(model, reason):
+                if self._verbose:
+                    self._say(f"      {model}  {mask(reason)}")
+            case StepEnded(result):
+                self._ended += 1
+                self._show_result(result)
+            case Said(text):
+                if not self._quiet:
+                    self._say(mask(text))
+
+    def _show_result(self, result: ModelResult) -> None:
+        checks = step_lines(result.invariant_report, failures=self._quiet)
+        if self._columns is not None and (checks or not self._quiet):
+            self._say("\n".join([result_line(self._ended, result, self._columns), *checks]))
+
+
+class JsonLines:
+    """One JSON document per event and line."""
+
+    def __init__(self, say: Say, now: Callable[[], dt.datetime]) -> None:
+        self._say = say
+        self._now = now
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        with self._lock:
+            self._say(printed_line(event_document(event, self._now())))

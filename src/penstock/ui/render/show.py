@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from penstock.app.commands.show import CheckInfo, ModelDetail, ModelInfo
 from penstock.core.masking import mask, mask_value
 from penstock.core.records import Execution, ModelRecord
-from penstock.ui.render.document import Json, instant
-from penstock.ui.render.values import moment, one_line, seconds, table
+from penstock.ui.render.values import Json, instant, moment, one_line, seconds, table
 
 
 def list_text(models: Sequence[ModelInfo]) -> str:

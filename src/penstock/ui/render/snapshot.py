@@ -9,10 +9,9 @@ from penstock.app.commands.migrate import MigrateReport
 from penstock.app.commands.rehearse import NO_CHANGE, WOULD_COMMIT
 from penstock.app.commands.verify import VerifyReport, Violation
 from penstock.app.reports import ModelResult, RunReport
-from penstock.ui.render.document import Json
-from penstock.ui.render.results import by_check, failures, step_lines
+from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.run import error_lines, note_lines
-from penstock.ui.render.values import LISTED, aligned, count, first_of, one_line
+from penstock.ui.render.values import LISTED, Json, aligned, count, first_of, one_line
 
 _ALWAYS = {
     "source": "source_rows",

@@ -10,9 +10,8 @@ from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.masking import mask
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document
-from penstock.ui.render.values import aligned, count, moment, table
+from penstock.ui.render.values import Json, aligned, count, instant, moment, table
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport

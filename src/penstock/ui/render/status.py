@@ -8,13 +8,14 @@ from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.diff import COSMETIC
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    Json,
     by_state,
     count,
     first_of,
+    instant,
     label,
     moment,
     partitions_text,

@@ -13,8 +13,7 @@ from penstock.app.unit_testing.reports import (
     summary,
 )
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json
-from penstock.ui.render.values import count, one_line, seconds
+from penstock.ui.render.values import Json, count, one_line, seconds
 
 _MOST = 20
 _NOTES = {"-": "expected, not found", "+": "found, not expected"}

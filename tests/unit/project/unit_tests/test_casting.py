@@ -8,8 +8,8 @@ import pytest
 
 from penstock.core.columns.types import parse_type
 from penstock.core.findings import Location
-from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.unit_tests.casting import CellError, typed
+from penstock.project.unit_tests.definition import Cell, CellKind
 from penstock.project.unit_tests.nodes import plain_kind, read_nodes
 
 

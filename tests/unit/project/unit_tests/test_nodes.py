@@ -1,4 +1,4 @@
-from penstock.core.unit_tests import CellKind
+from penstock.project.unit_tests.definition import CellKind
 from penstock.project.unit_tests.nodes import read_nodes
 
 

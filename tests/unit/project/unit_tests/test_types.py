@@ -2,7 +2,7 @@ import pytest
 
 from penstock.core.columns.types import ScalarType
 from penstock.core.names import InputKind, InputName
-from penstock.core.unit_tests import Cell
+from penstock.project.unit_tests.definition import Cell
 from penstock.project.unit_tests.nodes import read_nodes
 from penstock.project.unit_tests.types import inferred
 
