@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from penstock.app.checking.placing import NO_TABLE
-from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
+from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
 from penstock.core.check_results import (
@@ -15,7 +16,6 @@ from penstock.core.check_results import (
     CheckResult,
     CheckStatus,
     InvariantReport,
-    Sample,
 )
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
@@ -27,30 +27,33 @@ from penstock.ui.render.values import (
     Json,
     count,
     day,
-    instant,
+    document_of,
     one_line,
     ranges_text,
 )
 
-INDENT = "      "
-PASSED_SHOWN = 10
+_UNDER_STEP = "      "
+_PASSED_SHOWN = 10
 _NAMED = 3
 _ROWS = 3
 _WIDTH = 7  # of the words failed, skipped, warning
+_INDENT = "  "
+_UNBUILT = "never built"
+_T = TypeVar("_T")
 
 
 def step_lines(report: InvariantReport | None, *, failures: bool = False) -> list[str]:
     """Give the lines under a step's line; with `failures` only checks that failed."""
-    return result_lines(report.all if report is not None else (), INDENT, failures=failures)
+    return _result_lines(report.all if report is not None else (), _UNDER_STEP, failures=failures)
 
 
-def result_lines(
+def _result_lines(
     results: Sequence[CheckResult],
     indent: str,
     *,
     phases: bool = True,
     failures: bool = False,
-    passed: int | None = PASSED_SHOWN,
+    passed: int | None = _PASSED_SHOWN,
 ) -> list[str]:
     """Give a line for each result: what failed or was skipped, and so many that passed.
 
@@ -59,18 +62,18 @@ def result_lines(
     if failures:
         return _lines([result for result in results if result.failed], indent, phases=phases)
     why = {result.message for result in results if result.status is CheckStatus.SKIPPED}
-    if len(results) > 1 and len(why) == 1 and all(map(_is_skipped, results)):
+    others = any(result.status is not CheckStatus.SKIPPED for result in results)
+    if len(results) > 1 and len(why) == 1 and not others:
         return [f"{indent}{count(len(results), 'check')} skipped: {mask(why.pop())}"]
-    shown, rest = _bounded(results, passed)
+    shown = _bounded(results, lambda result: result.status is CheckStatus.PASSED, passed)
+    rest = len(results) - len(shown)
     return [*_lines(shown, indent, phases=phases), *[f"{indent}and {rest} passed"] * bool(rest)]
 
 
-def _bounded(results: Sequence[CheckResult], limit: int | None) -> tuple[list[CheckResult], int]:
-    """Leave out what passed beyond the limit; say how many that are."""
-    passed = [result for result in results if result.status is CheckStatus.PASSED]
-    left = set(map(id, passed if limit is None else passed[:limit]))
-    shown = [r for r in results if r.status is not CheckStatus.PASSED or id(r) in left]
-    return shown, len(results) - len(shown)
+def _bounded(items: Sequence[_T], passed: Callable[[_T], bool], limit: int | None) -> list[_T]:
+    """Leave out what passed beyond the limit; None has no limit."""
+    left = set(map(id, [item for item in items if passed(item)][:limit]))
+    return [item for item in items if id(item) in left or not passed(item)]
 
 
 def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list[str]:
@@ -87,29 +90,19 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
     return [*shown, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
 
 
-def _is_skipped(result: CheckResult) -> bool:
-    return result.status is CheckStatus.SKIPPED
-
-
 def _said(result: CheckResult) -> str:
+    """Give what a result says; of a query that failed with the first rows of its sample."""
     if result.type == "sql" and result.status is CheckStatus.PASSED:
         return ""  # that its query gave no row is what passing means
     said = f"{result.message} [{result.details}]" if result.details else result.message
-    if result.failed and result.type == "sql" and result.sample is not None:
-        return f"{said}: {_rows(result.sample)}"
-    return said
-
-
-def _rows(sample: Sample) -> str:
-    """Give the first rows of a sample in one line."""
-    rows = [
-        ", ".join(
-            f"{name}={'NULL' if cell is None else cell}"
-            for name, cell in zip(sample.columns, row, strict=True)
-        )
-        for row in sample.rows[:_ROWS]
-    ]
-    return "; ".join([*rows, *["…"] * (len(sample.rows) > _ROWS)])
+    if not result.failed or result.type != "sql" or result.sample is None:
+        return said
+    rows = []
+    for row in result.sample.rows[:_ROWS]:
+        cells = zip(result.sample.columns, row, strict=True)
+        rows.append(", ".join(f"{name}={'NULL' if v is None else v}" for name, v in cells))
+    rows += ["…"] * (len(result.sample.rows) > _ROWS)
+    return f"{said}: {'; '.join(rows)}"
 
 
 def by_check(result: ModelResult) -> bool:
@@ -130,10 +123,10 @@ def failures(results: Sequence[ModelResult]) -> list[str]:
 
 def _named(result: ModelResult) -> str:
     code = result.error.code if result.error is not None else result.status
-    report = result.invariant_report
-    gates = [each for each in report.all if each.failed_gate] if report is not None else []
     if not by_check(result):
         return f"{result.name} ({code})"
+    report = result.invariant_report
+    gates = [each for each in report.all if each.failed_gate] if report is not None else []
     names = ", ".join(dict.fromkeys(gate.name for gate in gates))
     why = f"{code}: {names}" if names else code
     what = f"{why}; {mask(result.consequence)}" if result.consequence else why
@@ -150,52 +143,35 @@ def _groups(result: ModelResult, gates: Sequence[CheckResult]) -> list[str]:
     return [ranges_text(tuple((key, key) for key in found))]
 
 
-_INDENT = "  "
-
-
 def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = False) -> str:
     """Give the results of every model and source; at most 50 without a failure, unless `verbose`.
 
     With `quiet` only what failed.
     """
-    passed = None if verbose else PASSED_SHOWN
-    blocks = [_model(each, passed, quiet=quiet) for each in _shown(report.models, verbose=verbose)]
-    blocks += [_sources(report.sources, passed, quiet=quiet)]
-    lines = [block for block in blocks if block]
-    rest = len(report.models) - len(_shown(report.models, verbose=verbose))
-    lines += [f"and {count(rest, 'more model')}"] * bool(rest and not quiet)
+    passed = None if verbose else _PASSED_SHOWN
+    limit = None if verbose else LISTED
+    shown = _bounded(report.models, lambda each: each.report.all_passed(), limit)
+    blocks = [_model(each, passed, quiet=quiet) for each in shown]
+    sources = [replace(each.result, name=each.source) for each in report.sources]
+    found = _result_lines(sources, _INDENT, phases=False, failures=quiet, passed=passed)
+    blocks += ["\n".join(["sources", *found])] * bool(found)
+    rest = len(report.models) - len(shown)
+    blocks += [f"and {count(rest, 'more model')}"] * bool(rest and not quiet)
     notes = [] if quiet else [mask(note) for note in report.notes]
-    return "\n".join([*notes, *lines, _total(report.results)])
-
-
-def _shown(models: Sequence[ModelChecked], *, verbose: bool) -> list[ModelChecked]:
-    """Leave models without a failure out beyond the limit."""
-    well = [each for each in models if each.report.all_passed()]
-    left = set(map(id, well if verbose else well[:LISTED]))
-    return [each for each in models if id(each) in left or not each.report.all_passed()]
+    return "\n".join([*notes, *filter(None, blocks), _total(report.results)])
 
 
 def _model(checked: ModelChecked, passed: int | None, *, quiet: bool) -> str:
     report = checked.report
     phases = bool(report.before and report.after)
-    found = result_lines(report.all, _INDENT, phases=phases, failures=quiet, passed=passed)
+    found = _result_lines(report.all, _INDENT, phases=phases, failures=quiet, passed=passed)
     if quiet and not found:
         return ""
     head = [checked.model]
     head += [] if checked.partitions == WHOLE else [ranges_text(checked.partitions)]
     head += [] if checked.version is None else [f"version {checked.version}"]
-    return "\n".join([_INDENT.join(head), *found, *_notes(checked.lines)])
-
-
-def _notes(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        yield f"{_INDENT}{mask(line)}"
-
-
-def _sources(sources: Sequence[SourceChecked], passed: int | None, *, quiet: bool) -> str:
-    results = [replace(each.result, name=each.source) for each in sources]
-    found = result_lines(results, _INDENT, phases=False, failures=quiet, passed=passed)
-    return "\n".join(["sources", *found]) if found else ""
+    notes = [f"{_INDENT}{mask(line)}" for line in checked.lines]
+    return "\n".join([_INDENT.join(head), *found, *notes])
 
 
 def _total(results: Sequence[CheckResult]) -> str:
@@ -210,41 +186,28 @@ def _total(results: Sequence[CheckResult]) -> str:
 
 def accept_text(report: AcceptReport) -> str:
     """Say which flags were closed and which rows that had been kept are gone."""
-    lines = [
-        f"accepted: {' '.join([flag.model, *_partition(flag.partition)])}"
-        f" (step {flag.step}): {', '.join(flag.checks)}"
-        for flag in report.flags
-    ]
-    lines += [
-        f"dropped: {each.table} of {each.model} ({count(each.rows, 'row')}, kept until"
-        f" {day(each.expires)})"
-        for each in report.quarantines
-    ]
+    lines = []
+    for flag in report.flags:
+        name = flag.model if flag.partition == "*" else f"{flag.model} {flag.partition}"
+        lines.append(f"accepted: {name} (step {flag.step}): {', '.join(flag.checks)}")
+    for each in report.quarantines:
+        kept = f"{count(each.rows, 'row')}, kept until {day(each.expires)}"
+        lines.append(f"dropped: {each.table} of {each.model} ({kept})")
     return "\n".join(lines) or "nothing to do"
-
-
-def _partition(key: str) -> list[str]:
-    return [] if key == "*" else [key]
-
-
-_UNBUILT = "never built"
 
 
 def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError | None:
     """Give the error `nothing-checked`, None where anything was evaluated."""
     if not report.evaluated_nothing:
         return None
-    number = len(report.results)
-    what = f"{count(number, 'check')} skipped" if number else "no check was selected"
-    hint = _after_skips(report) if number else _after_none(request)
+    messages = [result.message for result in report.results]
+    if messages:
+        what = f"{count(len(messages), 'check')} skipped"
+        unbuilt = any(text == NO_TABLE or text.endswith(_UNBUILT) for text in messages)
+        hint = "penstock run builds what is not there yet" if unbuilt else ""
+    else:
+        what, hint = "no check was selected", _after_none(request)
     return PenstockError("nothing-checked", f"{what}, none evaluated", hint=hint)
-
-
-def _after_skips(report: CheckReport) -> str:
-    messages = {result.message for result in report.results}
-    if any(message == NO_TABLE or message.endswith(_UNBUILT) for message in messages):
-        return "penstock run builds what is not there yet"
-    return ""
 
 
 def _after_none(request: CheckRequest) -> str:
@@ -262,32 +225,17 @@ def _after_none(request: CheckRequest) -> str:
 
 def checks_document(report: CheckReport, error: PenstockError | None = None) -> Json:
     """Give every result; `error` is there where nothing was evaluated."""
-    return {**report.document(), "error": error_document(error) if error else None}
+    return {**report.document(), "error": error_document(error)}
 
 
 def accept_document(report: AcceptReport) -> Json:
     """Give the flags that were closed and the quarantines that were dropped."""
+    accepted, dropped = (
+        "step model partition checks opened version",
+        "step model table rows expires",
+    )
     return {
         "command": "check",
-        "accepted": [
-            {
-                "step": flag.step,
-                "model": flag.model,
-                "partition": flag.partition,
-                "checks": flag.checks,
-                "opened": instant(flag.opened),
-                "version": flag.version,
-            }
-            for flag in report.flags
-        ],
-        "dropped": [
-            {
-                "step": each.step,
-                "model": each.model,
-                "table": each.table,
-                "rows": each.rows,
-                "expires": instant(each.expires),
-            }
-            for each in report.quarantines
-        ],
+        "accepted": [document_of(flag, accepted) for flag in report.flags],
+        "dropped": [document_of(each, dropped) for each in report.quarantines],
     }

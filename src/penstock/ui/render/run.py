@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.app.checking.reports import invariants_document
 from penstock.app.reports import (
-    Cascaded,
     Event,
     ModelResult,
     Plan,
@@ -23,7 +22,7 @@ from penstock.app.reports import (
     SyncPreview,
 )
 from penstock.core.masking import mask
-from penstock.core.steps.window import Bound, InputWindow, Watermark
+from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.diff import COSMETIC, model_diff_document
@@ -34,10 +33,11 @@ from penstock.ui.render.values import (
     WHOLE,
     Json,
     count,
+    document_of,
     first_of,
     instant,
     partitions_text,
-    printed_line,
+    printed,
     ranges_text,
     row_counts,
     seconds,
@@ -46,6 +46,7 @@ from penstock.ui.render.values import (
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 
 ABORTED = "Aborted, nothing was done."
+_VALUE = "type=value.type value=value.text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +95,34 @@ def run_text(report: RunReport) -> str:
     """Give what stands below the progress: errors, the summary, the command that resumes."""
     if report.aborted:
         return ABORTED
-    settled = [each for each in report.results if not _is_current(report, each)]
-    if report.plan.is_empty and not settled:
-        return "\n".join([*nothing_to_do(report.plan), *_left(report)])
-    lines = _settled(settled) if report.plan.is_empty else ()
-    return "\n".join([*lines, *_summary(report)])
+    ended = [each for each in report.results if not _is_current(report, each)]
+    left = [*tail(report.preview)] if report.preview is not None else []
+    if report.plan.is_empty and not ended:
+        return "\n".join([*nothing_to_do(report.plan), *left])
+    lines = _settled(ended) if report.plan.is_empty else []
+    errors = error_lines(report)
+    lines += errors
+    if errors and report.log_path:
+        lines.append(f"Log: {report.log_path}")
+    lines += [*note_lines(report), done_line(ended), *left]
+    if report.resume:
+        lines.append(f"Resume: {report.resume}")
+    return "\n".join(lines)
+
+
+def _settled(results: Sequence[ModelResult]) -> list[str]:
+    """Show steps whose checks were pending where nothing else ran, so that no line has."""
+    keys = [len(ranges_text(r.partitions)) for r in results if r.partitions != WHOLE]
+    names = max(len(result.name) for result in results)
+    columns = Columns(len(results), names, max(keys, default=0))
+    lines = []
+    for number, result in enumerate(results, start=1):
+        lines += [result_line(number, result, columns), *step_lines(result.invariant_report)]
+    return lines
 
 
 def _is_current(report: RunReport, result: ModelResult) -> bool:
     return result.name in report.plan.current and result.status == "unchanged"
-
-
-def _settled(results: Sequence[ModelResult]) -> Iterator[str]:
-    """Show steps whose checks were pending where nothing else ran, so that no line has."""
-    names = max(len(result.name) for result in results)
-    keys = [len(ranges_text(r.partitions)) for r in results if r.partitions != WHOLE]
-    columns = Columns(len(results), names, max(keys, default=0))
-    for number, result in enumerate(results, start=1):
-        yield result_line(number, result, columns)
-        yield from step_lines(result.invariant_report)
-
-
-def _left(report: RunReport) -> Iterator[str]:
-    if report.preview is not None:
-        yield from tail(report.preview)
 
 
 def error_lines(report: RunReport) -> list[str]:
@@ -136,54 +141,26 @@ def note_lines(report: RunReport) -> Iterator[str]:
         yield "Interrupted."
 
 
-def _summary(report: RunReport) -> Iterator[str]:
-    errors = error_lines(report)
-    yield from errors
-    if errors and report.log_path:
-        yield f"Log: {report.log_path}"
-    yield from note_lines(report)
-    yield done_line(result for result in report.results if not _is_current(report, result))
-    yield from _left(report)
-    if report.resume:
-        yield f"Resume: {report.resume}"
-
-
-def done_line(results: Iterable[ModelResult]) -> str:
+def done_line(ended: Sequence[ModelResult]) -> str:
     """Count the steps that are done, and those that are not; with partitions, those as well.
 
     A step whose rows failed a check counts as done, and its failure is named.
     """
-    ended = list(results)
+    parted = any(result.partitions != WHOLE for result in ended)
     found = Counter("failed" if by_check(result) else result.status for result in ended)
-    if any(result.partitions != WHOLE for result in ended):
-        return _done_partitions(ended)
-    others = [f"{found['unchanged']} unchanged"] * bool(found["unchanged"])
+    is_done = ("success", "unchanged") if parted else ("success",)
+    done = [r for r in ended if r.status in is_done or (r.status == "failed" and by_check(r))]
+    others = [f"{found['unchanged']} unchanged"] * bool(found["unchanged"] and not parted)
     others += failures(ended)
-    others += [f"{found['skipped']} skipped"] * bool(found["skipped"])
-    checked = sum(1 for result in ended if by_check(result) and result.status == "failed")
-    done = f"Done: {count(found['success'] + checked, 'step')}."
-    return f"{done} {', '.join(others)}." if others else done
-
-
-def _done_partitions(ended: Sequence[ModelResult]) -> str:
-    """Count a step that found nothing to change among those that are done."""
-    done = [
-        result
-        for result in ended
-        if result.status in ("success", "unchanged")
-        or (by_check(result) and result.status == "failed")
-    ]
-    total = partitions_text(sum(result.count for result in done))
-    others = failures(ended)
-    skipped = (r for r in ended if r.status == "skipped" and not by_check(r))
-    why = Counter(_in_short(result.reason) for result in skipped)
-    others += [f"{number} skipped ({reason})" for reason, number in why.items()]
-    line = f"Done: {count(len(done), 'step')}, {total}."
+    if parted:
+        skipped = [r.reason for r in ended if r.status == "skipped" and not by_check(r)]
+        why = Counter("upstream failed" if r.startswith("upstream") else r for r in skipped)
+        others += [f"{number} skipped ({reason})" for reason, number in why.items()]
+    else:
+        others += [f"{found['skipped']} skipped"] * bool(found["skipped"])
+    total = f", {partitions_text(sum(result.count for result in done))}" if parted else ""
+    line = f"Done: {count(len(done), 'step')}{total}."
     return f"{line} {', '.join(others)}." if others else line
-
-
-def _in_short(reason: str) -> str:
-    return "upstream failed" if reason.startswith("upstream") else reason
 
 
 def nothing_to_do(plan: Plan) -> Iterator[str]:
@@ -243,16 +220,11 @@ def sync_document(preview: SyncPreview) -> Json:
     """Give what drifted, what a cascade adds or would add, and what is left out."""
     return {
         "drifted": [model_status_document(model) for model in preview.drifted],
-        "cascaded": [_cascaded(each) for each in preview.cascaded],
-        "left": [_cascaded(each) for each in preview.left],
+        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
+        "left": [document_of(each, "model count after") for each in preview.left],
         "diffs": [model_diff_document(model) for model in preview.diffs],
-        "remaining": preview.remaining,
-        "lines": preview.lines,
+        **document_of(preview, "remaining lines"),
     }
-
-
-def _cascaded(each: Cascaded) -> Json:
-    return {"model": each.model, "count": each.count, "after": each.after}
 
 
 def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
@@ -261,30 +233,17 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
     `planned` is what a run that was only planned has to say of each beside that.
     """
     steps = {(step.model, step.keys): step for step in report.plan.steps}
-    of_results = [
-        (result, steps.get((result.name, result.partitions))) for result in report.results
-    ]
+    models = []
+    for result in report.results:
+        step = steps.get((result.name, result.partitions))
+        version = {"model_version": None, "revision": None}
+        versions = document_of(step, "model_version=version revision?") if step else version
+        models.append({**result_document(result), **versions, **planned(result, step)})
+    names = "command run=run_id? run_timestamp dry_run succeeded interrupted aborted"
     return {
-        "command": report.command,
-        "run": report.run_id or None,
-        "run_timestamp": instant(report.run_timestamp),
-        "dry_run": report.dry_run,
-        "succeeded": report.succeeded,
-        "interrupted": report.interrupted,
-        "aborted": report.aborted,
-        "models": [
-            {
-                **result_document(result),
-                "model_version": step.version if step else None,
-                "revision": step.revision or None if step else None,
-                **planned(result, step),
-            }
-            for result, step in of_results
-        ],
-        "not_run": report.not_run,
-        "recovered": report.recovered,
-        "notes": report.notes,
-        "resume": report.resume or None,
+        **document_of(report, names),
+        "models": models,
+        **document_of(report, "not_run recovered notes resume?"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,
     }
@@ -293,75 +252,43 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
 def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
     checked = result.invariant_report
+    inputs = [document_of(pin, "input version=pin") for pin in result.inputs]
     return {
-        "model": result.name,
-        "status": result.status,
-        "reason": result.reason,
-        "version": result.version,
-        "metrics": dict(result.metrics),
-        "schema_changes": result.schema_changes,
-        "error": error_document(result.error) if result.error else None,
-        "table": str(result.table),
-        "strategy": result.strategy,
-        "step": result.step or None,
-        "rows": {
-            "inserted": result.rows.inserted,
-            "updated": result.rows.updated,
-            "deleted": result.rows.deleted,
-            "late": result.rows.late,
-            "null_time": result.rows.null_time,
-        },
+        **document_of(result, "model=name status reason version metrics schema_changes"),
+        "error": error_document(result.error),
+        **document_of(result, "table strategy step?"),
+        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
         "windows": [_window(window) for window in result.windows],
-        "watermarks": [_watermark(watermark) for watermark in result.watermarks],
-        "inputs": [{"input": pin.input, "version": str(pin.pin)} for pin in result.inputs],
-        "started": instant(result.started),
-        "duration": result.duration,
-        "notes": result.notes,
-        "partitions": result.partitions,
-        "count": result.count,
-        "trigger": result.trigger,
+        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
+        "inputs": inputs,
+        **document_of(result, "started duration notes partitions count trigger"),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }
 
 
-def _window(window: InputWindow) -> Json:
-    return {
-        "input": window.input,
-        "column": window.window.column,
-        "lower": _bound(window.window.lower),
-        "upper": _bound(window.window.upper),
-        "nulls": window.window.nulls,
+def _window(found: InputWindow) -> Json:
+    window = found.window
+    bounds = {
+        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
+        for name, bound in (("lower", window.lower), ("upper", window.upper))
     }
+    return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
 
 
-def _bound(bound: Bound | None) -> Json:
-    if bound is None:
-        return None
-    return {"type": bound.value.type, "value": bound.value.text, "inclusive": bound.inclusive}
-
-
-def _watermark(watermark: Watermark) -> Json:
-    return {
-        "input": watermark.input,
-        "column": watermark.column,
-        "type": watermark.value.type,
-        "value": watermark.value.text,
-    }
-
-
-def event_document(event: Event, at: dt.datetime) -> Json:
+def event_document(event: Event, at: dt.datetime) -> dict[str, Json]:
     """Give an event with its time."""
-    time = instant(at)
+    found: dict[str, Json]
     match event:
         case RunStarted(run, plan):
-            return {"time": time, "event": "run_started", "run": run, "steps": len(plan.steps)}
+            found = {"event": "run_started", "run": run, "steps": len(plan.steps)}
         case StepStarted(model, reason):
-            return {"time": time, "event": "step_started", "model": model, "reason": reason}
+            found = {"event": "step_started", "model": model, "reason": reason}
         case StepEnded(result):
-            return {"time": time, "event": "step_ended", **result_document(result)}
+            found = {"event": "step_ended", **result_document(result)}
         case Said(text):
-            return {"time": time, "event": "said", "text": text}
+            found = {"event": "said", "text": text}
+    return {"time": instant(at), **found}
 
 
 Say = Callable[[str], None]
@@ -398,15 +325,13 @@ class TextLines:
                     self._say(f"      {model}  {mask(reason)}")
             case StepEnded(result):
                 self._ended += 1
-                self._show_result(result)
+                checks = step_lines(result.invariant_report, failures=self._quiet)
+                if self._columns is not None and (checks or not self._quiet):
+                    line = result_line(self._ended, result, self._columns)
+                    self._say("\n".join([line, *checks]))
             case Said(text):
                 if not self._quiet:
                     self._say(mask(text))
-
-    def _show_result(self, result: ModelResult) -> None:
-        checks = step_lines(result.invariant_report, failures=self._quiet)
-        if self._columns is not None and (checks or not self._quiet):
-            self._say("\n".join([result_line(self._ended, result, self._columns), *checks]))
 
 
 class JsonLines:
@@ -420,4 +345,4 @@ class JsonLines:
     def __call__(self, event: Event) -> None:
         """Show the event."""
         with self._lock:
-            self._say(printed_line(event_document(event, self._now())))
+            self._say(printed(event_document(event, self._now()), indent=None))
