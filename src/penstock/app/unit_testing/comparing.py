@@ -9,9 +9,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.app.unit_testing.reports import RowLine, RowsDiffer
-from penstock.app.unit_testing.tables import Column, Row, text_of
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
-from penstock.project.unit_tests.casting import Value
+from penstock.project.unit_tests.casting import Column, Row, Value, text_of
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import (
@@ -25,11 +22,17 @@ from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.project.files.field_types import shown_type
-from penstock.project.unit_tests.casting import CellError, Value, scalar, typed
+from penstock.project.unit_tests.casting import (
+    CellError,
+    Column,
+    Row,
+    Value,
+    inferred,
+    scalar,
+    text_of,
+    typed,
+)
 from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
-from penstock.project.unit_tests.types import column_of, inferred
-
-Column = tuple[str, ColumnType]
 
 
 def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str:
@@ -88,35 +91,7 @@ def literal_of(value: Value, kind: ColumnType) -> str:
     return _cast(literal(text_of(value, kind)), kind)
 
 
-def text_of(value: Value, kind: ColumnType) -> str:
-    """Give a scalar as text that Spark casts back to the same value."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case float():
-            return _float(value)
-        case Decimal():
-            return f"{value:f}"
-        case bytes():
-            return value.hex().upper()
-        case dt.datetime():
-            zone = "Z" if kind == ScalarType("timestamp") else ""
-            return value.isoformat(timespec="microseconds") + zone
-        case dt.date():
-            return value.isoformat()
-    return str(value)
-
-
-def _float(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(value)
-
-
 _KEEP_NULLS = "map('ignoreNullFields', 'false')"
-Row = tuple[Value, ...]
 Json = object  # what json gives; it does not leave this file
 
 
@@ -228,7 +203,7 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
     columns = []
     for key, name in wanted.items():
         kind = table.columns.get(name) or folded.get(key) or table.type_of(name)
-        kind = kind or inferred(column_of(table, name))
+        kind = kind or inferred(table.column(name))
         if kind is None:
             sentence = f"nothing says the type of column {name!r}"
             hint = f"give columns: {{{name}: TYPE}}"

@@ -10,7 +10,6 @@ from penstock.app.services.services import Services
 from penstock.app.unit_testing.comparing import Comparison
 from penstock.app.unit_testing.reports import Difference
 from penstock.app.unit_testing.tables import (
-    Column,
     columns_of,
     placed,
     read_rows,
@@ -31,13 +30,13 @@ from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import read_intent
 from penstock.core.steps.window import Watermark
 from penstock.project.files.field_types import shown_type
+from penstock.project.unit_tests.casting import Column
 from penstock.project.unit_tests.definition import (
     Expectation,
     ExpectedError,
     GivenTable,
     GivenWatermark,
 )
-from penstock.project.unit_tests.types import system_names
 from penstock.strategies.relations import bind_query
 
 _COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
@@ -259,7 +258,8 @@ class ExpectationCheck:
             named = {name.lower() for name in self._named()}
         except UsageError:
             return  # the rows of that query say why
-        system = {name.lower() for name in system_names(self.outcome.model)}
+        history = self.outcome.model.history
+        system = {name.lower() for name in history.columns.names} if history else set()
         extra = [name for name in schema.names if name.lower() not in named | system]
         if extra:
             yield f"columns: {', '.join(extra)} not expected"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -37,14 +38,21 @@ class CellKind(StrEnum):
 class Cell:
     """One value as its writer wrote it; only its column's type tells what it is.
 
-    `items` are the values of a list, `entries` those of a mapping by their keys.
+    `items` are the values of a list, `members` those of a mapping by their keys, which stand at
+    `keys`.
     """
 
     text: str
     kind: CellKind
     where: Location
     items: tuple[Cell, ...] = ()
-    entries: tuple[tuple[str, Cell], ...] = ()
+    members: Mapping[str, Cell] = field(default_factory=dict)
+    keys: Mapping[str, Location] = field(default_factory=dict)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it says nothing."""
+        return self.kind is CellKind.NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +86,16 @@ class GivenTable:
         """The columns that a header or a row names, in lower case: not those of types alone."""
         return frozenset(name.lower() for row in (self.header, *self.rows) for name in row)
 
+    def column(self, name: str) -> tuple[Cell, ...]:
+        """Give the values of a column that are written, in any case of letters."""
+        named = ((key.lower(), cell) for row in self.rows for key, cell in row.items())
+        return tuple(cell for key, cell in named if key == name.lower())
+
     def type_of(self, name: str) -> ColumnType | None:
         """Give the declared type of a column, in any case of letters."""
         folded = name.lower()
-        for types in (self.columns, self.known):
-            for known, kind in types.items():
-                if known.lower() == folded:
-                    return kind
-        return None
+        declared = (*self.columns.items(), *self.known.items())
+        return next((kind for known, kind in declared if known.lower() == folded), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,16 +210,12 @@ def files_with_tests(project: Project) -> Iterator[str]:
         for path in sorted((root / folder).rglob("*")):
             inside = path.relative_to(root)
             hidden = any(part.startswith(".") for part in inside.parts)
-            is_yaml = path.suffix in (".yml", ".yaml") and path.is_file()
-            if is_yaml and not hidden and _mentions(path):
-                yield inside.as_posix()
-
-
-def _mentions(path: Path) -> bool:
-    try:
-        return KEY.encode() in path.read_bytes()
-    except OSError:
-        return True  # its reader says why
+            if path.suffix not in (".yml", ".yaml") or hidden or not path.is_file():
+                continue
+            with suppress(OSError):  # its reader says why
+                if KEY.encode() not in path.read_bytes():
+                    continue
+            yield inside.as_posix()
 
 
 def plain(text: str) -> str:
@@ -256,20 +262,12 @@ def readable(model: Model) -> tuple[InputName, ...]:
     checks = (model.checks, *(version.checks for version in model.versions))
     read = (name for each in checks for check in each.all for name in check.reads)
     found = dict.fromkeys((*inputs_of(model), *read))
-    return tuple(
-        name for name in found if name.kind is not InputKind.THIS and name != model.input_name
-    )
+    return tuple(n for n in found if n.kind is not InputKind.THIS and n != model.input_name)
 
 
 def shown(project: Project, model: Model, name: InputName) -> str:
     """Give an input as a test is likely to call it: by its table."""
     return str(project.table_of(name, model))
-
-
-def known_models(project: Project) -> Iterator[str]:
-    """Give every name under which a model is found."""
-    for model in project.models.values():
-        yield from (model.name, str(model.table))
 
 
 def _forms(project: Project, name: str, table: TableName) -> set[str]:

@@ -14,7 +14,7 @@ from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
-from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind
+from penstock.project.unit_tests.nodes import FileNotes, plain_kind
 
 _Cells = Sequence[tuple[str, bool]]
 FORMS = ("rows", "csv", "sql", "file")
@@ -50,19 +50,14 @@ def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[st
         if len(cells) != len(header):
             raise CsvError(f"{len(cells)} cells under {len(header)} names", number)
         place = Location(where.path, where.line + number - 1)
-        made = (_cell(content, place, quoted=quoted) for content, quoted in cells)
-        rows.append(dict(zip(header, made, strict=True)))
+        row = {}
+        for name, (content, is_quoted) in zip(header, cells, strict=True):
+            kind = plain_kind(content) if content else CellKind.NULL
+            if content.lower() in ("true", "false"):
+                kind = CellKind.BOOLEAN
+            row[name] = Cell(content, CellKind.TEXT if is_quoted else kind, place)
+        rows.append(row)
     return header, tuple(rows)
-
-
-def _cell(content: str, where: Location, *, quoted: bool) -> Cell:
-    if quoted:
-        return Cell(content, CellKind.TEXT, where)
-    if not content:
-        return Cell("", CellKind.NULL, where)
-    if content.lower() in ("true", "false"):
-        return Cell(content, CellKind.BOOLEAN, where)
-    return Cell(content, plain_kind(content), where)
 
 
 def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
@@ -87,10 +82,7 @@ def _next(text: str, at: int, line: int) -> tuple[str, bool, int, int]:
     while text[at : at + 1] == " ":
         at += 1
     if text[at : at + 1] != '"':
-        end = min(
-            (i for i in (text.find(",", start), text.find("\n", start)) if i >= 0), default=-1
-        )
-        end = len(text) if end < 0 else end
+        end = next((i for i in range(start, len(text)) if text[i] in ",\n"), len(text))
         return text[start:end].strip(), False, end, line
     parts, first = [], line
     while True:
@@ -124,30 +116,27 @@ def select_problem(text: str) -> tuple[str, str] | None:
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
         return "not-a-query", "it is no query"
-    tree = trees[0]
-    own = {str(cte.alias).lower() for cte in tree.find_all(exp.CTE)}
-    for table in tree.find_all(exp.Table):
+    own = {str(cte.alias).lower() for cte in trees[0].find_all(exp.CTE)}
+    for table in trees[0].find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
         if is_named and (table.db or table.name.lower() not in own):
-            return (
-                "bad-value",
-                f"it reads the table {table.sql(dialect='spark')}; a test reads none",
-            )
+            name = table.sql(dialect="spark")
+            return "bad-value", f"it reads the table {name}; a test reads none"
     return None
 
 
-def table_of(node: CellNode, notes: FileNotes, what: str) -> GivenTable | None:
+def table_of(node: Cell, notes: FileNotes, what: str) -> GivenTable | None:
     """Read a table that stands under a key of its own."""
-    if node.items is not None:
+    if node.kind is CellKind.LIST:
         return rows_table(node, {}, notes)
     return form_of(notes.members(node, what, (*FORMS, "columns")), node.where, notes, what)
 
 
 def form_of(
-    found: Mapping[str, CellNode], where: Location, notes: FileNotes, what: str
+    found: Mapping[str, Cell], where: Location, notes: FileNotes, what: str
 ) -> GivenTable | None:
     """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
-    types = notes.types(found.get("columns"), "columns")
+    types = notes.types(found.get("columns"))
     forms = [form for form in FORMS if form in found]
     if len(forms) != 1:
         said = f"both {forms[0]} and {forms[1]}" if forms else "no rows"
@@ -165,20 +154,20 @@ def form_of(
     return file_table(notes.text(node, "file"), node.where, types, notes)
 
 
-def rows_table(node: CellNode, types: Mapping[str, ColumnType], notes: FileNotes) -> GivenTable:
+def rows_table(node: Cell, types: Mapping[str, ColumnType], notes: FileNotes) -> GivenTable:
     """Read a list of mappings."""
     rows = []
     for item in notes.items(node, "rows"):
-        if item.members is None:
+        if item.kind is not CellKind.MAPPING:
             notes.bad(item, "a row", "a mapping of columns to values")
             continue
-        row: dict[str, Cell] = {}
-        for name, inner in item.members.items():
-            if name.lower() in {known.lower() for known in row}:
+        seen: set[str] = set()
+        for name in item.members:
+            if name.lower() in seen:
                 sentence = f"column {name!r} is written twice in one row"
                 notes.say(item.keys[name], "duplicate-key", sentence)
-            row[name] = inner.as_cell()
-        rows.append(row)
+            seen.add(name.lower())
+        rows.append(item.members)
     return GivenTable(node.where, tuple(rows), types)
 
 
@@ -243,26 +232,20 @@ def _json_table(
 ) -> GivenTable | None:
     """Read a JSON list of objects, or an object per line."""
     try:
-        found = list(_objects(text, where))
+        if text.lstrip().startswith("["):
+            items = _parsed(text)
+            found = [(where, item) for item in items] if isinstance(items, list) else []
+        else:
+            lines = enumerate(text.splitlines(), 1)
+            found = [(Location(where.path, n), _parsed(each)) for n, each in lines if each.strip()]
+        if not all(isinstance(item, dict) for _, item in found):
+            raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
     except ValueError as error:
         hint = "a list of objects, or an object per line"
         notes.say(where, "bad-value", f"no JSON rows: {error}", hint)
         return None
-    rows = tuple({str(k): _json_cell(v, at) for k, v in item.items()} for at, item in found)
+    rows = tuple(_json_cell(item, at).members for at, item in found)
     return GivenTable(where, rows, types)
-
-
-def _objects(text: str, where: Location) -> Iterator[tuple[Location, dict[Json, Json]]]:
-    if text.lstrip().startswith("["):
-        items = _parsed(text)
-        found = [(where, item) for item in items] if isinstance(items, list) else []
-    else:
-        lines = enumerate(text.splitlines(), 1)
-        found = [(Location(where.path, n), _parsed(line)) for n, line in lines if line.strip()]
-    for at, item in found:
-        if not isinstance(item, dict):
-            raise ValueError("a row is no object")  # noqa: TRY004  one kind of error for bad files
-        yield at, item
 
 
 class _Number(str):
@@ -288,6 +271,6 @@ def _json_cell(value: Json, where: Location) -> Cell:
         case list():
             return Cell("", CellKind.LIST, where, items=tuple(_json_cell(v, where) for v in value))
         case dict():
-            pairs = tuple((str(k), _json_cell(v, where)) for k, v in value.items())
-            return Cell("", CellKind.MAPPING, where, entries=pairs)
+            members = {str(key): _json_cell(each, where) for key, each in value.items()}
+            return Cell("", CellKind.MAPPING, where, members=members)
     return Cell(str(value), CellKind.TEXT, where)

@@ -134,11 +134,11 @@ def preview_document(preview: Preview) -> Json:
 
 
 def _planned_step(step: Step, change: SqlChange | None) -> dict[str, Json]:
-    estimate = step.estimate and document_of(step.estimate, "rows bytes=size_bytes seconds")
+    about = "rows bytes=size_bytes seconds"
     return {
         **document_of(step.reason, "state also pending"),
         **document_of(step, "initial upstream"),
-        "estimate": estimate,
+        "estimate": document_of(step.estimate, about) if step.estimate else None,
         "diff": changed_lines(change.executed, change.resolved) if change else [],
         "cosmetic": change.cosmetic if change else False,
     }

@@ -6,11 +6,11 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.app.reports import (
-    Cascaded,
     ModelDiff,
     ModelStatus,
     Overwrite,
     RunReport,
+    SqlDiff,
     Step,
     SyncPreview,
 )
@@ -42,27 +42,27 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     if plan.is_empty:
         return "\n".join([*nothing_to_do(plan), *tail(preview)])
     limit = None if verbose else LISTED
+    drifted = [_drifted(model) for model in preview.drifted if model.states]  # others: a backfill
+    cascaded = [
+        f"  {each.model}: {partitions_text(each.count)} (upstream_changed)\n"
+        f"    └── depends on: {', '.join(each.after)}"
+        for each in preview.cascaded
+    ]
+    steps = list(_models(plan.steps, verbose=verbose))
     blocks = [
-        _section("Drift detected:", map(_drifted, _with_states(preview.drifted)), limit),
-        _section("Cascade analysis:", map(_cascaded, preview.cascaded), limit),
-        _section(
-            "Execution plan (topological order):", _models(plan.steps, verbose=verbose), limit
-        ),
+        _section("Drift detected:", drifted, limit),
+        _section("Cascade analysis:", cascaded, limit),
+        _section("Execution plan (topological order):", steps, limit),
         *first_of([_changed(each) for each in preview.diffs], limit, "changed model"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines(plan.cosmetic)),
-        "\n".join(_total(report, preview)),
+        "\n".join([f"Total: {_partitions(plan.steps)}", *tail(preview)]),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _section(title: str, items: Iterable[str], limit: int | None) -> str:
-    lines = first_of(list(items), limit, "model")
-    return "\n".join([title, *lines]) if lines else ""
-
-
-def _with_states(models: Sequence[ModelStatus]) -> list[ModelStatus]:
-    return [model for model in models if model.states]  # a backfill takes what is current, too
+def _section(title: str, items: Sequence[str], limit: int | None) -> str:
+    return "\n".join([title, *first_of(items, limit, "model")]) if items else ""
 
 
 def _drifted(model: ModelStatus) -> str:
@@ -70,9 +70,8 @@ def _drifted(model: ModelStatus) -> str:
     return f"  {model.model}: {', '.join(found)}"
 
 
-def _cascaded(each: Cascaded) -> str:
-    head = f"  {each.model}: {partitions_text(each.count)} (upstream_changed)"
-    return f"{head}\n    └── depends on: {', '.join(each.after)}"
+def _partitions(counted: Iterable[Step | SqlDiff]) -> str:
+    return partitions_text(sum(each.count for each in counted))
 
 
 def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
@@ -81,8 +80,7 @@ def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
         by_model.setdefault(step.model, []).append(step)
     names = max(map(len, by_model), default=0)
     for number, (model, its) in enumerate(by_model.items(), start=1):
-        total = partitions_text(sum(step.count for step in its))
-        head = f"{number:>3}. {model:<{names}}  ({total}, {count(len(its), 'step')})"
+        head = f"{number:>3}. {model:<{names}}  ({_partitions(its)}, {count(len(its), 'step')})"
         notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
         shown = [f"     {_step(step)}" for step in its] if verbose else []
         yield "\n".join([head, *shown, *notes])
@@ -97,17 +95,11 @@ def _step(step: Step) -> str:
 
 
 def _changed(found: ModelDiff) -> str:
-    total = partitions_text(sum(diff.count for diff in found.diffs))
     return diffs_text(
-        f"{found.model}: {total} will be re-run",
+        f"{found.model}: {_partitions(found.diffs)} will be re-run",
         found.diffs,
         lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
     )
-
-
-def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
-    yield f"Total: {partitions_text(sum(step.count for step in report.plan.steps))}"
-    yield from tail(preview)
 
 
 def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:

@@ -19,7 +19,7 @@ def cell(text: str, kind: CellKind | None = None) -> Cell:
 
 def cells(text: str) -> list[Cell]:
     node, _ = read_nodes("t.yml", text)
-    return [item.as_cell() for item in node.items]
+    return list(node.items)
 
 
 @pytest.mark.parametrize(

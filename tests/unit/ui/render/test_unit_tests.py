@@ -78,7 +78,7 @@ def test_the_document_of_a_report() -> None:
                 "name": "newer_email_wins",
                 "file": "tests/users.yml",
                 "line": 2,
-                "tags": [],
+                "tags": (),
                 "status": status,
                 "seconds": seconds,
                 "run": None,
