@@ -19,9 +19,9 @@ from penstock.app.commands.run import run as run_models
 from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
+from penstock.app.unit_testing.differences import Difference, UnitResult, UnitTestReport
 from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.app.unit_testing.preparing import Preparing
-from penstock.app.unit_testing.reports import Difference, UnitResult, UnitTestReport
 from penstock.app.unit_testing.verdict import ExpectationCheck, TestOutcome, judge_error
 from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
 from penstock.core.errors import (

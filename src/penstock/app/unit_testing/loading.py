@@ -11,6 +11,7 @@ from penstock.app.unit_testing.verdict import COUNTS, is_called
 from penstock.app.unit_testing.world import (
     carriers,
     is_seed,
+    model_on,
     no_watermark,
     wanted_inputs,
     watermark_of,
@@ -22,7 +23,6 @@ from penstock.core.history import HistorySettings
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.project import Project
-from penstock.plan.resolve import dated
 from penstock.project.files.field_types import shown_type
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.casting import CellError, model_types, type_in, typed
@@ -199,7 +199,7 @@ def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:
         given |= run.given.inputs
-        counted = dated({model.name: model}, run.as_of.date())[model.name]
+        counted = model_on(model, run.as_of)
         for watermark in (*run.given.watermarks, *(run.expect.watermarks if run.expect else ())):
             try:
                 _judge_watermark(counted, given, watermark)

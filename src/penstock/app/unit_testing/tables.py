@@ -49,10 +49,15 @@ def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str
         f"{_cast(place, kind)} AS {quoted(name)}"
         for place, (name, kind) in zip(places, columns, strict=True)
     )
-    kinds = [kind for _, kind in columns]
-    lines = (
-        f"({', '.join(_cell(v, kind) for v, kind in zip(row, kinds, strict=True))})" for row in rows
-    )
+    lines = []
+    for row in rows:
+        cells = []
+        for value, (_, kind) in zip(row, columns, strict=True):
+            if value is not None and isinstance(kind, ScalarType):
+                cells.append(literal(text_of(value, kind)))  # its column casts it
+            else:
+                cells.append("NULL" if value is None else literal_of(value, kind))
+        lines.append(f"({', '.join(cells)})")
     return f"SELECT {chosen} FROM VALUES {', '.join(lines)} AS t({', '.join(places)})"
 
 
@@ -60,15 +65,6 @@ def _cast(place: str, kind: ColumnType) -> str:
     if kind == ScalarType("binary"):
         return f"unhex({place})"
     return f"CAST({place} AS {sql_type(kind)})"
-
-
-def _cell(value: Value, kind: ColumnType) -> str:
-    """Give a scalar as text that its column casts, anything else with its type."""
-    if value is None:
-        return "NULL"
-    return (
-        literal(text_of(value, kind)) if isinstance(kind, ScalarType) else literal_of(value, kind)
-    )
 
 
 def literal_of(value: Value, kind: ColumnType) -> str:
@@ -257,18 +253,16 @@ def _refuse_inexact(
     session: StepSession, table: GivenTable, changed: Sequence[tuple[str, ColumnType, ColumnType]]
 ) -> None:
     """Raise `bad-test-value` for a value that its new type does not give back."""
-    changed_columns = [
-        each for each in changed if "void" not in str(each[1])
-    ]  # NULL fits everywhere
+    cast = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
+    if not cast:
+        return
     found = (
         f"max(IF({_differs(quoted(name), kind, to)}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}"
-        for n, (name, kind, to) in enumerate(changed_columns)
+        for n, (name, kind, to) in enumerate(cast)
     )
-    if not changed_columns:
-        return
     with placed(table):
         seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
-    for number, (name, _, to) in enumerate(changed_columns):
+    for number, (name, _, to) in enumerate(cast):
         text = seen[f"c{number}"]
         if text is not None:
             shown = shown_type(to)

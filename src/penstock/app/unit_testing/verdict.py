@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
-from penstock.app.unit_testing.comparing import Comparison
-from penstock.app.unit_testing.reports import Difference
+from penstock.app.unit_testing.differences import Comparison, Difference
 from penstock.app.unit_testing.tables import (
     columns_of,
     placed,
@@ -71,11 +70,6 @@ class TestOutcome:
         return head.version if head else None
 
     @property
-    def is_unchanged(self) -> bool:
-        """Whether the target is exactly as it was."""
-        return self.after == self.before
-
-    @property
     def is_taken_back(self) -> bool:
         """Whether the target holds again what it held: each build was followed by its RESTORE."""
         if self.before is None or self.after is None:
@@ -110,16 +104,10 @@ class TestOutcome:
         found: dict[str, int] = {}
         for result in self.results:
             rows = result.rows
-            counts = {
-                "inserted": rows.inserted,
-                "updated": rows.updated,
-                "deleted": rows.deleted,
-                "written": rows.written,
-                **({"late": rows.late} if rows.late is not None else {}),
-                **result.metrics,
-            }
+            counts = {name: getattr(rows, name) for name in COUNTS} | dict(result.metrics)
             for name, count in counts.items():
-                found[name] = found.get(name, 0) + count
+                if count is not None:
+                    found[name] = found.get(name, 0) + count
         return found
 
     @property
@@ -129,7 +117,8 @@ class TestOutcome:
             return 0
         base = -1 if self.before is None else self.before
         commits = self.services.log.commits(self.uri, base)
-        return sum(1 for commit in commits if commit.step and _is_counted(commit.token))
+        counted = (*_COUNTED, None)
+        return sum(1 for commit in commits if commit.step and _kind(commit.token) in counted)
 
     @property
     def watermarks(self) -> tuple[Watermark, ...]:
@@ -141,10 +130,6 @@ class TestOutcome:
 def is_called(written: str, check: Check | CheckResult) -> bool:
     """Whether a test means a check: by its name, or `before.NAME` and `after.NAME`."""
     return written in (check.name, f"{check.phase}.{check.name}")
-
-
-def _is_counted(token: str) -> bool:
-    return _kind(token) in (*_COUNTED, None)
 
 
 def _kind(token: str) -> StepKind | None:
@@ -179,9 +164,9 @@ def judge_error(expected: ExpectedError, outcome: TestOutcome) -> Iterator[Diffe
         return
     if error.code != expected.code:
         yield f"expected {expected.code}, it failed with {_message(error)}"
-    elif expected.contains not in _text(error):
+    elif expected.contains not in f"{_message(error)}\n{error.hint}":
         yield f"expected {expected.contains!r} in the error: {_message(error)}"
-    if not outcome.is_unchanged and not outcome.is_taken_back:
+    if outcome.after != outcome.before and not outcome.is_taken_back:
         yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
 
 
@@ -197,39 +182,39 @@ class ExpectationCheck:
     def differences(self) -> Iterator[Difference]:
         """Give everything that is not as expected: rows first."""
         expected, outcome = self.expected, self.outcome
-        status = list(self._status())
-        if not status or outcome.after is not None or outcome.model.is_view:
-            yield from self._of_tables()
-        yield from status
-        if expected.unchanged and not outcome.is_unchanged:
+        found, wanted = outcome.status, expected.status
+        wrong = f": {_message(outcome.error)}" if outcome.error is not None else ""
+        is_wrong = wanted != found if wanted else found not in ("success", "unchanged")
+        if not is_wrong or outcome.after is not None or outcome.model.is_view:
+            shape = expected.columns or expected.columns_exact
+            if expected.rows is not None or expected.row_count is not None or shape:
+                yield from self._of_target()
+            if expected.quarantine is not None:
+                yield from self._quarantine(expected.quarantine)
+        if is_wrong:
+            yield f"status: {wanted or 'success'} expected, {found} found{wrong}"
+        if expected.unchanged and outcome.after != outcome.before:
             yield f"unchanged: {_version(outcome.before)} -> {_version(outcome.after)}"
         if expected.commits is not None and expected.commits != outcome.commits:
             yield f"commits: {expected.commits} expected, {outcome.commits} found"
         yield from self._metrics()
-        yield from self._watermarks()
+        recorded = {watermark.key: watermark.value for watermark in outcome.watermarks}
+        for watermark in expected.watermarks:
+            said = _watermark(watermark, recorded)
+            if said:
+                yield f"watermark: {said}"
         yield from self._checks()
-
-    def _status(self) -> Iterator[str]:
-        found, wanted = self.outcome.status, self.expected.status
-        error = self.outcome.error
-        wrong = f": {_message(error)}" if error is not None else ""
-        if wanted and wanted != found:
-            yield f"status: {wanted} expected, {found} found{wrong}"
-        elif not wanted and found not in ("success", "unchanged"):
-            yield f"status: success expected, {found} found{wrong}"
-
-    def _of_tables(self) -> Iterator[Difference]:
-        expected = self.expected
-        shape = expected.columns or expected.columns_exact
-        if expected.rows is not None or expected.row_count is not None or shape:
-            yield from self._of_target()
-        if expected.quarantine is not None:
-            yield from self._quarantine(expected.quarantine)
 
     def _of_target(self) -> Iterator[Difference]:
         found = source_of(self.session, self.outcome)
         if found is None:
-            yield from self._without_table()
+            rows, wanted = self.expected.rows, self.expected.row_count
+            if rows is not None and (rows.rows or rows.query):
+                yield "rows: the table does not exist"
+            elif wanted:
+                yield f"row_count: {wanted} expected, the table does not exist"
+            elif self.expected.columns:
+                yield "columns: the table does not exist"
             return
         schema, source = found
         yield from _types("columns", self.expected.columns, schema)
@@ -240,16 +225,6 @@ class ExpectationCheck:
             count = self.session.look(f"SELECT count(*) AS n FROM {source}")["n"]
             if count != self.expected.row_count:
                 yield f"row_count: {self.expected.row_count} expected, {count} found"
-
-    def _without_table(self) -> Iterator[str]:
-        expected = self.expected
-        rows = expected.rows
-        if rows is not None and (rows.rows or rows.query):
-            yield "rows: the table does not exist"
-        elif expected.row_count:
-            yield f"row_count: {expected.row_count} expected, the table does not exist"
-        elif expected.columns:
-            yield "columns: the table does not exist"
 
     def _others(self, schema: Schema) -> Iterator[str]:
         if not self.expected.columns_exact:
@@ -334,13 +309,6 @@ class ExpectationCheck:
         if wrong:
             yield f"metrics: {'; '.join(wrong)}"
 
-    def _watermarks(self) -> Iterator[str]:
-        found = {watermark.key: watermark.value for watermark in self.outcome.watermarks}
-        for watermark in self.expected.watermarks:
-            wrong = _watermark(watermark, found)
-            if wrong:
-                yield f"watermark: {wrong}"
-
     def _checks(self) -> Iterator[str]:
         """Compare those that are named; no other gate may fail where any is, or a success is."""
         order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
@@ -394,10 +362,6 @@ def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
 
 def _message(error: PenstockError) -> str:
     return f"{error.code}: {error.sentence}"
-
-
-def _text(error: PenstockError) -> str:
-    return f"{error.code}: {error.sentence}\n{error.hint}"
 
 
 def _version(version: int | None) -> str:

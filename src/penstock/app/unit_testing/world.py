@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.app.services.wire import SystemClock
@@ -17,7 +18,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, live, mention, present, substitute
 from penstock.core.steps.window import Watermark
-from penstock.plan.resolve import resolve
+from penstock.plan.resolve import dated, resolve
 from penstock.plan.windows import windowed_inputs
 from penstock.project.unit_tests.definition import GivenWatermark, UnitRun, UnitTest, inputs_of
 
@@ -27,8 +28,22 @@ def asked(model: Model, test: UnitTest) -> Model:
     if test.version is None:
         return model
     first = min((_day(model, run.first, run.as_of) for run in test.runs), default=dt.date.max)
-    found = [_since(v, first) for v in model.versions if v.number == test.version]
+    found = [_since(each, first) for each in model.versions if each.number == test.version]
     return replace(model, versions=tuple(found))
+
+
+def _since(version: Version, first: dt.date) -> Version:
+    body: Body = version.body
+    begins = body.fingerprint.effective_from
+    if begins is None or begins <= first:
+        return version
+    fingerprint = replace(body.fingerprint, effective_from=first)
+    return replace(version, body=replace(body, fingerprint=fingerprint))
+
+
+def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
+    """Give a model with what its version of a day declares."""
+    return dated({model.name: model}, run_timestamp.date())[model.name]
 
 
 def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
@@ -47,8 +62,8 @@ def wanted_inputs(model: Model, test: UnitTest, run: UnitRun) -> tuple[InputName
     """Give every table but its own that a run reads."""
     if not model.versions:
         return inputs_of(model)
-    numbers = [version.number for version in used(model, test, run)]
-    return tuple(dict.fromkeys(name for each in numbers for name in inputs_of(model, each)))
+    read = (name for version in used(model, test, run) for name in _read_by(version))
+    return tuple(name for name in dict.fromkeys(read) if name.kind is not InputKind.THIS)
 
 
 def is_seed(project: Project, name: InputName) -> bool:
@@ -56,22 +71,10 @@ def is_seed(project: Project, name: InputName) -> bool:
     return name.name not in project.models and name.name in project.seeds
 
 
-def _since(version: Version, first: dt.date) -> Version:
-    body: Body = version.body
-    begins = body.fingerprint.effective_from
-    if begins is None or begins <= first:
-        return version
-    fingerprint = replace(body.fingerprint, effective_from=first)
-    return replace(version, body=replace(body, fingerprint=fingerprint))
-
-
 def _day(model: Model, key: str, as_of: dt.datetime) -> dt.date:
     """Give the date that chooses the version."""
-    if key:
-        try:
-            return model.grid.date(model.grid.parse(key))
-        except ValueError:  # numbers have no date
-            pass
+    with suppress(ValueError):  # numbers have no date
+        return model.grid.date(model.grid.parse(key)) if key else as_of.date()
     return as_of.date()
 
 
@@ -124,22 +127,27 @@ def world_of(
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Rewriting:
     """Lets everything that a model reads be a source."""
 
-    def __init__(self, given: Mapping[InputName, Collection[str]], own: str) -> None:
-        self._given = given
-        self._own = own
+    given: Mapping[InputName, Collection[str]]
+    own: str
 
     def moved(self, name: InputName) -> InputName:
         """Give an input as a source of its own name, so that watermarks keep theirs."""
         return name if self._is_own(name) else InputName(InputKind.SOURCE, name.name)
 
     def _is_own(self, name: InputName) -> bool:
-        return name.kind is InputKind.THIS or name == InputName(InputKind.MODEL, self._own)
+        return name.kind is InputKind.THIS or name == InputName(InputKind.MODEL, self.own)
 
     def model(self, model: Model, test: UnitTest) -> Model:
-        versions = self._versions(model, test)
+        needed = {v.number for run in test.runs for v in used(model, test, run)}
+        versions = tuple(
+            each
+            for each in asked(model, test).versions
+            if each.number in needed or all(map(self._has, _read_by(each)))
+        )  # others whose inputs are given too
         if versions and versions != model.versions:
             newest = max(versions, key=lambda each: each.number)
             query, fingerprint = newest.body.query, newest.body.fingerprint
@@ -166,19 +174,13 @@ class _Rewriting:
     def _text(self, text: str, query: Query) -> str:
         """Let tokens name sources, and decide which histories have tombstones."""
         for name, column in query.deleted_flags:
-            known = {each.lower() for each in self._given.get(name, ())}
+            known = {each.lower() for each in self.given.get(name, ())}
             condition = live(column) if column.lower() in known else "true"
             text = text.replace(present(name), condition)
         return substitute(text, lambda name, alias: mention(self.moved(name), alias))
 
-    def _versions(self, model: Model, test: UnitTest) -> tuple[Version, ...]:
-        """Give the versions that runs are about, and others whose inputs are given too."""
-        known = asked(model, test).versions
-        needed = {v.number for run in test.runs for v in used(model, test, run)}
-        return tuple(v for v in known if v.number in needed or all(map(self._has, _read_by(v))))
-
     def _has(self, name: InputName) -> bool:
-        return self._is_own(name) or name in self._given
+        return self._is_own(name) or name in self.given
 
     def _version(self, version: Version) -> Version:
         return replace(
@@ -189,26 +191,26 @@ class _Rewriting:
         )
 
     def _body(self, body: Body) -> Body:
-        own = tuple(each for each in body.inputs if each.input.name == self._own)
+        own = tuple(each for each in body.inputs if each.input.name == self.own)
         return replace(body, query=self.query(body.query), inputs=own)
 
     def _checks(self, checks: Checks) -> Checks:
         return replace(
             checks,
-            before=tuple(self._check(each) for each in checks.before if self._can_read(each)),
-            after=tuple(self._check(each) for each in checks.after if self._can_read(each)),
+            before=tuple(
+                self._check(each) for each in checks.before if all(map(self._has, each.reads))
+            ),
+            after=tuple(
+                self._check(each) for each in checks.after if all(map(self._has, each.reads))
+            ),
         )
-
-    def _can_read(self, check: Check) -> bool:
-        return all(map(self._has, check.reads))
 
     def _check(self, check: Check) -> Check:
         rule = check.rule
-        match rule:
-            case SqlCheck(query):
-                rule = replace(rule, query=self.query(query))
-            case Relationships(to=to):
-                rule = replace(rule, to=self.moved(to))
+        if isinstance(rule, SqlCheck):
+            rule = replace(rule, query=self.query(rule.query))
+        elif isinstance(rule, Relationships):
+            rule = replace(rule, to=self.moved(rule.to))
         return replace(
             check,
             rule=rule,

@@ -248,13 +248,9 @@ def input_named(project: Project, model: Model, text: str) -> InputName | None:
     return None
 
 
-def inputs_of(model: Model, version: int | None = None) -> tuple[InputName, ...]:
-    """Give every table but its own that a model, or one version of it, reads."""
-    found = dict.fromkeys(model.inputs)
-    if version is not None:
-        bodies = [body for v in model.versions if v.number == version for body in v.bodies]
-        found = dict.fromkeys(name for body in bodies for name in body.query.inputs)
-    return tuple(name for name in found if name.kind is not InputKind.THIS)
+def inputs_of(model: Model) -> tuple[InputName, ...]:
+    """Give every table but its own that a model reads."""
+    return tuple(n for n in dict.fromkeys(model.inputs) if n.kind is not InputKind.THIS)
 
 
 def readable(model: Model) -> tuple[InputName, ...]:

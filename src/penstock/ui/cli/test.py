@@ -11,7 +11,7 @@ from penstock.ui.cli.options import example, opened, takes
 from penstock.ui.cli.output import CommandOutput
 
 if TYPE_CHECKING:
-    from penstock.app.unit_testing.reports import UnitResult
+    from penstock.app.unit_testing.differences import UnitResult
 
 
 @click.command(epilog=example("penstock test --select staging.users", "penstock test --fail-fast"))

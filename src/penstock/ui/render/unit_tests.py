@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.unit_testing.reports import (
+from penstock.app.unit_testing.differences import (
     Difference,
     RowsDiffer,
     UnitResult,

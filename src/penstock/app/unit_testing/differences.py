@@ -1,16 +1,119 @@
-"""Two multisets of typed rows: what only one of them has (spec/checks.md §9.3)."""
+"""How what a test found differs from what it expected, and reports of it (spec/checks.md §9.3)."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.unit_testing.reports import RowLine, RowsDiffer
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
 from penstock.project.unit_tests.casting import Column, Row, Value, text_of
+from penstock.project.unit_tests.definition import UnitTest
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """A row that differs: `~` found otherwise, `-` not found, `+` not expected; `times` so often.
+
+    A cell that differs holds both texts: `expected -> found`.
+    """
+
+    sign: str
+    cells: tuple[str, ...]
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowsDiffer:
+    """How the rows of a table differ from those expected; `what` is `rows` or `quarantine`."""
+
+    what: str
+    expected: int
+    found: int
+    columns: tuple[str, ...]
+    lines: tuple[RowLine, ...]
+    key: tuple[str, ...] = ()
+
+    def count(self, sign: str) -> int:
+        """Count the rows of a mark."""
+        return sum(line.times for line in self.lines if line.sign == sign)
+
+
+Difference = RowsDiffer | str
+"""Rows that differ, or a line about anything else: `metrics: updated 1 expected, 0 found`."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What became of one test. `differences` are empty for one that passed; `seconds` it took.
+
+    With several runs each difference belongs to one of them: `run` counts from 1, 0 with one run.
+
+    >>> from penstock.core.findings import Location
+    >>> test = UnitTest("keeps_latest", "users", Location("tests/users.yml"), ())
+    >>> result = UnitResult(test, ("row_count: 2 expected, 3 found",))
+    >>> result.status, result.lines
+    ('failed', ('row_count: 2 expected, 3 found',))
+    """
+
+    test: UnitTest
+    differences: tuple[Difference, ...] = ()
+    run: int = 0
+    seconds: float = 0.0
+    skipped: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as expected."""
+        return self.status == "passed"
+
+    @property
+    def status(self) -> str:
+        """Its word: passed, failed or skipped."""
+        return "skipped" if self.skipped else "failed" if self.differences else "passed"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The differences in one line each."""
+        return tuple(each if isinstance(each, str) else summary(each) for each in self.differences)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestReport:
+    """The results in the order of files and lines; skipped ones came after `--fail-fast`.
+
+    `log_path` is the log of Spark, "" where none was started.
+
+    >>> UnitTestReport().ok, UnitTestReport().count("failed")
+    (True, 0)
+    """
+
+    results: tuple[UnitResult, ...] = ()
+    log_path: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no test failed and none was skipped."""
+        return all(result.passed for result in self.results)
+
+    def count(self, status: str) -> int:
+        """Count the tests that came out so."""
+        return sum(1 for result in self.results if result.status == status)
+
+
+def summary(rows: RowsDiffer) -> str:
+    """Count what differs.
+
+    >>> summary(RowsDiffer("rows", 2, 1, ("id",), (RowLine("-", ("1",)),)))
+    'rows: 2 expected, 1 found: 1 missing'
+    """
+    words = {"~": "changed", "-": "missing", "+": "unexpected"}
+    found = {word: rows.count(sign) for sign, word in words.items()}
+    counts = ", ".join(f"{number} {word}" for word, number in found.items() if number)
+    key = f" (key: {', '.join(rows.key)})" if rows.key else ""
+    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
@@ -38,20 +141,15 @@ def _place(row: int, near: Sequence[Sequence[int]], partner: dict[int, int]) -> 
             if at in asked_by:
                 continue
             asked_by[at] = asking
-            if at not in partner:
-                _shift(at, asked_by, partner)
-                return
-            waiting.append(partner[at])
-
-
-def _shift(free: int, asked_by: Mapping[int, int], partner: dict[int, int]) -> None:
-    """Give every row on the way back from a free partner the one that it asked."""
-    held = {row: at for at, row in partner.items()}
-    at: int | None = free
-    while at is not None:
-        row = asked_by[at]
-        partner[at] = row
-        at = held.get(row)
+            if at in partner:
+                waiting.append(partner[at])
+                continue
+            held = {of: place for place, of in partner.items()}
+            free: int | None = at
+            while free is not None:  # every row on the way back takes the one that it asked
+                partner[free] = asked_by[free]
+                free = held.get(asked_by[free])
+            return
 
 
 _FLOATS = (ScalarType("float"), ScalarType("double"))
@@ -101,68 +199,64 @@ class Comparison:
             else:
                 missing.append(row)
         extra = [row for rows in by_identity.values() for row in rows]
-        return self._near(missing, extra) if self.tolerance else (missing, extra)
+        return self._without_near(missing, extra) if self.tolerance else (missing, extra)
 
-    def _near(self, missing: list[Row], extra: list[Row]) -> tuple[list[Row], list[Row]]:
+    def _without_near(self, missing: list[Row], extra: list[Row]) -> tuple[list[Row], list[Row]]:
         """Pair as many of the rows that are left as are near enough to each other."""
         alike: dict[tuple[Hashable, ...], list[int]] = {}
         for at, row in enumerate(extra):
             alike.setdefault(self._exact(row), []).append(at)
-        near = [
-            [at for at in alike.get(self._exact(row), ()) if self._are_near(row, extra[at])]
-            for row in missing
-        ]
-        partner = pairing(near)
-        mine, others = set(partner.values()), set(partner)
-        left = [row for number, row in enumerate(missing) if number not in mine]
-        return left, [row for at, row in enumerate(extra) if at not in others]
+
+        def are_near(one: Row, other: Row) -> bool:
+            cells = zip(one, other, self.columns, strict=True)
+            return all(near(a, b, kind, self.tolerance) for a, b, (_, kind) in cells)
+
+        partner = pairing(
+            [
+                [at for at in alike.get(self._exact(row), ()) if are_near(row, extra[at])]
+                for row in missing
+            ]
+        )
+        paired = set(partner.values())
+        left = [row for number, row in enumerate(missing) if number not in paired]
+        return left, [row for at, row in enumerate(extra) if at not in partner]
 
     def _exact(self, row: Row) -> tuple[Hashable, ...]:
         """Give what rows that are near each other have in common: values that hold no float."""
         pairs = zip(self.identity(row), self.columns, strict=True)
         return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
 
-    def _are_near(self, one: Row, other: Row) -> bool:
-        pairs = zip(one, other, self.columns, strict=True)
-        return all(near(a, b, kind, self.tolerance) for a, b, (_, kind) in pairs)
-
-    def _lines(self, missing: list[Row], extra: list[Row]) -> list[RowLine]:
+    def _lines(self, missing: list[Row], extra: list[Row]) -> Iterator[RowLine]:
         """Give rows of one key as changed, then those that are missing, then the others."""
         places = self._places
+
+        def key_of(row: Row) -> tuple[Hashable, ...]:
+            found = self.identity(row)
+            return tuple(found[place] for place in places)
+
         waiting: dict[tuple[Hashable, ...], list[Row]] = {}
         for row in extra:
-            waiting.setdefault(self._key_of(row), []).append(row)
+            waiting.setdefault(key_of(row), []).append(row)
         changed, gone = [], []
         for row in missing:
-            others = waiting.get(self._key_of(row)) if places else None
+            others = waiting.get(key_of(row)) if places else None
             if others:
-                changed.append(self._both(row, others.pop(0)))
+                changed.append(self._cells(row, others.pop(0)))
             else:
-                gone.append(self._cells(row))
-        new = [self._cells(row) for rows in waiting.values() for row in rows]
-        marked = (("~", changed), ("-", gone), ("+", new))
-        return [RowLine(m, cells, n) for m, rows in marked for cells, n in _counted(rows)]
+                gone.append(self._cells(row, row))
+        new = [self._cells(row, row) for rows in waiting.values() for row in rows]
+        for sign, rows in (("~", changed), ("-", gone), ("+", new)):
+            yield from (RowLine(sign, cells, n) for cells, n in sorted(Counter(rows).items()))
 
-    def _key_of(self, row: Row) -> tuple[Hashable, ...]:
-        found = self.identity(row)
-        return tuple(found[place] for place in self._places)
-
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        return tuple(shown(v, kind) for v, (_, kind) in zip(row, self.columns, strict=True))
-
-    def _both(self, expected: Row, found: Row) -> tuple[str, ...]:
+    def _cells(self, expected: Row, found: Row) -> tuple[str, ...]:
+        """Show the cells of a row, both texts where one differs."""
         cells = []
         for one, other, (_, kind) in zip(expected, found, self.columns, strict=True):
+            cells.append(shown(one, kind))
             same = identity(one, kind) == identity(other, kind)
-            same = same or (bool(self.tolerance) and near(one, other, kind, self.tolerance))
-            cells.append(
-                shown(one, kind) if same else f"{shown(one, kind)} -> {shown(other, kind)}"
-            )
+            if not same and not (self.tolerance and near(one, other, kind, self.tolerance)):
+                cells[-1] += f" -> {shown(other, kind)}"
         return tuple(cells)
-
-
-def _counted(rows: list[tuple[str, ...]]) -> list[tuple[tuple[str, ...], int]]:
-    return sorted(Counter(rows).items())
 
 
 def identity(value: Value, kind: ColumnType) -> Hashable:
@@ -198,14 +292,13 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
             three = zip(one, other, fields, strict=True)
             return all(compare(a, b, field.type) for a, b, field in three)
         case MapType(key, of), tuple(), tuple():
-            mine, others = (_entries(each, key) for each in (one, other))
+            mine, others = (
+                {identity(each[0], key): each[1] for each in value if isinstance(each, tuple)}
+                for value in (one, other)
+            )
             same = mine.keys() == others.keys()
             return same and all(compare(mine[each], others[each], of) for each in mine)
     return identity(one, kind) == identity(other, kind)
-
-
-def _entries(value: tuple[Value, ...], key: ColumnType) -> dict[Hashable, Value]:
-    return {identity(each[0], key): each[1] for each in value if isinstance(each, tuple)}
 
 
 def shown(value: Value, kind: ColumnType) -> str:
@@ -228,12 +321,8 @@ def shown(value: Value, kind: ColumnType) -> str:
             )
             return f"{{{', '.join(entries)}}}"
         case _, str():
-            return _quoted(value)
+            odd = value in ("", "NULL") or value != value.strip() or " -> " in value
+            return f"'{value}'" if odd or value[0] == "'" or not value.isprintable() else value
         case _, dt.datetime():
             return value.isoformat(" ", "microseconds").removesuffix(".000000")
     return text_of(value, kind)
-
-
-def _quoted(text: str) -> str:
-    odd = not text or text != text.strip() or text == "NULL" or " -> " in text or text[0] == "'"
-    return f"'{text}'" if odd or not text.isprintable() else text
