@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -293,8 +293,6 @@ def read_rows(session: StepSession, columns: Sequence[Column], source: str) -> t
     return tuple(decoded(text, columns) for text in texts)
 
 
-def columns_of(
-    schema: Schema, chosen: Callable[[str], bool] = lambda _: True
-) -> tuple[Column, ...]:
+def columns_of(schema: Schema) -> tuple[Column, ...]:
     """Give the columns of a schema with their types."""
-    return tuple((c.name, parse_type(c.type)) for c in schema.columns if chosen(c.name))
+    return tuple((column.name, parse_type(column.type)) for column in schema.columns)
