@@ -172,12 +172,8 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
 Listener = Callable[[UnitResult], None]
 
 
-def silent(_: UnitResult) -> None:
-    """Hear nothing."""
-
-
 def run_tests(
-    services: Services, request: UnitTestRequest, listener: Listener = silent
+    services: Services, request: UnitTestRequest, listener: Listener = lambda _: None
 ) -> UnitTestReport:
     """Run the chosen tests; `listener` gets each when it ends, in any order.
 
@@ -204,18 +200,10 @@ def run_tests(
     finally:
         moved.engine.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    tested = [
-        UnitTested(
-            test.model,
-            test.name,
-            result.status,
-            "; ".join(result.lines),
-            result.seconds,
-            test.where.path,
-        )
-        for result in results
-        for test in [result.test]
-    ]
+    tested = []
+    for each in results:
+        said = (each.status, "; ".join(each.lines), each.seconds, each.test.where.path)
+        tested.append(UnitTested(each.test.model, each.test.name, *said))
     write_unit_test_artifacts(services, tested)
     return UnitTestReport(tuple(results), log_path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
@@ -259,23 +259,30 @@ class Comparison:
         return tuple(cells)
 
 
+def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, ColumnType]] | None:
+    """Give what a list, a struct or a map holds: by its place or key; None for a scalar."""
+    match kind, value:
+        case ArrayType(element), tuple():
+            return {at: (each, element) for at, each in enumerate(value)}
+        case StructType(fields), tuple():
+            pairs = zip(value, fields, strict=True)
+            return {field.name: (each, field.type) for each, field in pairs}
+        case MapType(key, of), tuple():
+            entries = (each for each in value if isinstance(each, tuple))
+            return {identity(each, key): (held, of) for each, held in entries}
+    return None
+
+
 def identity(value: Value, kind: ColumnType) -> Hashable:
     """Give what equal values have in common: NaN equals NaN, -0.0 equals 0.0, maps have no order.
 
     >>> identity(-0.0, ScalarType("double")) == identity(0.0, ScalarType("double"))
     True
     """
-    match kind, value:
-        case ArrayType(element), tuple():
-            return tuple(identity(each, element) for each in value)
-        case StructType(fields), tuple():
-            return tuple(identity(v, f.type) for v, f in zip(value, fields, strict=True))
-        case MapType(key, of), tuple():
-            pairs = (each for each in value if isinstance(each, tuple))
-            return frozenset((identity(k, key), identity(v, of)) for k, v in pairs)
-        case _, float() if math.isnan(value):
-            return _NAN
-    return value
+    inside = _inside(value, kind)
+    if inside is not None:
+        return frozenset((at, identity(*each)) for at, each in inside.items())
+    return _NAN if isinstance(value, float) and math.isnan(value) else value
 
 
 def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
@@ -283,22 +290,11 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
     if isinstance(one, float) and isinstance(other, float) and kind in _FLOATS:
         both_nan = math.isnan(one) and math.isnan(other)
         return both_nan or math.isclose(one, other, rel_tol=tolerance)
-    compare: Callable[[Value, Value, ColumnType], bool] = lambda a, b, k: near(a, b, k, tolerance)  # noqa: E731  said once, used thrice
-    match kind, one, other:
-        case ArrayType(element), tuple(), tuple():
-            pairs = zip(one, other, strict=False)
-            return len(one) == len(other) and all(compare(a, b, element) for a, b in pairs)
-        case StructType(fields), tuple(), tuple():
-            three = zip(one, other, fields, strict=True)
-            return all(compare(a, b, field.type) for a, b, field in three)
-        case MapType(key, of), tuple(), tuple():
-            mine, others = (
-                {identity(each[0], key): each[1] for each in value if isinstance(each, tuple)}
-                for value in (one, other)
-            )
-            same = mine.keys() == others.keys()
-            return same and all(compare(mine[each], others[each], of) for each in mine)
-    return identity(one, kind) == identity(other, kind)
+    mine, others = _inside(one, kind), _inside(other, kind)
+    if mine is None or others is None:
+        return identity(one, kind) == identity(other, kind)
+    same = mine.keys() == others.keys()
+    return same and all(near(v, others[at][0], of, tolerance) for at, (v, of) in mine.items())
 
 
 def shown(value: Value, kind: ColumnType) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,9 +76,13 @@ def load_tests(variants: Variants) -> LoadedTests:
         _judge_inputs(project, test, notes)
         _judge_targets(model, test, tables, notes)
         for each in expected:
-            _judge_checks(model, each, notes)
-            _judge_counts(model, each, notes)
-        _judge_key(test, tables, notes)
+            _judge_names(model, each, notes)
+        named = {name for table in tables for name in table.valued}
+        unknown = [name for name in test.key if name.lower() not in named]
+        if unknown and not any(table.query for table in tables):  # they would pair nothing
+            sentence = f"key: no expected row names {', '.join(unknown)}"
+            hint = f"they name: {some_of(named) or 'nothing'}"
+            notes.say(test.where, "bad-value", sentence, hint)
         _judge_watermarks(model, test, notes)
     findings = sorted(dict.fromkeys((*loaded.findings, *notes.findings)))
     return LoadedTests(loaded.tests, tuple(findings))
@@ -161,13 +165,14 @@ def _judge_history(history: HistorySettings, target: GivenTable, notes: FileNote
             notes.say(where, "bad-test-value", sentence, hint)
 
 
-def _judge_checks(model: Model, expected: Expectation, notes: FileNotes) -> None:
+def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:
+    """Find checks and counts that the model does not have."""
     checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
     for written in expected.checks:
         found = [check for check in checks if is_called(written, check)]
         if not found:
-            known = sorted({check.name for check in checks})
-            hint = did_you_mean(written, known) or f"there are: {some_of(known) or 'none'}"
+            names = sorted({check.name for check in checks})
+            hint = did_you_mean(written, names) or f"there are: {some_of(names) or 'none'}"
             sentence = f"{model.name} has no check {written!r}"
             notes.say(expected.where, "bad-value", sentence, hint)
         elif len({check.phase for check in found}) > 1:
@@ -175,8 +180,6 @@ def _judge_checks(model: Model, expected: Expectation, notes: FileNotes) -> None
             hint = f"name before.{written} or after.{written}"
             notes.say(expected.where, "bad-value", sentence, hint)
 
-
-def _judge_counts(model: Model, expected: Expectation, notes: FileNotes) -> None:
     known = dict.fromkeys((*COUNTS, *model.strategy.counts({})))
     for name in expected.metrics:
         if name not in known:
@@ -185,22 +188,13 @@ def _judge_counts(model: Model, expected: Expectation, notes: FileNotes) -> None
             notes.say(expected.where, "bad-value", sentence, hint)
 
 
-def _judge_key(test: UnitTest, expected: Sequence[GivenTable], notes: FileNotes) -> None:
-    """Find columns of `key` that no expected row names: they would pair nothing."""
-    named = {name for table in expected for name in table.valued}
-    unknown = [name for name in test.key if name.lower() not in named]
-    if unknown and not any(table.query for table in expected):
-        sentence = f"key: no expected row names {', '.join(unknown)}"
-        notes.say(test.where, "bad-value", sentence, f"they name: {some_of(named) or 'nothing'}")
-
-
 def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
     """Find watermarks that the model does not have, and values that are none of their types."""
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:
         given |= run.given.inputs
         counted = model_on(model, run.as_of)
-        for watermark in (*run.given.watermarks, *(run.expect.watermarks if run.expect else ())):
+        for watermark in (*run.given.watermarks, *(run.expect.watermark if run.expect else ())):
             try:
                 _judge_watermark(counted, given, watermark)
             except UsageError as error:

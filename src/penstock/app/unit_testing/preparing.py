@@ -62,7 +62,20 @@ def target_types(
         with suppress(QueryError):
             described = columns_of(_describe(services, session, model, run))
             found = {name: folded.get(name.lower(), kind) for name, kind in described}
-    return found | _system(model)
+    if model.history is None:
+        return found
+    columns = model.history.columns  # those that penstock adds, in their order
+    added: dict[str, ColumnType] = {
+        columns.valid_from: ScalarType("timestamp"),
+        columns.valid_to: ScalarType("timestamp"),
+        columns.is_current: ScalarType("boolean"),
+    }
+    if model.history.hard_deletes is HardDeletes.NEW_RECORD:
+        added[columns.is_deleted] = ScalarType("boolean")
+    change = model.history.change
+    if isinstance(change, HashDiffers) and change.hashed is not None:
+        added[change.column] = ScalarType("string")
+    return found | added
 
 
 def _describe(services: Services, session: StepSession, model: Model, run: UnitRun) -> Schema:
@@ -82,24 +95,6 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
         read = DeltaRead(services.project.sources[name.name].path)
         session.bind([Relation(name, views[name], read)])
     return session.define(_VIEW, with_parameters(at(bound(query.text, views), run.as_of), values))
-
-
-def _system(model: Model) -> dict[str, ColumnType]:
-    """Give the columns that penstock adds to a history table, in their order."""
-    history = model.history
-    if history is None:
-        return {}
-    columns = history.columns
-    found: dict[str, ColumnType] = {
-        columns.valid_from: ScalarType("timestamp"),
-        columns.valid_to: ScalarType("timestamp"),
-        columns.is_current: ScalarType("boolean"),
-    }
-    if history.hard_deletes is HardDeletes.NEW_RECORD:
-        found[columns.is_deleted] = ScalarType("boolean")
-    if isinstance(history.change, HashDiffers) and history.change.hashed is not None:
-        found[history.change.column] = ScalarType("string")
-    return found
 
 
 def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
@@ -174,11 +169,19 @@ class Preparing:
                     made = typed_table(session, table, table.known)
                     sql = f"SELECT * FROM ({made.sql}) WHERE false"
                     self._write(session, name, Typed(made.columns, (), sql))
+        intent = self._intent(self._uri, run.as_of - _BEFORE)
         if given.target is not None:
-            self._write_target(session, run, given.target)
+            types = target_types(self.services, session, self.model, run, given.target)
+            made = with_rows(session, given.target, typed_table(session, given.target, types))
+            written = target_sql(self.services.project, self.model, made, given.target.where)
+            session.commit(written, intent)
+            commit = self.services.log.commits(self._uri, -1)[-1]
+            outcome = outcome_of(commit, commit.table_id, intent)
+            outcome = with_partitions(self.services, intent, outcome)
+            self._record(run, outcome, self._watermarks(given, made), intent)
             return
         if given.history:
-            self._record(run, Outcome(None), (), self._intent(self._uri, run.as_of - _BEFORE))
+            self._record(run, Outcome(None), (), intent)
         for each in self._watermarks(given, None):
             change = WatermarkChange(
                 self.model.name, each.input, each.column, str(each.value), run.as_of
@@ -194,17 +197,6 @@ class Preparing:
         uri = self.services.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
         session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))
-
-    def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
-        services, model = self.services, self.model
-        types = target_types(services, session, model, run, table)
-        made = with_rows(session, table, typed_table(session, table, types))
-        intent = self._intent(self._uri, run.as_of - _BEFORE)
-        session.commit(target_sql(services.project, model, made, table.where), intent)
-        commit = services.log.commits(self._uri, -1)[-1]
-        outcome = outcome_of(commit, commit.table_id, intent)
-        outcome = with_partitions(services, intent, outcome)
-        self._record(run, outcome, self._watermarks(run.given, made), intent)
 
     def _record(
         self, run: UnitRun, outcome: Outcome, watermarks: Sequence[Watermark], intent: Intent
@@ -286,19 +278,10 @@ class Preparing:
         if given.watermarks:
             return tuple(watermark_of(each, columns) for each in given.watermarks)
         settings = model.strategy.window
-        newest = _greatest(target, settings.time_column) if target and settings else ""
+        times = target.values(settings.time_column) if target and settings else ()
+        newest = str(max(times, default=""))  # type: ignore[type-var]  # of one type
         return tuple(
             Watermark(name, column, TypedValue.parse(kind, newest))
             for (name, column), kind in columns.items()
             if newest
         )
-
-
-def _greatest(target: Typed, column: str) -> str:
-    """Give the greatest value of a column as text, "" where there is none."""
-    values = target.values(column)
-    if not values:
-        return ""
-    kind = target.type_of(column)
-    greatest = max(values, key=str) if kind == ScalarType("string") else max(values)  # type: ignore[type-var]  # of one type
-    return str(greatest)

@@ -256,10 +256,14 @@ def _refuse_inexact(
     cast = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
     if not cast:
         return
-    found = (
-        f"max(IF({_differs(quoted(name), kind, to)}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}"
-        for n, (name, kind, to) in enumerate(cast)
-    )
+    found = []
+    for n, (name, kind, to) in enumerate(cast):
+        value = quoted(name)
+        back = f"CAST(try_cast({value} AS {sql_type(to)}) AS {sql_type(kind)})"
+        if any(word in str(kind) for word in ("map<", "variant")):  # these do not compare
+            back, value = f"to_json(struct({back} AS v))", f"to_json(struct({value} AS v))"
+        differs = f"NOT ({back} <=> {value})"
+        found.append(f"max(IF({differs}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}")
     with placed(table):
         seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
     for number, (name, _, to) in enumerate(cast):
@@ -269,14 +273,6 @@ def _refuse_inexact(
             sentence = f"column {name!r} is {shown}: {text!r} is no value of {shown}"
             hint = "cast it in the query"
             raise UsageError("bad-test-value", sentence, where=table.where, hint=hint)
-
-
-def _differs(value: str, kind: ColumnType, to: ColumnType) -> str:
-    """Give the condition that a value is another one after it was cast and cast back."""
-    back = f"CAST(try_cast({value} AS {sql_type(to)}) AS {sql_type(kind)})"
-    if any(word in str(kind) for word in ("map<", "variant")):  # these do not compare
-        back, value = f"to_json(struct({back} AS v))", f"to_json(struct({value} AS v))"
-    return f"NOT ({back} <=> {value})"
 
 
 def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:

@@ -8,13 +8,7 @@ from dataclasses import dataclass, replace
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.differences import Comparison, Difference
-from penstock.app.unit_testing.tables import (
-    columns_of,
-    placed,
-    read_rows,
-    typed_table,
-    with_rows,
-)
+from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table, with_rows
 from penstock.core.check_results import CheckResult, CheckStatus
 from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
@@ -199,7 +193,7 @@ class ExpectationCheck:
             yield f"commits: {expected.commits} expected, {outcome.commits} found"
         yield from self._metrics()
         recorded = {watermark.key: watermark.value for watermark in outcome.watermarks}
-        for watermark in expected.watermarks:
+        for watermark in expected.watermark:
             said = _watermark(watermark, recorded)
             if said:
                 yield f"watermark: {said}"

@@ -27,7 +27,7 @@ def asked(model: Model, test: UnitTest) -> Model:
     """Give the model with the version alone that the test asks for, from its first day on."""
     if test.version is None:
         return model
-    first = min((_day(model, run.first, run.as_of) for run in test.runs), default=dt.date.max)
+    first = min((_day(model, run) for run in test.runs), default=dt.date.max)
     found = [_since(each, first) for each in model.versions if each.number == test.version]
     return replace(model, versions=tuple(found))
 
@@ -71,11 +71,11 @@ def is_seed(project: Project, name: InputName) -> bool:
     return name.name not in project.models and name.name in project.seeds
 
 
-def _day(model: Model, key: str, as_of: dt.datetime) -> dt.date:
-    """Give the date that chooses the version."""
-    with suppress(ValueError):  # numbers have no date
-        return model.grid.date(model.grid.parse(key)) if key else as_of.date()
-    return as_of.date()
+def _day(model: Model, run: UnitRun) -> dt.date:
+    """Give the date that chooses the version; numbers have none."""
+    with suppress(ValueError):
+        return model.grid.date(model.grid.parse(run.first)) if run.first else run.as_of.date()
+    return run.as_of.date()
 
 
 class TestClock(SystemClock):

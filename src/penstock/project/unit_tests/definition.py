@@ -145,7 +145,7 @@ class Expectation:
     row_count: int | None = None
     commits: int | None = None
     metrics: Mapping[str, int] = field(default_factory=dict)
-    watermarks: tuple[GivenWatermark, ...] = ()
+    watermark: tuple[GivenWatermark, ...] = ()
     quarantine: GivenTable | None = None
     checks: Mapping[str, str] = field(default_factory=dict)
     status: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from penstock.core.findings import Location
 from penstock.core.model import Model
@@ -35,20 +35,8 @@ from penstock.project.unit_tests.tables import (
     table_of,
 )
 
-OF_EXPECT = (
-    *FORMS,
-    "columns",
-    "columns_exact",
-    "unchanged",
-    "row_count",
-    "commits",
-    "metrics",
-    "watermark",
-    "quarantine",
-    "checks",
-    "status",
-    "tolerance",
-)
+OF_EXPECT = tuple(dict.fromkeys((*FORMS, *(each.name for each in fields(Expectation)[1:]))))
+"""Each names a field; the first says where they stand."""
 STATUSES = ("success", "failed", "skipped", "unchanged")
 CHECK_STATUSES = ("passed", "failed", "skipped")
 _STATUS_WORDS = "passed, failed or skipped"
@@ -62,6 +50,9 @@ def expectation_of(node: Cell, notes: FileNotes) -> Expectation:
     """Read `expect`; a list is its `rows`."""
     if node.kind is CellKind.LIST:
         return Expectation(node.where, rows_table(node, {}, notes))
+    if not node.members.keys().isdisjoint(("format", "fixture")):  # dbt's shape
+        listed = notes.members(node, "expect", ("rows", "format", "fixture"))
+        return Expectation(node.where, listed_table(listed, node, notes, "expect"))
     if node.kind is CellKind.MAPPING and not node.members:
         hint = "give rows, or another key of expect"
         notes.say(node.where, "test-without-expectation", "expect says nothing", hint)
@@ -85,7 +76,7 @@ def expectation_of(node: Cell, notes: FileNotes) -> Expectation:
         row_count=notes.number(found.get("row_count"), "row_count"),
         commits=notes.number(found.get("commits"), "commits"),
         metrics={name: number for name, number in metrics if number is not None},
-        watermarks=watermarks_of(found.get("watermark"), notes),
+        watermark=watermarks_of(found.get("watermark"), notes),
         quarantine=table_of(quarantine, notes, "quarantine") if quarantine else None,
         checks={
             name: _one_of(inner, name, CHECK_STATUSES, notes)

@@ -22,14 +22,13 @@ from penstock.project.unit_tests.definition import (
     KEY,
     Cell,
     CellKind,
-    Expectation,
     Given,
     UnitRun,
     UnitTest,
     files_with_tests,
     model_named,
 )
-from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, listed_table
+from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of
 from penstock.project.unit_tests.nodes import FileNotes, read_nodes
 
 OF_RUN = (
@@ -138,9 +137,14 @@ class _EntryReader:
         runs = []
         for number, item in enumerate(listed or (node,), 1):
             own = self.notes.members(item, "a run", OF_RUN) if listed else {}
-            keys = _with(base, own, last=number == max(1, len(listed)))
+            left: set[str] = set()
+            if number < len(listed):  # what the test expects is for its last run
+                left |= {*_EXPECTED}
+            if not own.keys().isdisjoint(_RANGE):
+                left |= {*_RANGE}
+            kept = {key: inner for key, inner in base.items() if key not in left}
             given = GivenReader(self.project, model, self.notes, without_target)
-            run = self._run(keys, model, item)
+            run = self._run({**kept, **own}, model, item)
             runs.append(replace(run, given=_given(given, base, own, first=number == 1)))
             if number > 1 and runs[-1].given.target is not None:
                 sentence = "target stands in a later run, which starts from what the last one left"
@@ -160,6 +164,10 @@ class _EntryReader:
             sentence = "expect and expect_error exclude each other"
             self.notes.say(found["expect_error"].where, "option-conflict", sentence)
         expect, error = found.get("expect"), found.get("expect_error")
+        mode = self.notes.text(found.get("on_failure"), "on_failure")
+        if "on_failure" in found and mode not in tuple(OnFailure):
+            self.notes.bad(found["on_failure"], "on_failure", "flag, block or rollback")
+            mode = ""
         first, last = self._partitions(found, model, node)
         as_of = self.notes.timestamp(found.get("as_of"), "as_of")
         return UnitRun(
@@ -167,16 +175,10 @@ class _EntryReader:
             first=first,
             last=last,
             full_refresh=self.notes.flag(found.get("full_refresh"), "full_refresh"),
-            on_failure=self._mode(found.get("on_failure")),
-            expect=self._expectation(expect) if expect else None,
+            on_failure=OnFailure(mode) if mode else None,
+            expect=expectation_of(expect, self.notes) if expect else None,
             error=error_of(error, self.notes) if error else None,
         )
-
-    def _expectation(self, node: Cell) -> Expectation:
-        if node.members.keys().isdisjoint(("format", "fixture")):
-            return expectation_of(node, self.notes)
-        found = self.notes.members(node, "expect", ("rows", "format", "fixture"))
-        return Expectation(node.where, listed_table(found, node, self.notes, "expect"))
 
     def _partitions(self, found: Mapping[str, Cell], model: Model, node: Cell) -> tuple[str, str]:
         """Give the first and the last partition as keys; they are needed, or refused."""
@@ -208,14 +210,6 @@ class _EntryReader:
             return "", ""
         return keys[0], keys[1]
 
-    def _mode(self, node: Cell | None) -> OnFailure | None:
-        if node is None:
-            return None
-        with suppress(ValueError):
-            return OnFailure(self.notes.text(node, "on_failure"))
-        self.notes.bad(node, "on_failure", "flag, block or rollback")
-        return None
-
     def _version(self, node: Cell | None, model: Model) -> int | None:
         number = self.notes.number(node, "version")
         if node is None or number is None:
@@ -227,14 +221,6 @@ class _EntryReader:
         sentence = f"{model.name} has no version {number}"
         self.notes.say(node.where, "bad-value", sentence, hint)
         return None
-
-
-def _with(base: Mapping[str, Cell], own: Mapping[str, Cell], *, last: bool) -> dict[str, Cell]:
-    """Give a run what it leaves out from its test; what the test expects is for its last run."""
-    keys = {key: node for key, node in base.items() if last or key not in _EXPECTED}
-    if not own.keys().isdisjoint(_RANGE):
-        keys = {key: node for key, node in keys.items() if key not in _RANGE}
-    return {**keys, **own}
 
 
 def _given(

@@ -211,17 +211,14 @@ class FileNotes:
 
     def types(self, node: Cell | None) -> dict[str, ColumnType]:
         """Give `columns: {name: TYPE}`."""
-        pairs = self.pairs(node, "columns", "types").items()
-        found = ((name, self._type(name, inner)) for name, inner in pairs)
-        return {name: kind for name, kind in found if kind is not None}
-
-    def _type(self, name: str, node: Cell) -> ColumnType | None:
-        text = self.text(node, name)
-        try:
-            return read_type(text)
-        except UnsupportedTypeError as error:
-            hint, sentence = error.hint, f"column {name!r}: Delta has no type {error.word!r}"
-        except UnknownTypeError as error:
-            hint, sentence = "", f"column {name!r}: {error.word!r} names no type"
-        self.say(node.where, "bad-value", sentence, hint)
-        return None
+        found = {}
+        for name, inner in self.pairs(node, "columns", "types").items():
+            try:
+                found[name] = read_type(self.text(inner, name))
+                continue
+            except UnsupportedTypeError as error:
+                hint, sentence = error.hint, f"column {name!r}: Delta has no type {error.word!r}"
+            except UnknownTypeError as error:
+                hint, sentence = "", f"column {name!r}: {error.word!r} names no type"
+            self.say(inner.where, "bad-value", sentence, hint)
+        return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -19,6 +20,8 @@ from penstock.project.unit_tests.nodes import FileNotes, plain_kind
 _Cells = Sequence[tuple[str, bool]]
 FORMS = ("rows", "csv", "sql", "file")
 Json = object  # what json gives; it does not leave this file
+_OPEN = re.compile(r' *"')
+_QUOTED = re.compile(r' *"((?:[^"]|"")*+)" *')
 _FILES = (".csv", ".json", ".parquet", ".sql")
 
 
@@ -78,28 +81,16 @@ def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
 
 def _next(text: str, at: int, line: int) -> tuple[str, bool, int, int]:
     """Read the cell that begins at a place; give it, whether it is quoted, its end, its line."""
-    start = at
-    while text[at : at + 1] == " ":
-        at += 1
-    if text[at : at + 1] != '"':
-        end = next((i for i in range(start, len(text)) if text[i] in ",\n"), len(text))
-        return text[start:end].strip(), False, end, line
-    parts, first = [], line
-    while True:
-        close = text.find('"', at + 1)
-        if close < 0:
-            raise CsvError("a quote is not closed", first)
-        parts.append(text[at + 1 : close])
-        line += text.count("\n", at, close)
-        at = close + 1
-        if text[at : at + 1] != '"':
-            break
-        parts.append('"')
-    while text[at : at + 1] == " ":
-        at += 1
-    if text[at : at + 1] not in ("", ",", "\n"):
+    if _OPEN.match(text, at) is None:
+        end = next((i for i in range(at, len(text)) if text[i] in ",\n"), len(text))
+        return text[at:end].strip(), False, end, line
+    found = _QUOTED.match(text, at)
+    if found is None:
+        raise CsvError("a quote is not closed", line)
+    line += found[1].count("\n")
+    if text[found.end() : found.end() + 1] not in ("", ",", "\n"):
         raise CsvError("text follows a closing quote", line)
-    return "".join(parts), True, at, line
+    return found[1].replace('""', '"'), True, found.end(), line
 
 
 def select_problem(text: str) -> tuple[str, str] | None:

@@ -11,12 +11,7 @@ from penstock.app.checking.placing import NO_TABLE
 from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
-from penstock.core.check_results import (
-    WHOLE_GROUP,
-    CheckResult,
-    CheckStatus,
-    InvariantReport,
-)
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 _CHECKSUM = 6
 _SOURCE = 30
 _CHECK_COLUMNS = ("started", "phase", "check", "status", "severity", "by", "message")
-_SIGNS = {
-    "current": "✓",
-    "modified": "⚠",
-    "cosmetic": "~",
-    "never_executed": "○",
-    "deleted": "✗",
-}
+_SIGNS = {"current": "✓", "modified": "⚠", "cosmetic": "~", "never_executed": "○", "deleted": "✗"}
 
 
 def history_text(report: HistoryReport, *, verbose: bool = False) -> str:

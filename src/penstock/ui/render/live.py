@@ -14,15 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.app.reports import (
-    Event,
-    Keys,
-    ModelResult,
-    RunStarted,
-    Said,
-    StepEnded,
-    StepStarted,
-)
+from penstock.app.reports import Event, Keys, ModelResult, RunStarted, Said, StepEnded, StepStarted
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import step_lines
