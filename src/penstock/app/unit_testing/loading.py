@@ -39,15 +39,12 @@ from penstock.project.unit_tests.nodes import FileNotes
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
 
 
-_Vars = tuple[tuple[str, str], ...]
-
-
 @dataclass(slots=True)
 class Variants:
     """A project as the variables of tests make it; each set of them is loaded once."""
 
     project: Project
-    _found: dict[_Vars, Project] = field(default_factory=dict)
+    _found: dict[tuple[tuple[str, str], ...], Project] = field(default_factory=dict)
 
     def of(self, variables: Mapping[str, str]) -> Project:
         """Give the project with these variables beside its own; raises `ProjectError`."""

@@ -125,17 +125,12 @@ def _named(result: ModelResult) -> str:
     names = ", ".join(dict.fromkeys(gate.name for gate in gates))
     why = f"{code}: {names}" if names else code
     what = f"{why}; {mask(result.consequence)}" if result.consequence else why
-    return f"{' '.join([result.name, *_groups(result, gates)])} ({what})"
-
-
-def _groups(result: ModelResult, gates: Sequence[CheckResult]) -> list[str]:
-    """Give the partitions that failed: those of the step where a check is about all of them."""
-    if result.partitions == WHOLE:
-        return []
-    found = list(dict.fromkeys(key for gate in gates for key in gate.partitions))
-    if not found or WHOLE_GROUP in found or len(found) == result.count:
-        return [ranges_text(result.partitions)]
-    return [ranges_text(tuple((key, key) for key in found))]
+    keys = dict.fromkeys(key for gate in gates for key in gate.partitions)
+    groups = tuple((key, key) for key in keys)
+    if not keys or WHOLE_GROUP in keys or len(keys) == result.count:
+        groups = result.partitions  # a check is about all of them
+    name = result.name if result.partitions == WHOLE else f"{result.name} {ranges_text(groups)}"
+    return f"{name} ({what})"
 
 
 def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = False) -> str:
@@ -153,7 +148,14 @@ def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = Fals
     rest = len(report.models) - len(shown)
     blocks += [f"and {count(rest, 'more model')}"] * bool(rest and not quiet)
     notes = [] if quiet else [mask(note) for note in report.notes]
-    return "\n".join([*notes, *filter(None, blocks), _total(report.results)])
+    ended = Counter(result.status for result in report.results)
+    errors = count(sum(result.failed_gate for result in report.results), "error")
+    failed = f"{ended[CheckStatus.FAILED]} failed"
+    parts = [f"{ended[CheckStatus.PASSED]} passed"]
+    parts += [f"{failed} ({errors})" if ended[CheckStatus.FAILED] else failed]
+    parts += [f"{ended[CheckStatus.SKIPPED]} skipped"] * bool(ended[CheckStatus.SKIPPED])
+    total = f"{count(len(report.results), 'check')}: {', '.join(parts)}."
+    return "\n".join([*notes, *filter(None, blocks), total])
 
 
 def _model(checked: ModelChecked, passed: int | None, *, quiet: bool) -> str:
@@ -167,16 +169,6 @@ def _model(checked: ModelChecked, passed: int | None, *, quiet: bool) -> str:
     head += [] if checked.version is None else [f"version {checked.version}"]
     notes = [f"{_INDENT}{mask(line)}" for line in checked.lines]
     return "\n".join([_INDENT.join(head), *found, *notes])
-
-
-def _total(results: Sequence[CheckResult]) -> str:
-    found = Counter(result.status for result in results)
-    errors = sum(1 for result in results if result.failed_gate)
-    parts = [f"{found[CheckStatus.PASSED]} passed", f"{found[CheckStatus.FAILED]} failed"]
-    if found[CheckStatus.FAILED]:
-        parts[-1] += f" ({count(errors, 'error')})"
-    parts += [f"{found[CheckStatus.SKIPPED]} skipped"] * bool(found[CheckStatus.SKIPPED])
-    return f"{count(len(results), 'check')}: {', '.join(parts)}."
 
 
 def accept_text(report: AcceptReport) -> str:

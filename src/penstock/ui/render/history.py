@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.checking.reports import check_document
-from penstock.app.reports import AuditReport, AuditRow, HistoryReport, HistoryRow
+from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
 from penstock.ui.render.diff import RULE, diff_document, diffs_text
@@ -99,23 +99,20 @@ def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
     if not report.rows:
         return "No version is modified." if modified_only else "no versions"
     header = ["query", "version", "source", "status", "partitions", "executed"]
-    blocks = [table(header, [_row(row) for row in report.rows])]
+    rows, blocks = [], []
     for row in report.rows:
+        words = row.source.split()
+        source = mask(" ".join(words))
+        if len(words) > 1 and len(source) > _SOURCE:  # inline SQL, and no file
+            source = f"{source[:_SOURCE]}…"
+        status = f"{_SIGNS[row.status]} {row.status}"
+        days = "-" if row.first is None else f"{day(row.first)} to {day(row.last or row.first)}"
+        rows.append([row.model, row.label, source, status, f"{row.partitions:,}", days])
         if row.diffs:
             total = partitions_text(sum(diff.count for diff in row.diffs))
             head = f"{row.model} {row.label}: {total}"
             blocks.append(diffs_text(head, row.diffs, lambda diff: partitions_text(diff.count)))
-    return "\n\n".join(blocks)
-
-
-def _row(row: AuditRow) -> list[str]:
-    words = row.source.split()
-    source = mask(" ".join(words))
-    if len(words) > 1 and len(source) > _SOURCE:  # inline SQL, and no file
-        source = f"{source[:_SOURCE]}…"
-    status = f"{_SIGNS[row.status]} {row.status}"
-    executed = "-" if row.first is None else f"{day(row.first)} to {day(row.last or row.first)}"
-    return [row.model, row.label, source, status, f"{row.partitions:,}", executed]
+    return "\n\n".join([table(header, rows), *blocks])
 
 
 def rollback_text(report: RollbackReport) -> str:

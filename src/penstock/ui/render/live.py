@@ -82,7 +82,9 @@ class LiveTable:
                     self._rows = {_key(*each): Row(_named(*each)) for each in steps}
                     self._live.start()
                 case StepStarted(model, _):
-                    key = self._next_of(model)
+                    # the steps of one model start in their order
+                    waiting = (k for k, row in self._rows.items() if row.state == _WAITING)
+                    key = next((k for k in waiting if k[0] == model), _key(model, WHOLE))
                     row = self._rows.get(key, Row(model))
                     self._rows[key] = replace(row, state="running", began=self._clock())
                 case StepEnded(result):
@@ -95,11 +97,6 @@ class LiveTable:
                         self._console.print(Text("\n".join([head, *lines])))
                 case Said(text):
                     self._console.print(Text(mask(text)))
-
-    def _next_of(self, model: str) -> _Key:
-        """Give the model's first step that waits: the steps of one model start in their order."""
-        waiting = (k for k, row in self._rows.items() if k[0] == model and row.state == _WAITING)
-        return next(waiting, _key(model, WHOLE))
 
     def draw(self) -> Group:
         """Give the table as it is now.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from textwrap import indent
 
-from penstock.app.commands.plan import Preview, SqlChange
+from penstock.app.commands.plan import Preview
 from penstock.app.reports import ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
@@ -25,6 +25,7 @@ from penstock.ui.render.values import (
     size,
 )
 
+_ESTIMATE = "rows bytes=size_bytes seconds"
 _CHECKS = "before after observed scans on_failure skipped of_views"
 
 
@@ -43,13 +44,18 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         for change in preview.changes
         if not change.cosmetic
     ]
+    pending = sum(step.reason.pending for step in plan.steps)
+    total = [f"Total: {count(len(plan.steps), 'step')}"]
+    total += [f"{pending} pending"] * bool(pending)
+    total += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
+    total += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
     same = [change.model for change in preview.changes if change.cosmetic]
     blocks = [
         _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
-        _total(plan),
+        f"{', '.join(total)}. Nothing was run.",
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -108,37 +114,23 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
     return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
 
 
-def _total(plan: Plan) -> str:
-    pending = sum(1 for step in plan.steps if step.reason.pending)
-    parts = [f"Total: {count(len(plan.steps), 'step')}"]
-    parts += [f"{pending} pending"] * bool(pending)
-    parts += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
-    parts += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
-    return f"{', '.join(parts)}. Nothing was run."
-
-
 def preview_document(preview: Preview) -> Json:
     """Give the document of a run for one that was only planned, each step with its plan."""
     changes = {change.model: change for change in preview.changes}
     cosmetic = preview.report.plan.cosmetic
 
     def planned(result: ModelResult, step: Step | None) -> Mapping[str, Json]:
-        found = None
-        if step is not None:
-            checks = preview.checks.get(step.key)
-            shown = document_of(checks, _CHECKS) if checks and checks.total else None
-            found = {**_planned_step(step, changes.get(result.name)), "checks": shown}
+        if step is None:
+            return {"plan": None, "cosmetic": result.name in cosmetic}
+        checks, change = preview.checks.get(step.key), changes.get(result.name)
+        found = {
+            **document_of(step.reason, "state also pending"),
+            **document_of(step, "initial upstream"),
+            "estimate": document_of(step.estimate, _ESTIMATE) if step.estimate else None,
+            "diff": changed_lines(change.executed, change.resolved) if change else [],
+            "cosmetic": change.cosmetic if change else False,
+            "checks": document_of(checks, _CHECKS) if checks and checks.total else None,
+        }
         return {"plan": found, "cosmetic": result.name in cosmetic}
 
     return run_document(preview.report, planned)
-
-
-def _planned_step(step: Step, change: SqlChange | None) -> dict[str, Json]:
-    about = "rows bytes=size_bytes seconds"
-    return {
-        **document_of(step.reason, "state also pending"),
-        **document_of(step, "initial upstream"),
-        "estimate": document_of(step.estimate, about) if step.estimate else None,
-        "diff": changed_lines(change.executed, change.resolved) if change else [],
-        "cosmetic": change.cosmetic if change else False,
-    }

@@ -95,7 +95,8 @@ def run_text(report: RunReport) -> str:
     """Give what stands below the progress: errors, the summary, the command that resumes."""
     if report.aborted:
         return ABORTED
-    ended = [each for each in report.results if not _is_current(report, each)]
+    current = report.plan.current
+    ended = [r for r in report.results if r.name not in current or r.status != "unchanged"]
     left = [*tail(report.preview)] if report.preview is not None else []
     if report.plan.is_empty and not ended:
         return "\n".join([*nothing_to_do(report.plan), *left])
@@ -119,10 +120,6 @@ def _settled(results: Sequence[ModelResult]) -> list[str]:
     for number, result in enumerate(results, start=1):
         lines += [result_line(number, result, columns), *step_lines(result.invariant_report)]
     return lines
-
-
-def _is_current(report: RunReport, result: ModelResult) -> bool:
-    return result.name in report.plan.current and result.status == "unchanged"
 
 
 def error_lines(report: RunReport) -> list[str]:
@@ -276,21 +273,6 @@ def _window(found: InputWindow) -> Json:
     return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
 
 
-def event_document(event: Event, at: dt.datetime) -> dict[str, Json]:
-    """Give an event with its time."""
-    found: dict[str, Json]
-    match event:
-        case RunStarted(run, plan):
-            found = {"event": "run_started", "run": run, "steps": len(plan.steps)}
-        case StepStarted(model, reason):
-            found = {"event": "step_started", "model": model, "reason": reason}
-        case StepEnded(result):
-            found = {"event": "step_ended", **result_document(result)}
-        case Said(text):
-            found = {"event": "said", "text": text}
-    return {"time": instant(at), **found}
-
-
 Say = Callable[[str], None]
 
 
@@ -344,5 +326,15 @@ class JsonLines:
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
+        found: dict[str, Json]
+        match event:
+            case RunStarted(run, plan):
+                found = {"event": "run_started", "run": run, "steps": len(plan.steps)}
+            case StepStarted(model, reason):
+                found = {"event": "step_started", "model": model, "reason": reason}
+            case StepEnded(result):
+                found = {"event": "step_ended", **result_document(result)}
+            case Said(text):
+                found = {"event": "said", "text": text}
         with self._lock:
-            self._say(printed(event_document(event, self._now()), indent=None))
+            self._say(printed({"time": instant(self._now()), **found}, indent=None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from penstock.app.commands.migrate import MigrateReport
 from penstock.app.commands.rehearse import NO_CHANGE, WOULD_COMMIT
@@ -44,12 +44,15 @@ def snapshots_text(report: RunReport) -> str:
     lines = [f"{head}  {report.run_timestamp:%Y-%m-%d %H:%M:%S} UTC"]
     lines += ["dry run: nothing is written"] * report.dry_run
     checked = [
-        "\n".join([result.name, *found])
+        "\n".join([result.name, *under])
         for result in report.results
-        if (found := step_lines(result.invariant_report))
+        if (under := step_lines(result.invariant_report))
     ]
     lines += [_counted(report.results), *first_of(checked, LISTED, "checked model")]
-    lines += [*error_lines(report), *note_lines(report), _total(report)]
+    found = Counter(result.status for result in report.results)
+    parts = [f"{found[status]} {words}" for status, words in _WORDS.items() if found[status]]
+    total = f"{count(len(report.results), 'snapshot')}: {', '.join(parts) or 'none ended'}"
+    lines += [*error_lines(report), *note_lines(report), total]
     if any(map(by_check, report.results)):
         lines += failures(report.results)
     lines += [f"Resume: {report.resume}"] * bool(report.resume)
@@ -84,30 +87,23 @@ def _outcome(result: ModelResult) -> str:
     return f"version {result.version}"
 
 
-def _total(report: RunReport) -> str:
-    found = Counter(result.status for result in report.results)
-    parts = [f"{found[status]} {words}" for status, words in _WORDS.items() if found[status]]
-    return f"{count(len(report.results), 'snapshot')}: {', '.join(parts) or 'none ended'}"
-
-
 def verify_text(reports: Sequence[VerifyReport]) -> str:
     """Give a line of counts for each table, and a line for every law that it breaks."""
-    return "\n".join(line for report in reports for line in _verified(report))
-
-
-def _verified(report: VerifyReport) -> Iterator[str]:
-    head = f"{report.model}  Delta version {report.version}"
-    if report.versions is not None:
-        counts = f"{count(report.versions, 'version')}, {count(report.keys or 0, 'key')}"
-        gaps = count(report.gaps or 0, "gap")
-        head += f"  {counts}, {report.current or 0:,} current, {gaps}"
-    yield head
-    for each in report.violations:
-        law = f"{each.law} {each.title}: {count(each.count, each.of)}   "
-        for number, sample in enumerate(each.samples):
-            yield f"{law if number == 0 else ' ' * len(law)}{one_line(sample)}"
-    laws = len(report.violations)
-    yield f"{count(laws, 'law')} broken" if laws else "all laws hold"
+    lines = []
+    for report in reports:
+        head = f"{report.model}  Delta version {report.version}"
+        if report.versions is not None:
+            counts = f"{count(report.versions, 'version')}, {count(report.keys or 0, 'key')}"
+            gaps = count(report.gaps or 0, "gap")
+            head += f"  {counts}, {report.current or 0:,} current, {gaps}"
+        lines.append(head)
+        for each in report.violations:
+            law = f"{each.law} {each.title}: {count(each.count, each.of)}   "
+            for number, sample in enumerate(each.samples):
+                lines.append(f"{law if number == 0 else ' ' * len(law)}{one_line(sample)}")
+        laws = len(report.violations)
+        lines.append(f"{count(laws, 'law')} broken" if laws else "all laws hold")
+    return "\n".join(lines)
 
 
 def migrate_text(report: MigrateReport) -> str:

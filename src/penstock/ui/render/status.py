@@ -49,7 +49,12 @@ def _is_shown(model: ModelStatus, *, asked: bool) -> bool:
 
 
 def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
-    yield f"{model.model}: {_counts(model)}"
+    counts = [
+        f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
+        for state, number, pending in by_state(model.states)
+    ]
+    all_current = f"current ({partitions_text(model.partitions)})"
+    yield f"{model.model}: {', '.join(counts) or all_current}"
     limit = None if verbose else RANGES
     ranges = [ranges_text(each.ranges, limit) for each in model.states]
     left = max(map(len, ranges), default=0)
@@ -62,14 +67,6 @@ def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
         yield f"    {COSMETIC} ({partitions_text(model.cosmetic)})"
     if verbose:
         yield f"    {model.table}, last run {moment(model.executed_at)}"
-
-
-def _counts(model: ModelStatus) -> str:
-    parts = [
-        f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
-        for state, number, pending in by_state(model.states)
-    ]
-    return ", ".join(parts) or f"current ({partitions_text(model.partitions)})"
 
 
 def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:

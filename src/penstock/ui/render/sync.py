@@ -6,8 +6,6 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.app.reports import (
-    ModelDiff,
-    ModelStatus,
     Overwrite,
     RunReport,
     SqlDiff,
@@ -42,18 +40,30 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     if plan.is_empty:
         return "\n".join([*nothing_to_do(plan), *tail(preview)])
     limit = None if verbose else LISTED
-    drifted = [_drifted(model) for model in preview.drifted if model.states]  # others: a backfill
+    drifted = []
+    for model in preview.drifted:
+        counts = [f"{partitions_text(n)} ({state})" for state, n, _ in by_state(model.states)]
+        if counts:  # a backfill takes what is current, too
+            drifted.append(f"  {model.model}: {', '.join(counts)}")
     cascaded = [
         f"  {each.model}: {partitions_text(each.count)} (upstream_changed)\n"
         f"    └── depends on: {', '.join(each.after)}"
         for each in preview.cascaded
+    ]
+    changed = [
+        diffs_text(
+            f"{each.model}: {_partitions(each.diffs)} will be re-run",
+            each.diffs,
+            lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
+        )
+        for each in preview.diffs
     ]
     steps = list(_models(plan.steps, verbose=verbose))
     blocks = [
         _section("Drift detected:", drifted, limit),
         _section("Cascade analysis:", cascaded, limit),
         _section("Execution plan (topological order):", steps, limit),
-        *first_of([_changed(each) for each in preview.diffs], limit, "changed model"),
+        *first_of(changed, limit, "changed model"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines(plan.cosmetic)),
         "\n".join([f"Total: {_partitions(plan.steps)}", *tail(preview)]),
@@ -63,11 +73,6 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
 
 def _section(title: str, items: Sequence[str], limit: int | None) -> str:
     return "\n".join([title, *first_of(items, limit, "model")]) if items else ""
-
-
-def _drifted(model: ModelStatus) -> str:
-    found = [f"{partitions_text(number)} ({state})" for state, number, _ in by_state(model.states)]
-    return f"  {model.model}: {', '.join(found)}"
 
 
 def _partitions(counted: Iterable[Step | SqlDiff]) -> str:
@@ -94,33 +99,23 @@ def _step(step: Step) -> str:
     return "  ".join(parts)
 
 
-def _changed(found: ModelDiff) -> str:
-    return diffs_text(
-        f"{found.model}: {_partitions(found.diffs)} will be re-run",
-        found.diffs,
-        lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
-    )
-
-
 def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
     """Give one block per model, at most 5."""
-    blocks = ["\n".join(_block(each, now)) for each in overwrites]
+    blocks = []
+    for each in overwrites:
+        lines = [f"WARNING: This will overwrite {partitions_text(each.count)}"]
+        lines += [f"  Query: {each.model}", f"  Range: {ranges_text(each.partitions)}"]
+        if each.last_success is not None:
+            lines.append(f"  Last successful run: {ago(each.last_success, now)}")
+        if each.foreign_count:
+            changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
+            lines.append(f"  Changed by others since: {changed}")
+        if each.breaking:
+            lines.append(f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table")
+        if each.full_refresh:
+            lines.append("  Full refresh: makes the whole table anew")
+        blocks.append("\n".join(lines))
     return "\n\n".join(first_of(blocks, _ASKED, "model"))
-
-
-def _block(each: Overwrite, now: dt.datetime) -> Iterator[str]:
-    yield f"WARNING: This will overwrite {partitions_text(each.count)}"
-    yield f"  Query: {each.model}"
-    yield f"  Range: {ranges_text(each.partitions)}"
-    if each.last_success is not None:
-        yield f"  Last successful run: {ago(each.last_success, now)}"
-    if each.foreign_count:
-        changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
-        yield f"  Changed by others since: {changed}"
-    if each.breaking:
-        yield f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table"
-    if each.full_refresh:
-        yield "  Full refresh: makes the whole table anew"
 
 
 def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
