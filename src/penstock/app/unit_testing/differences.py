@@ -50,12 +50,6 @@ class UnitResult:
     """What became of one test. `differences` are empty for one that passed; `seconds` it took.
 
     With several runs each difference belongs to one of them: `run` counts from 1, 0 with one run.
-
-    >>> from penstock.core.findings import Location
-    >>> test = UnitTest("keeps_latest", "users", Location("tests/users.yml"), ())
-    >>> result = UnitResult(test, ("row_count: 2 expected, 3 found",))
-    >>> result.status, result.lines
-    ('failed', ('row_count: 2 expected, 3 found',))
     """
 
     test: UnitTest
@@ -117,11 +111,7 @@ def summary(rows: RowsDiffer) -> str:
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
-    """Give the row that each of the others belongs to; no other choice makes more pairs.
-
-    >>> pairing([[0, 1], [0]])
-    {0: 1, 1: 0}
-    """
+    """Give the row that each of the others belongs to; no other choice makes more pairs."""
     partner: dict[int, int] = {}
     for row in range(len(near)):
         _place(row, near, partner)
@@ -274,11 +264,7 @@ def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, Colum
 
 
 def identity(value: Value, kind: ColumnType) -> Hashable:
-    """Give what equal values have in common: NaN equals NaN, -0.0 equals 0.0, maps have no order.
-
-    >>> identity(-0.0, ScalarType("double")) == identity(0.0, ScalarType("double"))
-    True
-    """
+    """Give what equal values have in common: NaN is NaN, -0.0 is 0.0, maps have no order."""
     inside = _inside(value, kind)
     if inside is not None:
         return frozenset((at, identity(*each)) for at, each in inside.items())
@@ -298,11 +284,7 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
 
 
 def shown(value: Value, kind: ColumnType) -> str:
-    """Give a value for people; a text has quotes only where it could be taken for another.
-
-    >>> [shown(text, ScalarType("string")) for text in ("a", "", "1 ", "NULL", None)]
-    ['a', "''", "'1 '", "'NULL'", 'NULL']
-    """
+    """Give a value for people; a text has quotes only where it could be taken for another."""
     if value is None:
         return "NULL"
     match kind, value:

@@ -31,7 +31,6 @@ from penstock.project.unit_tests.definition import (
     GivenTable,
     GivenWatermark,
     UnitTest,
-    shown,
 )
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.nodes import FileNotes
@@ -98,7 +97,7 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
         lacking |= dict.fromkeys(
             name for name in wanted if name not in given and not is_seed(project, name)
         )
-    missing = ", ".join(shown(project, model, name) for name in lacking)
+    missing = ", ".join(str(project.table_of(name, model)) for name in lacking)
     if missing:
         sentence = f"{test.name!r} does not give {missing}, which {model.name} reads"
         hint = f"add them under given.inputs: {missing}"

@@ -212,10 +212,9 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
 def values_of(row: Mapping[str, Cell], columns: Sequence[Column], where: Location) -> Row:
     """Give the values of one row in the order of columns; raises `bad-test-value`."""
     given = {name.lower(): cell for name, cell in row.items()}
-    null = Cell("", CellKind.NULL, where)
     found = []
     for name, kind in columns:
-        cell = given.get(name.lower(), null)
+        cell = given.get(name.lower(), Cell("", CellKind.NULL, where))
         try:
             found.append(typed(cell, kind))
         except CellError as error:

@@ -9,6 +9,7 @@ from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.differences import Comparison, Difference
 from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table, with_rows
+from penstock.app.unit_testing.world import is_meant
 from penstock.core.check_results import CheckResult, CheckStatus
 from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
@@ -334,8 +335,7 @@ def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Itera
 
 
 def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
-    asked = watermark.column.lower()
-    keys = [key for key in found if not asked or f".{key}".lower().endswith(f".{asked}")]
+    keys = [key for key in found if is_meant(watermark, key)]
     if len(keys) != 1:
         there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
         return f"{watermark.column or watermark.text} expected, {there} found"

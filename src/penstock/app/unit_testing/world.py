@@ -248,8 +248,7 @@ def no_watermark(model: Model, watermark: GivenWatermark) -> UsageError:
 
 def watermark_of(watermark: GivenWatermark, known: Carriers) -> Watermark:
     """Find the column that is meant and read the value in its type."""
-    asked = watermark.column.lower()
-    found = [key for key in known if not asked or f".{'.'.join(key)}".lower().endswith(f".{asked}")]
+    found = [key for key in known if is_meant(watermark, ".".join(key))]
     if len(found) != 1:
         there = ", ".join(".".join(key) for key in known)
         sentence = f"watermark {watermark.column!r}: the model has {there}"
@@ -259,3 +258,9 @@ def watermark_of(watermark: GivenWatermark, known: Carriers) -> Watermark:
         return Watermark(*found[0], TypedValue.parse(kind, watermark.text))
     except UsageError as error:
         raise UsageError("bad-test-value", error.sentence, where=watermark.where) from error
+
+
+def is_meant(watermark: GivenWatermark, key: str) -> bool:
+    """Whether a test may mean `input.column`: by its end, or as it names none."""
+    asked = watermark.column.lower()
+    return not asked or f".{key}".lower().endswith(f".{asked}")

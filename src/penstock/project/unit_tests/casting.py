@@ -90,12 +90,6 @@ def inferred(cells: Iterable[Cell]) -> ColumnType | None:
     """Give the type of a column by its values; None where all of them are NULL.
 
     Values of two kinds are texts, unless one kind holds the other.
-
-    >>> from penstock.core.findings import Location
-    >>> one = Cell("1", CellKind.INTEGER, Location("t.yml"))
-    >>> half = Cell("0.5", CellKind.NUMBER, Location("t.yml"))
-    >>> str(inferred([one, half]))
-    'double'
     """
     given = [cell for cell in cells if cell.kind is not CellKind.NULL]
     kinds = frozenset(cell.kind for cell in given)
@@ -121,12 +115,7 @@ class CellError(ValueError):
 
 
 def typed(cell: Cell, kind: ColumnType) -> Value:
-    """Give a value as its column holds it; raises `CellError`, whose text is for the user.
-
-    >>> from penstock.core.findings import Location
-    >>> typed(Cell("1.50", CellKind.NUMBER, Location("t.yml")), ScalarType("decimal(4,2)"))
-    Decimal('1.50')
-    """
+    """Give a value as its column holds it; raises `CellError`, whose text is for the user."""
     if cell.kind is CellKind.NULL:
         return None
     match kind:

@@ -261,11 +261,6 @@ def readable(model: Model) -> tuple[InputName, ...]:
     return tuple(n for n in found if n.kind is not InputKind.THIS and n != model.input_name)
 
 
-def shown(project: Project, model: Model, name: InputName) -> str:
-    """Give an input as a test is likely to call it: by its table."""
-    return str(project.table_of(name, model))
-
-
 def _forms(project: Project, name: str, table: TableName) -> set[str]:
     bare = table.schema.removeprefix(project.target.schema_prefix)
     return {name.lower(), str(table).lower(), f"{bare}.{table.table}".lower().lstrip(".")}

@@ -23,7 +23,6 @@ from penstock.project.unit_tests.definition import (
     GivenWatermark,
     input_named,
     inputs_of,
-    shown,
 )
 from penstock.project.unit_tests.nodes import FileNotes
 from penstock.project.unit_tests.tables import (
@@ -192,7 +191,8 @@ class GivenReader:
     def _named(self, written: str, where: Location) -> InputName | None:
         name = input_named(self.project, self.model, written)
         if name is None:
-            known = [shown(self.project, self.model, each) for each in inputs_of(self.model)]
+            tables = (self.project.table_of(n, self.model) for n in inputs_of(self.model))
+            known = list(map(str, tables))
             hint = did_you_mean(written, known) or f"it reads: {some_of(known) or 'no table'}"
             sentence = f"{self.model.name} does not read {written!r}"
             self.notes.say(where, "unknown-input", sentence, hint)

@@ -31,37 +31,14 @@ from penstock.project.unit_tests.definition import (
 from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of
 from penstock.project.unit_tests.nodes import FileNotes, read_nodes
 
-OF_RUN = (
-    "as_of",
-    "partition",
-    "from",
-    "to",
-    "full_refresh",
-    "on_failure",
-    "given",
-    "expect",
-    "expect_error",
-)
-OF_TEST = (
-    "name",
-    "model",
-    "description",
-    "tags",
-    "version",
-    "vars",
-    "key",
-    "runs",
-    "overrides",
-    "config",
-    *OF_RUN,
-)
-_DAY = 86_400_000_000
-
-
-Variant = Callable[[Mapping[str, str]], Project]
-"""The project with these variables beside its own; raises `ProjectError` with its findings."""
 _RANGE = ("partition", "from", "to")
 _EXPECTED = ("expect", "expect_error")
+_SELF = ("name", "model", "description", "tags", "version", "vars", "key")
+OF_RUN = ("as_of", *_RANGE, "full_refresh", "on_failure", "given", *_EXPECTED)
+OF_TEST = (*_SELF, "runs", "overrides", "config", *OF_RUN)
+_DAY = 86_400_000_000
+Variant = Callable[[Mapping[str, str]], Project]
+"""The project with these variables beside its own; raises `ProjectError` with its findings."""
 
 
 def read_entry(node: Cell, variant: Variant, notes: FileNotes) -> UnitTest | None:

@@ -101,11 +101,7 @@ class _NodeReader:
 
 
 def plain_kind(text: str) -> CellKind:
-    """Give what a text without quotes is.
-
-    >>> [str(plain_kind(text)) for text in ("1", "1.5", "2024-03-01", "10:30", "a")]
-    ['integer', 'number', 'date', 'text', 'text']
-    """
+    """Give what a text without quotes is."""
     found = (kind for kind, form in _PLAIN.items() if re.fullmatch(form, text))
     return next(found, CellKind.TEXT)
 

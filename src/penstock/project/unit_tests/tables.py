@@ -34,13 +34,9 @@ class CsvError(ValueError):
 
 
 def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[str, Cell], ...]]:
-    r"""Give the header and the rows; an empty cell is NULL, `""` the empty text.
+    """Give the header and the rows; an empty cell is NULL, `""` the empty text.
 
     `where` is the place of the first line. Raises `CsvError`.
-
-    >>> names, rows = read_csv('id,name\n1,\n2,""', Location("t.yml", 7))
-    >>> names, [str(row["name"].kind) for row in rows], rows[1]["id"].where.line
-    (('id', 'name'), ['null', 'text'], 9)
     """
     lines = list(_lines(text))
     if not lines:

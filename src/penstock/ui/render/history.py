@@ -133,8 +133,21 @@ def rollback_text(report: RollbackReport) -> str:
 
 def history_document(report: HistoryReport) -> Json:
     """Give every execution, newest first; `sql` is null where it was not asked for."""
+    executions = []
+    for row in report.rows:
+        one = row.execution
+        code = "version=fingerprint.version revision=fingerprint.revision?"
+        found = {
+            **document_of(one, f"executed_at partition {code} sql_checksum=fingerprint.sql status"),
+            **document_of(row, "reverted skipped_checks"),
+            **document_of(one, "triggered_by executed_by step? rows_written bytes_written"),
+            "duration": one.duration_ms / 1000,
+            "error": document_of(one.failure, "code message") if one.failure else None,
+            "sql": row.sql or None,
+        }
+        executions.append(found)
     head = document_of(report, "model partition?")
-    return {"command": "history", **head, "executions": [_execution(row) for row in report.rows]}
+    return {"command": "history", **head, "executions": executions}
 
 
 def audit_document(report: AuditReport) -> Json:
@@ -151,19 +164,6 @@ def rollback_document(report: RollbackReport) -> Json:
     """Give what was restored; `committed` is null if nothing was written."""
     names = "model step restored_to=version ranges=partitions count deleted committed"
     return {"command": "rollback", **document_of(report, f"{names} dry_run aborted lines")}
-
-
-def _execution(row: HistoryRow) -> Json:
-    one = row.execution
-    return {
-        **document_of(one, "executed_at partition version=fingerprint.version"),
-        **document_of(one, "revision=fingerprint.revision? sql_checksum=fingerprint.sql status"),
-        **document_of(row, "reverted skipped_checks"),
-        **document_of(one, "triggered_by executed_by step? rows_written bytes_written"),
-        "duration": one.duration_ms / 1000,
-        "error": document_of(one.failure, "code message") if one.failure else None,
-        "sql": row.sql or None,
-    }
 
 
 def check_history_document(model: str, records: Sequence[CheckRecord]) -> Json:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.app.checking.reports import invariants_document
 from penstock.app.reports import (
     Event,
+    Keys,
     ModelResult,
     Plan,
     RunReport,
@@ -60,9 +61,14 @@ class Columns:
     @classmethod
     def of(cls, plan: Plan) -> Columns:
         """Measure a plan once, before its steps run."""
-        names = [*(step.model for step in plan.steps), *(each.model for each in plan.blocked)]
-        keys = [len(ranges_text(step.keys)) for step in plan.steps if not step.grid.is_whole]
-        return cls(len(names), max(map(len, names), default=0), max(keys, default=0))
+        steps = [(step.model, step.keys) for step in plan.steps]
+        return cls.fitting([*steps, *((each.model, WHOLE) for each in plan.blocked)])
+
+    @classmethod
+    def fitting(cls, steps: Collection[tuple[str, Keys]]) -> Columns:
+        """Measure steps by their models and partitions."""
+        parts = [len(ranges_text(keys)) for _, keys in steps if keys != WHOLE]
+        return cls(len(steps), max((len(n) for n, _ in steps), default=0), max(parts, default=0))
 
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
@@ -113,9 +119,7 @@ def run_text(report: RunReport) -> str:
 
 def _settled(results: Sequence[ModelResult]) -> list[str]:
     """Show steps whose checks were pending where nothing else ran, so that no line has."""
-    keys = [len(ranges_text(r.partitions)) for r in results if r.partitions != WHOLE]
-    names = max(len(result.name) for result in results)
-    columns = Columns(len(results), names, max(keys, default=0))
+    columns = Columns.fitting([(result.name, result.partitions) for result in results])
     lines = []
     for number, result in enumerate(results, start=1):
         lines += [result_line(number, result, columns), *step_lines(result.invariant_report)]
@@ -191,26 +195,21 @@ def seed_text(report: RunReport) -> str:
     if not report.results:
         return "no seeds"
     width = max(len(result.name) for result in report.results)
-    lines = [f"{r.name:<{width}}  {'  '.join(_seed_outcome(r))}" for r in report.results]
+    lines = []
+    for result in report.results:
+        found = [str(result.table), row_counts(result.rows), seconds(result.duration)]
+        if result.status == "failed" and result.error is not None:
+            found = ["FAILED", first_line(result.error)]
+        elif result.status == "unchanged":
+            found = ["up to date"]
+        elif result.status == "skipped":
+            found = [f"skipped: {result.reason}"]
+        lines.append("  ".join([f"{result.name:<{width}}", *found]))
     errors = [error_text(r.error) for r in report.results if r.error is not None]
     lines += dict.fromkeys(errors)
     lines.append(done_line(report.results))
     lines += [f"Resume: {report.resume}"] * bool(report.resume)
     return "\n".join(lines)
-
-
-def _seed_outcome(result: ModelResult) -> Iterator[str]:
-    match result.status:
-        case "failed" if result.error is not None:
-            yield f"FAILED  {first_line(result.error)}"
-        case "unchanged":
-            yield "up to date"
-        case "skipped":
-            yield f"skipped: {result.reason}"
-        case _:
-            yield str(result.table)
-            yield row_counts(result.rows)
-            yield seconds(result.duration)
 
 
 def sync_document(preview: SyncPreview) -> Json:

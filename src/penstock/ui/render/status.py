@@ -32,7 +32,17 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
 
     With `verbose` all models and ranges. `states` are those that were asked for, none for all.
     """
-    shown = [m for m in report.models if verbose or _is_shown(m, asked=bool(states))]
+    waiting = State.NOT_EFFECTIVE
+    shown = [
+        model
+        for model in report.models
+        if verbose
+        or model.drifted
+        or model.pending
+        or model.lines
+        or (states and model.states)
+        or any(each.state is waiting and each.also for each in model.states)
+    ]
     if states and not shown:
         return f"No partition is {' or '.join(states)}."
     limit = None if verbose else LISTED
@@ -40,12 +50,6 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
     blocks = ["\n".join(_model(model, width, verbose=verbose)) for model in shown]
     lines = first_of(blocks, limit, "model")
     return "\n".join([*lines, "", _total(report)] if lines else [_total(report)])
-
-
-def _is_shown(model: ModelStatus, *, asked: bool) -> bool:
-    if model.drifted or model.pending or model.lines or (asked and model.states):
-        return True
-    return any(each.state is State.NOT_EFFECTIVE and each.also for each in model.states)
 
 
 def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:

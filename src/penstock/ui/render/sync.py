@@ -86,17 +86,15 @@ def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
     names = max(map(len, by_model), default=0)
     for number, (model, its) in enumerate(by_model.items(), start=1):
         head = f"{number:>3}. {model:<{names}}  ({_partitions(its)}, {count(len(its), 'step')})"
+        shown = []
+        for step in its if verbose else ():
+            parts = [ranges_text(step.keys, None), str(step.reason.state)]
+            parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
+            parts += [label(step.version, step.revision)]
+            parts += ["one query for the range"] * (step.is_range and step.count > 1)
+            shown.append(f"     {'  '.join(parts)}")
         notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
-        shown = [f"     {_step(step)}" for step in its] if verbose else []
         yield "\n".join([head, *shown, *notes])
-
-
-def _step(step: Step) -> str:
-    parts = [ranges_text(step.keys, None), str(step.reason.state)]
-    parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
-    parts += [label(step.version, step.revision)]
-    parts += ["one query for the range"] * (step.is_range and step.count > 1)
-    return "  ".join(parts)
 
 
 def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
