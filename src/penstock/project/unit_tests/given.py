@@ -25,14 +25,7 @@ from penstock.project.unit_tests.definition import (
     inputs_of,
 )
 from penstock.project.unit_tests.nodes import FileNotes
-from penstock.project.unit_tests.tables import (
-    FORMS,
-    csv_table,
-    file_table,
-    form_of,
-    rows_table,
-    table_of,
-)
+from penstock.project.unit_tests.tables import FORMS, TableReader, form_of, table_of
 
 OF_EXPECT = tuple(dict.fromkeys((*FORMS, *(each.name for each in fields(Expectation)[1:]))))
 """Each names a field; the first says where they stand."""
@@ -48,7 +41,7 @@ OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
 def expectation_of(node: Cell, notes: FileNotes) -> Expectation:
     """Read `expect`; a list is its `rows`."""
     if node.kind is CellKind.LIST:
-        return Expectation(node.where, rows_table(node, {}, notes))
+        return Expectation(node.where, TableReader(notes).rows(node))
     if not node.members.keys().isdisjoint(("format", "fixture")):  # dbt's shape
         listed = notes.members(node, "expect", ("rows", "format", "fixture"))
         return Expectation(node.where, listed_table(listed, node, notes, "expect"))
@@ -263,14 +256,14 @@ def listed_table(
     if form not in ("dict", "csv", "sql"):
         notes.bad(found["format"], "format", "dict, csv or sql")
         return None
-    types = notes.types(found.get("columns"))
+    reader = TableReader(notes, notes.types(found.get("columns")))
     fixture, rows = found.get("fixture"), found.get("rows")
     if fixture is not None:
         name = notes.text(fixture, "fixture")
         path = name if "." in name else f"fixtures/{name}.{'sql' if form == 'sql' else 'csv'}"
-        return file_table(path, fixture.where, types, notes)
+        return reader.file(path, fixture.where)
     if form == "csv" and rows is not None:
-        return csv_table(notes.text(rows, "rows"), rows.where, types, notes)
+        return reader.csv(notes.text(rows, "rows"), rows.where)
     if form == "sql" and rows is not None:
         found = {**{key: inner for key, inner in found.items() if key != "rows"}, "sql": rows}
     return form_of(found, item.where, notes, what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import sqlglot
@@ -115,7 +116,7 @@ def select_problem(text: str) -> tuple[str, str] | None:
 def table_of(node: Cell, notes: FileNotes, what: str) -> GivenTable | None:
     """Read a table that stands under a key of its own."""
     if node.kind is CellKind.LIST:
-        return rows_table(node, {}, notes)
+        return TableReader(notes).rows(node)
     return form_of(notes.members(node, what, (*FORMS, "columns")), node.where, notes, what)
 
 
@@ -123,7 +124,7 @@ def form_of(
     found: Mapping[str, Cell], where: Location, notes: FileNotes, what: str
 ) -> GivenTable | None:
     """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
-    types = notes.types(found.get("columns"))
+    reader = TableReader(notes, notes.types(found.get("columns")))
     forms = [form for form in FORMS if form in found]
     if len(forms) != 1:
         said = f"both {forms[0]} and {forms[1]}" if forms else "no rows"
@@ -131,108 +132,97 @@ def form_of(
         notes.say(where, "bad-value", f"{what} has {said}", hint)
         return None
     node = found[forms[0]]
-    match forms[0]:
-        case "rows":
-            return rows_table(node, types, notes)
-        case "csv":
-            return csv_table(notes.text(node, "csv"), node.where, types, notes)
-        case "sql":
-            return _sql_table(notes.text(node, "sql"), node.where, types, notes)
-    return file_table(notes.text(node, "file"), node.where, types, notes)
+    if forms[0] == "rows":
+        return reader.rows(node)
+    read = {"csv": reader.csv, "sql": reader.sql, "file": reader.file}[forms[0]]
+    return read(notes.text(node, forms[0]), node.where)
 
 
-def rows_table(node: Cell, types: Mapping[str, ColumnType], notes: FileNotes) -> GivenTable:
-    """Read a list of mappings."""
-    rows = []
-    for item in notes.items(node, "rows"):
-        if item.kind is not CellKind.MAPPING:
-            notes.bad(item, "a row", "a mapping of columns to values")
-            continue
-        seen: set[str] = set()
-        for name in item.members:
-            if name.lower() in seen:
-                sentence = f"column {name!r} is written twice in one row"
-                notes.say(item.keys[name], "duplicate-key", sentence)
-            seen.add(name.lower())
-        rows.append(item.members)
-    return GivenTable(node.where, tuple(rows), types)
+@dataclass(frozen=True, slots=True)
+class TableReader:
+    """Reads a table in any form, from the place where it begins; `types` are those it declares."""
 
+    notes: FileNotes
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
 
-def csv_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    """Read CSV whose first line stands at a place; a column without values needs a type."""
-    try:
-        header, rows = read_csv(text, where)
-    except CsvError as error:
-        line = Location(where.path, where.line + error.line - 1)
-        notes.say(line, "bad-value", f"csv: {error}")
-        return None
-    return GivenTable(where, rows, types, header=header)
+    def rows(self, node: Cell) -> GivenTable:
+        """Read a list of mappings."""
+        rows = []
+        for item in self.notes.items(node, "rows"):
+            if item.kind is not CellKind.MAPPING:
+                self.notes.bad(item, "a row", "a mapping of columns to values")
+                continue
+            seen: set[str] = set()
+            for name in item.members:
+                if name.lower() in seen:
+                    sentence = f"column {name!r} is written twice in one row"
+                    self.notes.say(item.keys[name], "duplicate-key", sentence)
+                seen.add(name.lower())
+            rows.append(item.members)
+        return GivenTable(node.where, tuple(rows), self.types)
 
+    def csv(self, text: str, where: Location) -> GivenTable | None:
+        """Read CSV; a column without values needs a type."""
+        try:
+            header, rows = read_csv(text, where)
+        except CsvError as error:
+            line = Location(where.path, where.line + error.line - 1)
+            self.notes.say(line, "bad-value", f"csv: {error}")
+            return None
+        return GivenTable(where, rows, self.types, header=header)
 
-def _sql_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    problem = select_problem(text)
-    if problem is not None:
-        code, sentence = problem
-        notes.say(where, code, f"sql: {sentence}", "write a SELECT of constants")
-        return None
-    return GivenTable(where, (), types, query=text.strip().rstrip(";"))
+    def sql(self, text: str, where: Location) -> GivenTable | None:
+        """Read a query without tables."""
+        problem = select_problem(text)
+        if problem is not None:
+            code, sentence = problem
+            self.notes.say(where, code, f"sql: {sentence}", "write a SELECT of constants")
+            return None
+        return GivenTable(where, (), self.types, query=text.strip().rstrip(";"))
 
+    def json(self, text: str, where: Location) -> GivenTable | None:
+        """Read a JSON list of objects, or an object per line."""
+        try:
+            if text.lstrip().startswith("["):
+                items = _parsed(text)
+                found = [(where, item) for item in items] if isinstance(items, list) else []
+            else:
+                lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+                found = [(Location(where.path, n), _parsed(line)) for n, line in lines]
+            if not all(isinstance(item, dict) for _, item in found):
+                raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
+        except ValueError as error:
+            hint = "a list of objects, or an object per line"
+            self.notes.say(where, "bad-value", f"no JSON rows: {error}", hint)
+            return None
+        rows = tuple(_json_cell(item, at).members for at, item in found)
+        return GivenTable(where, rows, self.types)
 
-def file_table(
-    name: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    """Read a file under tests/, relative to that folder or to the project."""
-    path = PurePosixPath(name)
-    inside = PurePosixPath(*path.parts[1:]) if path.parts[:1] == (FOLDER,) else path
-    place = notes.root / FOLDER / inside
-    if path.is_absolute() or ".." in path.parts:
-        notes.say(where, "path-outside-project", f"file: {name!r} lies outside of {FOLDER}/")
-        return None
-    if path.suffix not in _FILES:
-        hint = f"one of {', '.join(_FILES)}"
-        notes.say(where, "bad-value", f"file: {name!r} is no file of rows", hint)
-        return None
-    if not place.is_file():
-        notes.say(where, "bad-value", f"file: there is no {FOLDER}/{inside}")
-        return None
-    if path.suffix == ".parquet":
-        return GivenTable(where, (), types, query=f"SELECT * FROM parquet.{quoted(str(place))}")
-    try:
-        text = place.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        notes.say(where, "unreadable-file", f"file: {FOLDER}/{inside} cannot be read: {error}")
-        return None
-    shown = Location(f"{FOLDER}/{inside}")
-    if path.suffix == ".csv":
-        return csv_table(text, shown, types, notes)
-    if path.suffix == ".sql":
-        return _sql_table(text, shown, types, notes)
-    return _json_table(text, shown, types, notes)
-
-
-def _json_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    """Read a JSON list of objects, or an object per line."""
-    try:
-        if text.lstrip().startswith("["):
-            items = _parsed(text)
-            found = [(where, item) for item in items] if isinstance(items, list) else []
-        else:
-            lines = enumerate(text.splitlines(), 1)
-            found = [(Location(where.path, n), _parsed(each)) for n, each in lines if each.strip()]
-        if not all(isinstance(item, dict) for _, item in found):
-            raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
-    except ValueError as error:
-        hint = "a list of objects, or an object per line"
-        notes.say(where, "bad-value", f"no JSON rows: {error}", hint)
-        return None
-    rows = tuple(_json_cell(item, at).members for at, item in found)
-    return GivenTable(where, rows, types)
+    def file(self, name: str, where: Location) -> GivenTable | None:
+        """Read a file under tests/, relative to that folder or to the project."""
+        path, notes = PurePosixPath(name), self.notes
+        inside = PurePosixPath(*path.parts[1:]) if path.parts[:1] == (FOLDER,) else path
+        place = notes.root / FOLDER / inside
+        if path.is_absolute() or ".." in path.parts:
+            notes.say(where, "path-outside-project", f"file: {name!r} lies outside of {FOLDER}/")
+            return None
+        if path.suffix not in _FILES:
+            hint = f"one of {', '.join(_FILES)}"
+            notes.say(where, "bad-value", f"file: {name!r} is no file of rows", hint)
+            return None
+        if not place.is_file():
+            notes.say(where, "bad-value", f"file: there is no {FOLDER}/{inside}")
+            return None
+        if path.suffix == ".parquet":
+            query = f"SELECT * FROM parquet.{quoted(str(place))}"
+            return GivenTable(where, (), self.types, query=query)
+        try:
+            text = place.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+        except (OSError, UnicodeDecodeError) as error:
+            notes.say(where, "unreadable-file", f"file: {FOLDER}/{inside} cannot be read: {error}")
+            return None
+        read = {".csv": self.csv, ".sql": self.sql, ".json": self.json}[path.suffix]
+        return read(text, Location(f"{FOLDER}/{inside}"))
 
 
 class _Number(str):

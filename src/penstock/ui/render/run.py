@@ -232,8 +232,7 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
     models = []
     for result in report.results:
         step = steps.get((result.name, result.partitions))
-        version = {"model_version": None, "revision": None}
-        versions = document_of(step, "model_version=version revision?") if step else version
+        versions = document_of(step, "model_version=version revision?")
         models.append({**result_document(result), **versions, **planned(result, step)})
     names = "command run=run_id? run_timestamp dry_run succeeded interrupted aborted"
     return {

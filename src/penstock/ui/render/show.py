@@ -10,6 +10,7 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import Json, document_of, instant, moment, one_line, seconds, table
 
 _MODEL = "model=name table kind strategy tags path description"
+_WRITTEN = "rows_written bytes_written"
 _CHECK = (
     "version? phase=check.phase name=check.name type=check.type severity=check.severity"
     " description=check.description tags=check.tags meta=check.meta where=check.where"
@@ -131,16 +132,13 @@ def _record(record: ModelRecord) -> Json:
         "watermarks": {m.key: document_of(m.value, "type value=text") for m in record.watermarks},
         "executed_at": instant(record.executed_at),
         "duration": record.duration_ms / 1000,
-        **document_of(record, "rows_written bytes_written"),
-        "error": record.failure.code if record.failure else None,
+        **document_of(record, f"{_WRITTEN} error=failure.code"),
     }
 
 
 def _execution(one: Execution) -> Json:
     return {
-        **document_of(one, "step executed_at status sql_checksum=fingerprint.sql"),
-        **document_of(one, "rows_written bytes_written"),
+        **document_of(one, f"step executed_at status sql_checksum=fingerprint.sql {_WRITTEN}"),
         "duration": one.duration_ms / 1000,
-        **document_of(one, "triggered_by executed_by"),
-        "error": one.failure.code if one.failure else None,
+        **document_of(one, "triggered_by executed_by error=failure.code"),
     }

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import TypeAlias
 
 from penstock.app.reports import Keys, StateCount
@@ -225,7 +224,8 @@ def instant(at: dt.datetime | None) -> str | None:
 def document_of(record: object, names: str) -> dict[str, Json]:
     """Give attributes of a record in this order, times, enumerations and names as texts.
 
-    `name?` is null where it is empty, `key=name` stands under another key.
+    `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
+    null: `key=failure.code`.
 
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
     {'new': 3, 'updated': None, 'written': 3}
@@ -233,7 +233,9 @@ def document_of(record: object, names: str) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for each in names.split():
         key, _, path = each.rpartition("=")
-        value = attrgetter(path.removesuffix("?"))(record)
+        value = record
+        for name in path.removesuffix("?").split("."):
+            value = None if value is None else getattr(value, name)
         is_left_out = path.endswith("?") and not value
         found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
     return found
