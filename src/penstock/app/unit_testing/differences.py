@@ -79,9 +79,6 @@ class UnitTestReport:
     """The results in the order of files and lines; skipped ones came after `--fail-fast`.
 
     `log_path` is the log of Spark, "" where none was started.
-
-    >>> UnitTestReport().ok, UnitTestReport().count("failed")
-    (True, 0)
     """
 
     results: tuple[UnitResult, ...] = ()
@@ -98,11 +95,7 @@ class UnitTestReport:
 
 
 def summary(rows: RowsDiffer) -> str:
-    """Count what differs.
-
-    >>> summary(RowsDiffer("rows", 2, 1, ("id",), (RowLine("-", ("1",)),)))
-    'rows: 2 expected, 1 found: 1 missing'
-    """
+    """Count what differs."""
     words = {"~": "changed", "-": "missing", "+": "unexpected"}
     found = {word: rows.count(sign) for sign, word in words.items()}
     counts = ", ".join(f"{number} {word}" for word, number in found.items() if number)

@@ -26,12 +26,7 @@ from penstock.core.project import Project
 from penstock.project.files.field_types import shown_type
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.casting import CellError, model_types, type_in, typed
-from penstock.project.unit_tests.definition import (
-    Expectation,
-    GivenTable,
-    GivenWatermark,
-    UnitTest,
-)
+from penstock.project.unit_tests.definition import Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.nodes import FileNotes
 
@@ -132,8 +127,8 @@ def _judge_targets(
             kind = table.type_of(name) or known.get(name.lower())
             if kind is not None:
                 _judge_column(table, name, kind, notes)
-    for table in targets:
-        if model.history is not None:
+    if model.history is not None:
+        for table in targets:
             _judge_history(model.history, table, notes)
 
 

@@ -24,7 +24,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType, ScalarType
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
-from penstock.core.history import HardDeletes, HashDiffers, HistorySettings
+from penstock.core.history import HardDeletes, HashDiffers
 from penstock.core.model import Body, Model, Seed
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
@@ -100,7 +100,8 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
 def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
     """Give the statement that makes the target as its strategy would have left it.
 
-    `where` is the place of its rows. Raises `bad-test-value` for a version without its beginning.
+    `where` is the place of its rows. Versions have `is_current` as `valid_to` tells it, and hashes
+    where none are given. Raises `bad-test-value` for a version without its beginning.
     """
     laid = replace(model, layout=physical(model.layout)) if model.partition else model
     build = Build(laid, project.sql_of(model.table), Schema(), None)
@@ -112,16 +113,10 @@ def target_sql(project: Project, model: Model, table: Typed, where: Location) ->
         sentence = f"a version of {model.name} needs {start}"
         hint = "give it in every row of target"
         raise UsageError("bad-test-value", sentence, where=where, hint=hint)
-    return create(build, _history_rows(model.history, table), properties)
-
-
-def _history_rows(history: HistorySettings, table: Typed) -> str:
-    """Give versions with `is_current` as `valid_to` tells it, and hashes where none are given."""
-    columns = history.columns
+    history, columns = model.history, model.history.columns
     made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
     if history.hard_deletes is HardDeletes.NEW_RECORD:
-        deleted = quoted(columns.is_deleted)
-        made[columns.is_deleted.lower()] = f"coalesce({deleted}, false)"
+        made[columns.is_deleted.lower()] = f"coalesce({quoted(columns.is_deleted)}, false)"
     change = history.change
     if isinstance(change, HashDiffers) and change.hashed:
         hashed = {name.lower() for name in change.hashed}
@@ -131,7 +126,7 @@ def _history_rows(history: HistorySettings, table: Typed) -> str:
         f"{made[name.lower()]} AS {quoted(name)}" if name.lower() in made else quoted(name)
         for name in table.names
     )
-    return f"SELECT {chosen} FROM ({table.sql})"
+    return create(build, f"SELECT {chosen} FROM ({table.sql})", properties)
 
 
 _BEFORE = dt.timedelta(seconds=1)

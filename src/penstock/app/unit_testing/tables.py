@@ -106,12 +106,6 @@ def row_query(columns: Sequence[Column], source: str) -> str:
     return f"SELECT to_json(named_struct({parts}), {_KEEP_NULLS}) FROM {source}"
 
 
-def decoded(text: str, columns: Sequence[Column]) -> Row:
-    """Give a row of `row_query` as values; a text that is no such value stays a text."""
-    found = json.loads(text)
-    return tuple(_value(found.get(f"c{number}"), kind) for number, (_, kind) in enumerate(columns))
-
-
 def _leaves(value: str, kind: ColumnType, depth: int) -> str:
     """Give SQL that turns every leaf of a value into a text."""
     each = f"x{depth}"
@@ -283,9 +277,12 @@ def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:
 
 
 def read_rows(session: StepSession, columns: Sequence[Column], source: str) -> tuple[Row, ...]:
-    """Read rows with one query."""
-    texts = session.sample(row_query(columns, source))
-    return tuple(decoded(text, columns) for text in texts)
+    """Read rows with one query; a text that is no value of its column stays a text."""
+    rows = []
+    for text in session.sample(row_query(columns, source)):
+        found = json.loads(text)
+        rows.append(tuple(_value(found.get(f"c{n}"), kind) for n, (_, kind) in enumerate(columns)))
+    return tuple(rows)
 
 
 def columns_of(schema: Schema) -> tuple[Column, ...]:

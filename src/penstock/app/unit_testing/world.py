@@ -158,7 +158,15 @@ class _Rewriting:
             depends_on=(),
             order_after=(),
             immutable=False,
-            versions=tuple(map(self._version, versions)),
+            versions=tuple(
+                replace(
+                    each,
+                    body=self._body(each.body),
+                    revisions=tuple(map(self._body, each.revisions)),
+                    checks=self._checks(each.checks),
+                )
+                for each in versions
+            ),
             checks=self._checks(model.checks),
         )
 
@@ -181,14 +189,6 @@ class _Rewriting:
 
     def _has(self, name: InputName) -> bool:
         return self._is_own(name) or name in self.given
-
-    def _version(self, version: Version) -> Version:
-        return replace(
-            version,
-            body=self._body(version.body),
-            revisions=tuple(map(self._body, version.revisions)),
-            checks=self._checks(version.checks),
-        )
 
     def _body(self, body: Body) -> Body:
         own = tuple(each for each in body.inputs if each.input.name == self.own)

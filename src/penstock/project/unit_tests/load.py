@@ -109,6 +109,7 @@ class _EntryReader:
         found, asked = self.found, self.incremental
         is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
         without_target = asked is not None and not is_incremental
+        reader = GivenReader(self.project, model, self.notes, without_target)
         base = {key: inner for key, inner in found.items() if key in OF_RUN}
         listed = self.notes.items(found.get("runs"), "runs")
         runs = []
@@ -120,10 +121,18 @@ class _EntryReader:
             if not own.keys().isdisjoint(_RANGE):
                 left |= {*_RANGE}
             kept = {key: inner for key, inner in base.items() if key not in left}
-            given = GivenReader(self.project, model, self.notes, without_target)
             run = self._run({**kept, **own}, model, item)
-            runs.append(replace(run, given=_given(given, base, own, first=number == 1)))
-            if number > 1 and runs[-1].given.target is not None:
+            given = reader.read(own.get("given"))
+            if number == 1:
+                under = reader.read(base.get("given"))
+                given = Given(
+                    {**under.inputs, **given.inputs},
+                    given.target or under.target,
+                    given.watermarks or under.watermarks,
+                    given.history or under.history,
+                )
+            runs.append(replace(run, given=given))
+            if number > 1 and given.target is not None:
                 sentence = "target stands in a later run, which starts from what the last one left"
                 self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
         if asked is not None and is_incremental and runs[0].given.target is None:
@@ -198,22 +207,6 @@ class _EntryReader:
         sentence = f"{model.name} has no version {number}"
         self.notes.say(node.where, "bad-value", sentence, hint)
         return None
-
-
-def _given(
-    reader: GivenReader, base: Mapping[str, Cell], own: Mapping[str, Cell], *, first: bool
-) -> Given:
-    """Put what the test gives under what its first run gives."""
-    given = reader.read(own.get("given"))
-    if not first:
-        return given
-    under = reader.read(base.get("given"))
-    return Given(
-        {**under.inputs, **given.inputs},
-        given.target or under.target,
-        given.watermarks or under.watermarks,
-        given.history or under.history,
-    )
 
 
 def _run_timestamp(model: Model, last: str) -> dt.datetime:

@@ -158,20 +158,12 @@ def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
 
 
 def partitions_text(number: int) -> str:
-    """Give a number of partitions with its word.
-
-    >>> partitions_text(1), partitions_text(1200)
-    ('1 partition', '1,200 partitions')
-    """
+    """Give a number of partitions with its word."""
     return count(number, "partition")
 
 
 def label(version: int, revision: int | None = None) -> str:
-    """Give a version as people write it.
-
-    >>> label(3), label(3, 1)
-    ('v3', 'v3.r1')
-    """
+    """Give a version as people write it: `v3`, `v3.r1`."""
     return f"v{version}.r{revision}" if revision else f"v{version}"
 
 
