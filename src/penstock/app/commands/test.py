@@ -37,6 +37,7 @@ from penstock.project.selectors import Known, select
 from penstock.project.unit_tests.definition import UnitRun, UnitTest
 
 _ALL_TAGS = "tags of all unit tests"
+Listener = Callable[[UnitResult], None]
 
 
 def chosen(
@@ -167,9 +168,6 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
         raise InterruptedRunError("interrupted", "the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
     return TestOutcome(services, model, before, results)
-
-
-Listener = Callable[[UnitResult], None]
 
 
 def run_tests(

@@ -12,6 +12,9 @@ from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarTy
 from penstock.project.unit_tests.casting import Column, Row, Value, text_of
 from penstock.project.unit_tests.definition import UnitTest
 
+_FLOATS = (ScalarType("float"), ScalarType("double"))
+_NAN = ("nan",)
+
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
@@ -133,10 +136,6 @@ def _place(row: int, near: Sequence[Sequence[int]], partner: dict[int, int]) -> 
                 partner[free] = asked_by[free]
                 free = held.get(asked_by[free])
             return
-
-
-_FLOATS = (ScalarType("float"), ScalarType("double"))
-_NAN = ("nan",)
 
 
 @dataclass(frozen=True, slots=True)

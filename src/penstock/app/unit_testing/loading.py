@@ -19,7 +19,6 @@ from penstock.app.unit_testing.world import (
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ColumnType
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.history import HistorySettings
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.project import Project
@@ -127,9 +126,21 @@ def _judge_targets(
             kind = table.type_of(name) or known.get(name.lower())
             if kind is not None:
                 _judge_column(table, name, kind, notes)
-    if model.history is not None:
-        for table in targets:
-            _judge_history(model.history, table, notes)
+    if model.history is None:
+        return
+    columns = model.history.columns
+    plain = dict(zip(_WORDS, columns.names, strict=True))
+    for target in targets:  # versions without their beginning; only Spark knows those of a query
+        told = target.valued - {name.lower() for name in target.known}
+        called = [f"{name} is {plain[name]} here" for name in plain if name in told]
+        hint = "; ".join([f"give {columns.valid_from} in every row", *called])
+        for row in target.rows:
+            cells = {name.lower(): cell for name, cell in row.items()}
+            start = cells.get(columns.valid_from.lower())
+            if start is None or start.is_null:
+                where = next(iter(cells.values())).where if cells else target.where
+                sentence = f"a version needs {columns.valid_from}"
+                notes.say(where, "bad-test-value", sentence, hint)
 
 
 def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: FileNotes) -> None:
@@ -139,21 +150,6 @@ def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: FileNot
         except CellError as error:
             sentence = f"column {name!r} is {shown_type(kind)}: {error}"
             notes.say(cell.where, "bad-test-value", sentence)
-
-
-def _judge_history(history: HistorySettings, target: GivenTable, notes: FileNotes) -> None:
-    """Find versions without their beginning; only Spark knows those of a query."""
-    start = history.columns.valid_from.lower()
-    plain = dict(zip(_WORDS, history.columns.names, strict=True))
-    known = {name.lower() for name in target.known}
-    called = [f"{n} is {plain[n]} here" for n in plain if n in target.valued and n not in known]
-    hint = "; ".join([f"give {history.columns.valid_from} in every row", *called])
-    for row in target.rows:
-        cells = {name.lower(): cell for name, cell in row.items()}
-        if start not in cells or cells[start].is_null:
-            where = next(iter(cells.values())).where if cells else target.where
-            sentence = f"a version needs {history.columns.valid_from}"
-            notes.say(where, "bad-test-value", sentence, hint)
 
 
 def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:

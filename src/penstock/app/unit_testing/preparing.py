@@ -44,6 +44,8 @@ from penstock.strategies.reshape import physical
 from penstock.strategies.row_hash import row_hash
 
 _VIEW = "penstock_test_output"
+_BEFORE = dt.timedelta(seconds=1)
+_ELSEWHERE = DeltaPin("given", 0)
 
 
 def target_types(
@@ -127,10 +129,6 @@ def target_sql(project: Project, model: Model, table: Typed, where: Location) ->
         for name in table.names
     )
     return create(build, f"SELECT {chosen} FROM ({table.sql})", properties)
-
-
-_BEFORE = dt.timedelta(seconds=1)
-_ELSEWHERE = DeltaPin("given", 0)
 
 
 @dataclass(slots=True)

@@ -34,6 +34,11 @@ from penstock.project.unit_tests.casting import (
 )
 from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
 
+_KEEP_NULLS = "map('ignoreNullFields', 'false')"
+Json = object  # what json gives; it does not leave this file
+_QUERY_VIEW = "penstock_test_query"
+Types = Mapping[str, ColumnType]
+
 
 def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str:
     """Give a SELECT of these rows, with exactly these columns.
@@ -85,10 +90,6 @@ def literal_of(value: Value, kind: ColumnType) -> str:
             inner = ", ".join(f"{literal_of(k, key)}, {literal_of(v, of)}" for k, v in entries)
             return f"CAST(map({inner}) AS {want})"
     return _cast(literal(text_of(value, kind)), kind)
-
-
-_KEEP_NULLS = "map('ignoreNullFields', 'false')"
-Json = object  # what json gives; it does not leave this file
 
 
 def row_query(columns: Sequence[Column], source: str) -> str:
@@ -147,10 +148,6 @@ def _value(found: Json, kind: ColumnType) -> Value:
             except CellError:
                 return found
     return str(found)
-
-
-_QUERY_VIEW = "penstock_test_query"
-Types = Mapping[str, ColumnType]
 
 
 @dataclass(frozen=True, slots=True)

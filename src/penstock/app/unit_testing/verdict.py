@@ -36,6 +36,7 @@ from penstock.strategies.relations import bind_query
 _COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
 COUNTS = ("inserted", "updated", "deleted", "written", "late")
 """The counts of every strategy; `late` is missing where the input's log cannot tell."""
+_VIEW = "penstock_test_view"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,6 @@ def _kind(token: str) -> StepKind | None:
         return read_intent(token).kind
     except (KeyError, ValueError):  # a token that was cut
         return None
-
-
-_VIEW = "penstock_test_view"
 
 
 def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] | None:

@@ -22,6 +22,9 @@ from penstock.plan.resolve import dated, resolve
 from penstock.plan.windows import windowed_inputs
 from penstock.project.unit_tests.definition import GivenWatermark, UnitRun, UnitTest, inputs_of
 
+Carriers = Mapping[tuple[str, str], str]
+"""The type of every column that carries a watermark, by input and column."""
+
 
 def asked(model: Model, test: UnitTest) -> Model:
     """Give the model with the version alone that the test asks for, from its first day on."""
@@ -222,10 +225,6 @@ class _Rewriting:
 
 def _read_by(version: Version) -> tuple[InputName, ...]:
     return tuple(name for body in version.bodies for name in body.query.inputs)
-
-
-Carriers = Mapping[tuple[str, str], str]
-"""The type of every column that carries a watermark, by input and column."""
 
 
 def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:

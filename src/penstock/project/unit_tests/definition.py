@@ -18,6 +18,9 @@ from penstock.core.project import Project
 from penstock.project.sql.names import called
 
 DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+KEY = "unit_tests"
+FOLDER = "tests"
+THIS = "this"
 
 
 class CellKind(StrEnum):
@@ -196,11 +199,6 @@ class UnitTest:
     version: int | None = None
     vars: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
-
-
-KEY = "unit_tests"
-FOLDER = "tests"
-THIS = "this"
 
 
 def files_with_tests(project: Project) -> Iterator[str]:

@@ -22,7 +22,7 @@ _Cells = Sequence[tuple[str, bool]]
 FORMS = ("rows", "csv", "sql", "file")
 Json = object  # what json gives; it does not leave this file
 _OPEN = re.compile(r' *"')
-_QUOTED = re.compile(r' *"((?:[^"]|"")*+)" *')
+_QUOTED = re.compile(r' *"((?:[^"]+|"")*+)" *')
 _FILES = (".csv", ".json", ".parquet", ".sql")
 
 

@@ -48,6 +48,7 @@ Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 
 ABORTED = "Aborted, nothing was done."
 _VALUE = "type=value.type value=value.text"
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,11 @@ def run_text(report: RunReport) -> str:
     left = [*tail(report.preview)] if report.preview is not None else []
     if report.plan.is_empty and not ended:
         return "\n".join([*nothing_to_do(report.plan), *left])
-    lines = _settled(ended) if report.plan.is_empty else []
+    lines = []
+    if report.plan.is_empty:  # checks of these were pending, so no line was shown
+        columns = Columns.fitting([(result.name, result.partitions) for result in ended])
+        for number, result in enumerate(ended, start=1):
+            lines += [result_line(number, result, columns), *step_lines(result.invariant_report)]
     errors = error_lines(report)
     lines += errors
     if errors and report.log_path:
@@ -115,15 +120,6 @@ def run_text(report: RunReport) -> str:
     if report.resume:
         lines.append(f"Resume: {report.resume}")
     return "\n".join(lines)
-
-
-def _settled(results: Sequence[ModelResult]) -> list[str]:
-    """Show steps whose checks were pending where nothing else ran, so that no line has."""
-    columns = Columns.fitting([(result.name, result.partitions) for result in results])
-    lines = []
-    for number, result in enumerate(results, start=1):
-        lines += [result_line(number, result, columns), *step_lines(result.invariant_report)]
-    return lines
 
 
 def error_lines(report: RunReport) -> list[str]:
@@ -269,9 +265,6 @@ def _window(found: InputWindow) -> Json:
         for name, bound in (("lower", window.lower), ("upper", window.upper))
     }
     return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
-
-
-Say = Callable[[str], None]
 
 
 class TextLines:
