@@ -195,8 +195,8 @@ class Preparing:
         self, run: UnitRun, outcome: Outcome, watermarks: Sequence[Watermark], intent: Intent
     ) -> None:
         """Record the target's rows as a step that succeeded, and earlier successes without rows."""
-        others = [InputPin(name, _ELSEWHERE) for name in self.services.project.sources]
         # other tables were read, so that all rows of the inputs are new
+        others = [InputPin(name, _ELSEWHERE) for name in self.services.project.sources]
         intent = replace(intent, inputs=tuple(others), watermarks=tuple(watermarks))
         journal, now = self.services.writing.journal, run.as_of
         holder = self.services.holder(intent.run)

@@ -146,11 +146,12 @@ class _Rewriting:
 
     def model(self, model: Model, test: UnitTest) -> Model:
         needed = {v.number for run in test.runs for v in used(model, test, run)}
+        # those that runs are about, and others whose inputs are given too
         versions = tuple(
             each
             for each in asked(model, test).versions
             if each.number in needed or all(map(self._has, _read_by(each)))
-        )  # others whose inputs are given too
+        )
         if versions and versions != model.versions:
             newest = max(versions, key=lambda each: each.number)
             query, fingerprint = newest.body.query, newest.body.fingerprint
