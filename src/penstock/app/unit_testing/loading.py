@@ -131,8 +131,8 @@ def _judge_targets(
     columns = model.history.columns
     plain = dict(zip(_WORDS, columns.names, strict=True))
     for target in targets:  # versions without their beginning; only Spark knows those of a query
-        told = target.valued - {name.lower() for name in target.known}
-        called = [f"{name} is {plain[name]} here" for name in plain if name in told]
+        named = target.valued - {name.lower() for name in target.known}
+        called = [f"{name} is {plain[name]} here" for name in plain if name in named]
         hint = "; ".join([f"give {columns.valid_from} in every row", *called])
         for row in target.rows:
             cells = {name.lower(): cell for name, cell in row.items()}
