@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
     from penstock.app.request import AnySync
-    from penstock.app.unit_testing.reports import UnitTestReport
+    from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
 
 

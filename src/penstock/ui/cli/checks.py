@@ -14,7 +14,7 @@ from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
 if TYPE_CHECKING:
-    from penstock.app.unit_testing.reports import UnitResult
+    from penstock.app.unit_testing.differences import UnitResult
 
 _ACCEPT = click.option(
     "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."

@@ -18,7 +18,7 @@ from penstock.ui.render.check import (
     check_text,
     checks_document,
 )
-from penstock.ui.render.document import printed
+from penstock.ui.render.values import printed
 
 DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)

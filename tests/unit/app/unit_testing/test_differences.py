@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.app.unit_testing.comparing import Comparison, identity, pairing, shown
-from penstock.app.unit_testing.reports import RowLine, RowsDiffer, summary
+from penstock.app.unit_testing.differences import (
+    Comparison,
+    RowLine,
+    RowsDiffer,
+    identity,
+    pairing,
+    shown,
+    summary,
+)
 from penstock.core.columns.types import parse_type
 
 COLUMNS = tuple(

@@ -14,7 +14,7 @@ from penstock.app.reports import (
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.steps.step import RowCounts
-from penstock.ui.render.progress import JsonLines, TextLines
+from penstock.ui.render.run import JsonLines, TextLines
 
 NULL_KEY = DataError(
     "null-key", "3 rows have no id", where=Location("models/users.sql", 4), hint="fill them"

@@ -2,14 +2,14 @@ import pytest
 
 from penstock.core.columns.types import ScalarType
 from penstock.core.names import InputKind, InputName
-from penstock.core.unit_tests import Cell
+from penstock.project.unit_tests.casting import inferred
+from penstock.project.unit_tests.definition import Cell
 from penstock.project.unit_tests.nodes import read_nodes
-from penstock.project.unit_tests.types import inferred
 
 
 def cells(text: str) -> list[Cell]:
     node, _ = read_nodes("t.yml", text)
-    return [item.as_cell() for item in node.items]
+    return list(node.items)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ from penstock.core.errors import CheckFailedError, QueryError
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
+from penstock.ui.render.check import step_lines
 from penstock.ui.render.live import LiveTable
-from penstock.ui.render.progress import TextLines
-from penstock.ui.render.results import step_lines
-from penstock.ui.render.run import run_text
+from penstock.ui.render.run import TextLines, run_text
 from penstock.ui.render.snapshot import snapshots_text
 
 DAY = Grid(Grain.DAY)
