@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
+from penstock.app.checking.results import CheckedRows, CheckInputs
 from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
@@ -17,8 +17,7 @@ from penstock.core.query import Query, mentioned
 from penstock.core.statement import Row
 from penstock.project.checks.scene import ConditionKind
 from penstock.project.checks.texts import condition_of
-from penstock.strategies.checks.partitions import key_sql
-from penstock.strategies.checks.phase import ROWS, named
+from penstock.strategies.checks.queries import ROWS, key_sql, named
 from penstock.strategies.checks.typed import measured
 
 EVERY = frozenset({"partition_date", "start_date", "end_date", "run_date"})

@@ -13,7 +13,7 @@ from fakes.check_inputs import a_check_inputs, rows_of
 from fakes.check_place import MOMENT, CheckPlace
 from fakes.clock import FixedClock
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import CheckInputs
+from penstock.app.checking.results import CheckInputs
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, NotNull, ValueRange
 from penstock.core.columns.schema import Schema

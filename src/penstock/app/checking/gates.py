@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, all_skipped, checks_of_step, skipped
-from penstock.app.checking.inputs import ONE_GROUP
-from penstock.app.checking.results import failed_of, refusal, within
+from penstock.app.checking.results import ONE_GROUP, failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
 from penstock.app.observation.inputs import Inputs
 from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion

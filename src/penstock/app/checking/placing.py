@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
-from penstock.app.checking.results import reason_of, refused, skip
+from penstock.app.checking.results import CheckedRows, CheckInputs, reason_of, refused, skip
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.checks import (
     GROUP_PARAMETERS,
@@ -24,7 +23,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import count, numbers
 from penstock.core.ports.engine import QuerySession
 from penstock.core.query import Query, at, bound, mentioned, parameters, with_parameters
-from penstock.strategies.checks.phase import group_of
+from penstock.strategies.checks.queries import group_of
 from penstock.strategies.checks.typed import misfit, parameters_of, with_texts
 from penstock.strategies.checks.types.relationships import fields_of, unlike, with_partners
 from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN

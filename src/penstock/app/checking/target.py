@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
-from penstock.app.checking.results import refused
+from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs, refused
 from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing.run_context import Context
@@ -31,7 +30,7 @@ from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
-from penstock.strategies.checks.partitions import KEY, ranged
+from penstock.strategies.checks.queries import KEY, ranged
 from penstock.strategies.relations import bind_query, bind_tables, leaves_of
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from penstock.app.artifacts.write import write_check_artifacts
 from penstock.app.checking.chosen import StepChecks, skipped
-from penstock.app.checking.closing import close_passed
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
-from penstock.app.checking.output import replaced_rows
+from penstock.app.checking.flags import close_passed
 from penstock.app.checking.reports import CheckReport, ModelChecked, SourceChecked
+from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.checking.target import CheckTarget
+from penstock.app.checking.watch import replaced_rows
 from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
@@ -40,7 +40,7 @@ from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.strategies.checks.written import age
+from penstock.strategies.checks.literals import age
 from penstock.strategies.relations import leaves_of
 
 

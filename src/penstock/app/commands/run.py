@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.app.artifacts.write import write_artifacts
+from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
-from penstock.app.checking.staging import drop_repeated
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.recover import recover
 from penstock.app.execution.remember import remembered

@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.output import StepOutput
 from penstock.app.checking.target import CheckTarget
-from penstock.app.checking.watch import Watch
+from penstock.app.checking.watch import StepOutput, Watch
 from penstock.app.execution.reshaping import Reshaping, Shape
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.observation.inputs import Inputs, pin_names

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from penstock.core.checks import AcceptedValues
 from penstock.core.names import quoted
-from penstock.strategies.checks.literals import literal_of, one_zero
+from penstock.strategies.checks.literals import counted, literal_of, one_zero
 from penstock.strategies.checks.measure import (
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     counting,
     failed,
     passed,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
 
 
 def accepted_values(rule: AcceptedValues, kept: Restriction, kind: str) -> Measure:

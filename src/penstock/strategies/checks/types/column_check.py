@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 
 from penstock.core.checks import ColumnCheck
+from penstock.strategies.checks.literals import DETAILS, shortened
 from penstock.strategies.checks.measure import (
+    FIGURES,
     ROWS,
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
+    bracketed,
     counting,
     failed,
     passed,
     text,
 )
-from penstock.strategies.checks.restriction import FIGURES, Restriction, bracketed
-from penstock.strategies.checks.written import DETAILS, shortened
 
 _CONDITION = "condition"
 _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")

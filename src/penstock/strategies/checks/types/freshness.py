@@ -5,17 +5,17 @@ from __future__ import annotations
 from penstock.core.checks import Freshness
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
+from penstock.strategies.checks.literals import age, micros_of
 from penstock.strategies.checks.measure import (
     ROWS,
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     failed,
     passed,
     text,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import age, micros_of
 
 _NEWEST = "newest"
 _FIRST = calendar.day_number(1) * calendar.DAY

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from penstock.core.checks import NotNull
 from penstock.core.names import quoted
+from penstock.strategies.checks.literals import counted
 from penstock.strategies.checks.measure import (
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     counting,
     failed,
     passed,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
 
 
 def not_null(rule: NotNull, kept: Restriction) -> Measure:

@@ -6,16 +6,16 @@ from fractions import Fraction
 
 from penstock.core.checks import NullPercentage
 from penstock.core.names import quoted
+from penstock.strategies.checks.literals import counted, exactly, percent
 from penstock.strategies.checks.measure import (
     ROWS,
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     failed,
     passed,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted, exactly, percent
 
 _NULLS = "nulls"
 

@@ -6,17 +6,16 @@ from penstock.core.checks import Relationships
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
-from penstock.strategies.checks.literals import is_text
+from penstock.strategies.checks.literals import counted, is_text
 from penstock.strategies.checks.measure import (
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     counting,
     failed,
     passed,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
 
 _FOUND = "__penstock_found"
 _OWN, _OTHERS = "__penstock_own", "__penstock_others"

@@ -6,16 +6,16 @@ from fractions import Fraction
 
 from penstock.core.check_results import CheckStatus
 from penstock.core.checks import RowCountChange
+from penstock.strategies.checks.literals import number, percent, plain
 from penstock.strategies.checks.measure import (
     ROWS,
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     failed,
     passed,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import number, percent, plain
 
 NO_BASE = "no earlier execution"
 NOTHING_WRITTEN = "nothing was written"

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from penstock.core.columns.schema import Schema
 from penstock.core.names import literal
+from penstock.strategies.checks.literals import counted
 from penstock.strategies.checks.measure import GroupVerdict, failed, passed
-from penstock.strategies.checks.phase import GROUP
-from penstock.strategies.checks.samples import ASKED, KEPT, cells, places
-from penstock.strategies.checks.written import counted
+from penstock.strategies.checks.queries import ASKED, GROUP, KEPT, cells, places
 
 
 def group_query(sql: str, group: str, columns: Schema | None) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from penstock.core.checks import Unique
 from penstock.core.names import quoted
+from penstock.strategies.checks.literals import counted
 from penstock.strategies.checks.measure import (
     COPIES,
     ROWS,
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     failed,
     passed,
 )
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
 
 _COMPLETE, _KEYS = "complete", "keys"
 

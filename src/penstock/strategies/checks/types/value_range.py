@@ -9,12 +9,12 @@ from penstock.strategies.checks.measure import (
     GroupMeasures,
     GroupVerdict,
     Measure,
+    Restriction,
     counting,
     failed,
     passed,
     text,
 )
-from penstock.strategies.checks.restriction import Restriction
 
 _MIN, _MAX, _BELOW, _ABOVE = "min", "max", "below", "above"
 
