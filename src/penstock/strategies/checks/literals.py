@@ -14,10 +14,8 @@ from penstock.core.partitions.partition import literal_at
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 FLOATS = frozenset({"float", "double"})
 TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
-_TEXTS = ("string", "char", "varchar")
 _DIGITS = 38
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_BOOLEANS = ("true", "false")
 
 
 def literal_of(text: str, kind: str) -> str:
@@ -30,7 +28,11 @@ def literal_of(text: str, kind: str) -> str:
     >>> literal_of("2024-12-02", "date"), literal_of("2024-12-02", "timestamp")
     ("DATE '2024-12-02'", "TIMESTAMP '2024-12-02T00:00:00.000000Z'")
     """
-    return _exact(text.strip(), kind) or _spelled(text, kind)
+    if found := _exact(text.strip(), kind):
+        return found
+    if is_text(kind):
+        return literal(text)
+    return f"CAST({literal(text)} AS {re.sub(' collate .*', '', kind)})"
 
 
 def one_zero(value: str, kind: str) -> str:
@@ -44,14 +46,19 @@ def is_value(text: str, kind: str) -> bool:
     >>> is_value("1.5", "int"), is_value("0.1", "decimal(10,2)"), is_value("x", "string")
     (False, True, True)
     """
-    if is_exact(kind):
-        return _number(text.strip()) is not None and _holds(kind, Decimal(text))
-    return _exact(text.strip(), kind) is not None or is_text(kind)
+    if _exact(text.strip(), kind) is None:
+        return is_text(kind)
+    if not is_exact(kind):
+        return True
+    # Spark widens integers, decimals not at all.
+    before, _, after = f"{abs(Decimal(text)):f}".partition(".")
+    whole, scale = decimal_of(kind)
+    return len(before) <= whole and len(after.rstrip("0")) <= scale
 
 
 def is_text(kind: str) -> bool:
     """Whether a type is one of texts, of any length and collation."""
-    return kind.startswith(_TEXTS)
+    return kind.startswith(("string", "char", "varchar"))
 
 
 def is_exact(kind: str) -> bool:
@@ -70,66 +77,28 @@ def decimal_of(kind: str) -> tuple[int, int]:
 
 
 def _exact(text: str, kind: str) -> str | None:
-    if is_exact(kind):
-        return _number(text)
-    if kind in FLOATS:
-        return _rounded(text, kind)
+    """Give a literal that loses nothing, None for a text that is no value of the type."""
     if kind in TIMES:
-        return _time(text, kind)
-    if kind == "boolean" and text.lower() in _BOOLEANS:
-        return text.lower()
-    return None
-
-
-def _number(text: str) -> str | None:
-    """Give a number that loses nothing: Spark widens both sides."""
+        place = calendar.instant(text)
+        if place is None:
+            return None
+        if kind == "date" and place % calendar.DAY:
+            kind = "timestamp_ntz"  # Spark then compares the day's midnight
+        return literal_at(place, kind)
+    if kind == "boolean":
+        return text.lower() if text.lower() in ("true", "false") else None
     try:
         number = Decimal(text)
     except InvalidOperation:
         return None
-    if not number.is_finite():
+    if kind in FLOATS:  # the nearest number of the type; the negative zero is the other one
+        return f"CAST('{'NaN' if number.is_nan() else number or 0}' AS {kind})"
+    written = f"{number:f}"
+    digits = written.lstrip("-").replace(".", "")
+    if not is_exact(kind) or not number.is_finite() or len(digits) > _DIGITS:
         return None
-    plain = f"{number:f}"
-    if len(plain.lstrip("-").replace(".", "")) > _DIGITS:
-        return None
-    if "." in plain:
-        plain += "BD"
-    return f"({plain})" if plain.startswith("-") else plain
-
-
-def _holds(kind: str, number: Decimal) -> bool:
-    """Whether a type has the number's digits; Spark then widens integers, decimals not at all."""
-    before, _, after = f"{abs(number):f}".partition(".")
-    whole, scale = decimal_of(kind)
-    return len(before) <= whole and len(after.rstrip("0")) <= scale
-
-
-def _rounded(text: str, kind: str) -> str | None:
-    """Give the nearest number of the type; the negative zero is the other one."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return None
-    if number.is_nan():
-        return f"CAST('NaN' AS {kind})"
-    if number.is_infinite():
-        return f"CAST('{'-' if number < 0 else ''}Infinity' AS {kind})"
-    return f"CAST('{number or 0}' AS {kind})"
-
-
-def _time(text: str, kind: str) -> str | None:
-    place = calendar.instant(text)
-    if place is None:
-        return None
-    if kind == "date" and place % calendar.DAY:
-        kind = "timestamp_ntz"  # Spark then compares the day's midnight
-    return literal_at(place, kind)
-
-
-def _spelled(text: str, kind: str) -> str:
-    if is_text(kind):
-        return literal(text)
-    return f"CAST({literal(text)} AS {re.sub(' collate .*', '', kind)})"
+    written += "BD" if "." in written else ""
+    return f"({written})" if number.is_signed() else written
 
 
 MESSAGE, DETAILS, CELL = 500, 2_000, 80
@@ -168,9 +137,8 @@ def exactly(bound: Decimal, digits: int = 2) -> str:
     >>> exactly(Decimal("5")), exactly(Decimal("33.335"))
     ('5.00', '33.335')
     """
-    plain = f"{bound.normalize():f}"
-    have = len(plain.partition(".")[2])
-    return plain if have >= digits else f"{bound:.{digits}f}"
+    shown = plain(bound)
+    return shown if len(shown.partition(".")[2]) >= digits else f"{bound:.{digits}f}"
 
 
 def number(value: Fraction) -> str:
@@ -195,14 +163,19 @@ def age(micros: int, limit: int | None = None) -> str:
     >>> age(7_230_000_000, 7_200_000_000)
     '2h 30s'
     """
-    parts = _parts(micros)
-    large = next((place for place, (size, _) in enumerate(parts) if size), len(_UNITS) - 1)
-    for end in range(min(large + 2, len(_UNITS)), len(parts)):
-        shown = [text for size, text in parts[:end] if size]
-        shown_micros = micros - micros % _sizes()[end - 1]
-        if limit is None or _order(shown_micros, limit) == _order(micros, limit):
-            return " ".join(shown) or "0m"
-    return " ".join(text for size, text in parts if size) or "0m"
+    parts, rest = [], micros
+    for name, size in _UNITS.items():
+        count, rest = divmod(rest, size)
+        parts.append(f"{count}{name}" if count else "")
+    seconds = f"{rest // _SECOND}.{rest % _SECOND:06}".rstrip("0").rstrip(".")
+    parts.append(f"{seconds}s" if rest else "")
+    shown, sizes = parts, (*_UNITS.values(), 1)
+    for end in (2, 3) if parts[0] else (3,):
+        cut = micros - micros % sizes[end - 1]
+        if limit is None or _order(cut, limit) == _order(micros, limit):
+            shown = parts[:end]
+            break
+    return " ".join(each for each in shown if each) or "0m"
 
 
 def micros_of(span: dt.timedelta) -> int:
@@ -217,22 +190,6 @@ def shortened(text: str, most: int) -> str:
     'abc…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _parts(micros: int) -> list[tuple[int, str]]:
-    found, rest = [], micros
-    for name, size in _UNITS.items():
-        count, rest = divmod(rest, size)
-        found.append((count, f"{count}{name}"))
-    seconds, fraction = divmod(rest, _SECOND)
-    found.append((seconds, f"{seconds}s"))
-    if fraction:
-        found[-1] = (rest, f"{seconds}.{fraction:06}".rstrip("0") + "s")
-    return found
-
-
-def _sizes() -> tuple[int, ...]:
-    return (*_UNITS.values(), 1)
 
 
 def _order(first: Fraction | int, second: Fraction | int) -> int:

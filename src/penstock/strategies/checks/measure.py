@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from penstock.core.check_results import CheckStatus
+from penstock.core.check_results import CheckStatus, GroupValue
 
 COUNT_ALL = "count(*)"
 
@@ -114,16 +114,6 @@ Values = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupVerdict:
-    """What the values of one group mean. `failures` counts rows, where the type counts rows."""
-
-    status: CheckStatus
-    message: str
-    details: str | None = None
-    failures: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class GroupMeasures:
     """The values of one group, and what a verdict needs beside them.
 
@@ -164,7 +154,7 @@ class Measure:
     """
 
     aggregates: Mapping[str, str]
-    judge: Callable[[GroupMeasures], GroupVerdict]
+    judge: Callable[[GroupMeasures], GroupValue]
     breaks: str = ""
     repeated: tuple[str, ...] = ()
     empty: Values = field(default_factory=dict)
@@ -180,24 +170,32 @@ class Measure:
 def counting(
     kept: Restriction,
     breaks: str,
-    judge: Callable[[GroupMeasures], GroupVerdict],
+    holds: str | Callable[[GroupMeasures], str],
+    wrong: Callable[[GroupMeasures], str],
     also: Mapping[str, str] | None = None,
-    *,
-    spare: bool = False,
 ) -> Measure:
-    """Measure how many rows break a check, and `also` other aggregates."""
+    """Measure how many rows break a check; `holds` and `wrong` are its messages.
+
+    With `also`, aggregates that tell whether any row does, `wrong` is "" where none does.
+    """
+
+    def judge(found: GroupMeasures) -> GroupValue:
+        if (also or found.failures) and (said := wrong(found)):
+            return failed(said, failures=found.failures)
+        return passed(holds if isinstance(holds, str) else holds(found), failures=0)
+
     aggregates = {ROWS: kept.rows, **(also or {}), FAILURES: kept.count(breaks)}
-    return Measure(aggregates, judge, breaks, spare=spare)
+    return Measure(aggregates, judge, breaks, spare=also is not None)
 
 
-def passed(message: str, failures: int | None = None) -> GroupVerdict:
+def passed(message: str, failures: int | None = None) -> GroupValue:
     """Say that it holds."""
-    return GroupVerdict(CheckStatus.PASSED, message, failures=failures)
+    return GroupValue("", CheckStatus.PASSED, message=message, failures=failures)
 
 
-def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupVerdict:
+def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupValue:
     """Say that it does not hold."""
-    return GroupVerdict(CheckStatus.FAILED, message, details, failures)
+    return GroupValue("", CheckStatus.FAILED, {}, message, details, failures)
 
 
 def text(aggregate: str) -> str:
@@ -207,7 +205,7 @@ def text(aggregate: str) -> str:
 
 def verdict_by_bounds(
     noun: str, value: int, minimum: int | None, maximum: int | None
-) -> GroupVerdict:
+) -> GroupValue:
     """Judge a number by inclusive bounds.
 
     >>> [verdict_by_bounds("rows", n, 5, 9).message for n in (4, 5, 10)]

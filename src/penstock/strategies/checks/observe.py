@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from penstock.core.check_results import CheckStatus
 from penstock.core.checks import AcceptedValues, Check, CheckScope, ValueRange
@@ -21,9 +20,7 @@ from penstock.strategies.checks.typed import condition_texts, measured, misfit, 
 _CALL = re.compile(r"(?<![\w`.])(?:count|min|max|try_sum|avg)(?=\s*\()", re.IGNORECASE)
 _UNREAD = re.compile(UNREAD, re.DOTALL)
 _FUNCTION = re.compile(r"(?<![\w`.])(\w+)\s*\(")
-_PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in"})
-
-
+_PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in", "decimal"})
 _EXACT = re.compile(
     r"tinyint|smallint|int|bigint|float|double|decimal\(\d+,\d+\)|string|date|timestamp(_ntz)?|boolean"
 )
@@ -54,8 +51,8 @@ class Shared:
     def put_together(self, observed: Row, types: Schema) -> str:
         """Give a query without rows of a table that works out what is wanted."""
         values = ", ".join(
-            f"CAST({_literal(observed[name])} AS {column.type})"
-            for name, column in zip(self.calls, types.columns, strict=True)
+            f"CAST({'NULL' if value is None else literal(str(value))} AS {column.type})"
+            for value, column in zip(map(observed.get, self.calls), types.columns, strict=True)
         )
         wanted = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.wanted.items())
         return f"SELECT {wanted} FROM VALUES ({values}) AS t({', '.join(self.calls)})"
@@ -78,7 +75,8 @@ def shared(aggregates: Mapping[str, str]) -> Shared | None:
             continue
         text, at = "", 0
         for start, end in _calls(sql):
-            call = _folded(sql[start:end])
+            function, bracket, rest = sql[start:end].partition("(")
+            call = function.strip().lower() + bracket + rest  # `MAX(x)` and `max(x)` are one
             known = names.setdefault(call, f"_ps_a{len(names)}")
             calls[known] = call
             text += sql[at:start] + known
@@ -103,31 +101,18 @@ def _calls(sql: str) -> list[tuple[int, int]]:
     return found
 
 
-def _folded(call: str) -> str:
-    """Write the name of the function in lower case, so that `MAX(x)` and `max(x)` are one."""
-    name, bracket, rest = call.partition("(")
-    return name.strip().lower() + bracket + rest
-
-
 def _is_plain(text: str) -> bool:
     """Whether nothing is left that needs a row: no column, no other function."""
     bare = _UNREAD.sub(lambda each: "`" if each[0].startswith("`") else " ", text)
-    functions = {name.lower() for name in _FUNCTION.findall(bare)}
-    types = bool(re.search(r"\bdecimal\s*\(", bare, re.IGNORECASE))
-    return "`" not in bare and functions - ({"decimal"} if types else set()) <= _PLAIN
+    return "`" not in bare and {name.lower() for name in _FUNCTION.findall(bare)} <= _PLAIN
 
 
-def _literal(value: object) -> str:
-    return "NULL" if value is None else literal(str(value))
-
-
-_NONE: Mapping[str, str] = MappingProxyType({})
 _SUM = re.compile(rf"({UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
 _FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
 
 
 def observables(
-    checks: Sequence[Check], columns: Schema, values: Mapping[str, str] = _NONE
+    checks: Sequence[Check], columns: Schema, values: Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
     """Give aggregates by name for all checks of scope `step` that can be observed.
 
@@ -135,7 +120,9 @@ def observables(
     So is what these columns do not have. `values` are the parameters of the one group. The plain
     count of all rows, `ROWS`, is always among the aggregates; with no check there are none.
     """
-    found = [means for check in checks if (means := _observed(check, columns, values)) is not None]
+    found = [
+        means for check in checks if (means := _observed(check, columns, values or {})) is not None
+    ]
     if not found:
         return {}
     # What matters only where a check fails is not observed: then the rows are looked at anyway.
@@ -180,22 +167,20 @@ def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measu
 def _cannot_fail(check: Check, columns: Schema) -> bool:
     match check.rule:
         case ValueRange(column=column, minimum=low, maximum=high):
-            if not _are_values([low, high], column, columns):
-                return False
-        case AcceptedValues(column=column, values=values):
-            if not _are_values(values, column, columns):
-                return False
+            values = [each for each in (low, high) if each is not None]
+        case AcceptedValues(column=column, values=listed):
+            values = [*listed]
+        case _:
+            column, values = "", []
+    found = columns.find(column)
+    if values and not (found and all(is_value(each, found.type) for each in values)):
+        return False
     texts = condition_texts(check)
     if not texts:
         return True
     from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s
 
     return all(not parameters(text) and is_harmless(text, columns) for text in texts)
-
-
-def _are_values(texts: Sequence[str | None], column: str, columns: Schema) -> bool:
-    found = columns.find(column)
-    return found is not None and all(each is None or is_value(each, found.type) for each in texts)
 
 
 def _tried(aggregate: str) -> str:

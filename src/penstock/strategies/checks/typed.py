@@ -5,31 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from penstock.core.check_results import CheckStatus
-from penstock.core.checks import (
-    AcceptedValues,
-    Check,
-    ColumnCheck,
-    Condition,
-    DistinctCount,
-    Empty,
-    Freshness,
-    NotNull,
-    NullPercentage,
-    Relationships,
-    RowCount,
-    RowCountChange,
-    SqlCheck,
-    Unique,
-    ValueRange,
-)
+from penstock.core import checks as rules
+from penstock.core.check_results import CheckStatus, GroupValue
+from penstock.core.checks import Check, Condition, Empty
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.query import parameters
 from penstock.strategies.checks.literals import TIMES
 from penstock.strategies.checks.measure import (
     GroupMeasures,
-    GroupVerdict,
     Measure,
     Restriction,
     failed,
@@ -47,41 +31,42 @@ from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN, r
 from penstock.strategies.checks.types.unique import unique
 from penstock.strategies.checks.types.value_range import value_range
 
-_COMPARED = (Unique, DistinctCount, AcceptedValues, ValueRange)
-_COUNTED = (RowCount, DistinctCount, RowCountChange)
+_COMPARED = (rules.Unique, rules.DistinctCount, rules.AcceptedValues, rules.ValueRange)
+_COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
 """Types for which no rows are a number like others."""
 
 
 def measured(check: Check, columns: Schema) -> Measure:  # noqa: C901  one line per type
     """Give what a typed check measures of rows with these columns.
 
-    Raises `ValueError` for a `sql` check and for columns that do not fit (`misfit`).
+    The columns must fit (`misfit`). Raises `ValueError` for a `sql` check.
     """
+    kinds = {each.name.lower(): each.type for each in columns.columns}
     kept = Restriction(check.condition.text if check.condition else "")
     match check.rule:
-        case RowCount() as rule:
+        case rules.RowCount() as rule:
             return row_count(rule, kept)
-        case ColumnCheck() as rule:
+        case rules.ColumnCheck() as rule:
             return column_check(rule, kept, sample=check.sample)
-        case NullPercentage() as rule:
+        case rules.NullPercentage() as rule:
             return null_percentage(rule, kept)
-        case DistinctCount() as rule:
+        case rules.DistinctCount() as rule:
             return distinct_count(rule, kept)
-        case ValueRange() as rule:
-            return value_range(rule, kept, _type(columns, rule.column))
-        case Unique() as rule:
+        case rules.ValueRange() as rule:
+            return value_range(rule, kept, kinds[rule.column.lower()])
+        case rules.Unique() as rule:
             return unique(rule, kept)
-        case NotNull() as rule:
+        case rules.NotNull() as rule:
             return not_null(rule, kept)
-        case AcceptedValues() as rule:
-            return accepted_values(rule, kept, _type(columns, rule.column))
-        case Relationships() as rule:
+        case rules.AcceptedValues() as rule:
+            return accepted_values(rule, kept, kinds[rule.column.lower()])
+        case rules.Relationships() as rule:
             return relationships(rule, kept)
-        case Freshness() as rule:
+        case rules.Freshness() as rule:
             return freshness(rule, kept)
-        case RowCountChange() as rule:
+        case rules.RowCountChange() as rule:
             return row_count_change(rule, kept)
-        case SqlCheck():
+        case rules.SqlCheck():
             raise ValueError(f"{check.name} is no typed check")
 
 
@@ -94,7 +79,7 @@ def misfit(check: Check, columns: Schema) -> str:
         kind = parse_type(found.type)
         if isinstance(check.rule, _COMPARED) and (has_map(kind) or "variant" in scalars(kind)):
             return f'type not comparable: column "{name}" is {found.type.upper()}'
-        if isinstance(check.rule, Freshness) and found.type not in TIMES:
+        if isinstance(check.rule, rules.Freshness) and found.type not in TIMES:
             return f'column "{name}" is {found.type.upper()}, no DATE or TIMESTAMP'
     return ""
 
@@ -102,27 +87,27 @@ def misfit(check: Check, columns: Schema) -> str:
 def columns_of(check: Check) -> tuple[str, ...]:
     """Give the columns that a typed check names outside of conditions."""
     match check.rule:
-        case RowCount() | RowCountChange() | SqlCheck():
+        case rules.RowCount() | rules.RowCountChange() | rules.SqlCheck():
             return ()
-        case DistinctCount() | Unique() | NotNull() | Relationships() as rule:
+        case (
+            rules.DistinctCount() | rules.Unique() | rules.NotNull() | rules.Relationships() as rule
+        ):
             return rule.columns
-        case ColumnCheck() | NullPercentage() | ValueRange() | AcceptedValues() as rule:
-            return (rule.column,)
-        case Freshness() as rule:
+        case rule:
             return (rule.column,)
 
 
-def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdict:
+def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
     quiet = found.adds and not found.rows and check.empty is None
-    if quiet and isinstance(check.rule, RowCountChange):
-        return GroupVerdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
+    if quiet and isinstance(check.rule, rules.RowCountChange):
+        return GroupValue("", CheckStatus.SKIPPED, message=NOTHING_WRITTEN)
     if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
         return means.judge(found)
-    of_type = Empty.FAIL if isinstance(check.rule, Freshness) else Empty.PASS
+    of_type = Empty.FAIL if isinstance(check.rule, rules.Freshness) else Empty.PASS
     counts = 0 if means.breaks else None
     if (check.empty or of_type) is Empty.FAIL:
         return failed("no rows", failures=counts)
@@ -132,7 +117,7 @@ def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdi
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
     """Give the check with its conditions changed by a function, as parameters are put in."""
     rule = check.rule
-    if isinstance(rule, ColumnCheck):
+    if isinstance(rule, rules.ColumnCheck):
         rule = replace(rule, condition=_bound(rule.condition, bind))
     return replace(check, rule=rule, condition=check.condition and _bound(check.condition, bind))
 
@@ -144,17 +129,10 @@ def parameters_of(check: Check) -> frozenset[str]:
 
 def condition_texts(check: Check) -> tuple[str, ...]:
     """Give the SQL of a typed check's conditions."""
-    own = check.rule.condition if isinstance(check.rule, ColumnCheck) else None
+    own = check.rule.condition if isinstance(check.rule, rules.ColumnCheck) else None
     return tuple(each.text for each in (check.condition, own) if each)
 
 
 def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:
     aggregates = tuple(bind(each) for each in condition.aggregates)
     return replace(condition, text=bind(condition.text), aggregates=aggregates)
-
-
-def _type(columns: Schema, name: str) -> str:
-    found = columns.find(name)
-    if found is None:
-        raise ValueError(f"there is no column {name}")
-    return found.type

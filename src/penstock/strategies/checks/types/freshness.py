@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import Freshness
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
@@ -9,7 +10,6 @@ from penstock.strategies.checks.literals import age, micros_of
 from penstock.strategies.checks.measure import (
     ROWS,
     GroupMeasures,
-    GroupVerdict,
     Measure,
     Restriction,
     failed,
@@ -28,7 +28,7 @@ def freshness(rule: Freshness, kept: Restriction) -> Measure:
     """
     most = micros_of(rule.max_age)
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupValue:
         newest = found.values.get(_NEWEST)
         if newest is None:
             return failed("no values")

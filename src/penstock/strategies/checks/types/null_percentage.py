@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import NullPercentage
 from penstock.core.names import quoted
 from penstock.strategies.checks.literals import counted, exactly, percent
 from penstock.strategies.checks.measure import (
     ROWS,
     GroupMeasures,
-    GroupVerdict,
     Measure,
     Restriction,
     failed,
@@ -25,7 +25,7 @@ def null_percentage(rule: NullPercentage, kept: Restriction) -> Measure:
     breaks = f"{quoted(rule.column)} IS NULL"
     most = Fraction(rule.maximum)
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupValue:
         nulls, rows = found.count(_NULLS), found.rows
         share = Fraction(100 * nulls, rows)
         shown = f"nulls {percent(share, most)} %"
