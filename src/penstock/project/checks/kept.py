@@ -22,7 +22,6 @@ from penstock.core.checks import (
     OnFailure,
     Phase,
     Relationships,
-    Rule,
 )
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
@@ -33,6 +32,8 @@ from penstock.project.files.values import digest
 
 _RULES = {word: rule for rule, word in TYPES.items()}
 _WORDS = {"phase": Phase, "severity": Severity, "scope": CheckScope, "empty": Empty}
+_TAGGED = {"i": InputName, "c": Condition, "q": Query, "l": Location}
+_TAGS = {kind: tag for tag, kind in _TAGGED.items()}
 _MICRO = dt.timedelta(microseconds=1)
 
 
@@ -42,10 +43,13 @@ def definition_of(check: Check) -> str:
     Its name, severity and words, and where it stands, are not in it.
     """
     rule = check.rule
+    shown = {"shown"} if isinstance(rule, Relationships) else {"shown", "source"}
     parts = {
         "type": check.type,
         "phase": check.phase,
-        "rule": [_write(getattr(rule, name)) for name in _deciding(rule)],
+        "rule": [
+            _write(getattr(rule, each.name)) for each in fields(rule) if each.name not in shown
+        ],
         "where": _write(check.condition),
         "input": _write(check.input),
         "query": _write(check.query),
@@ -59,9 +63,9 @@ def definition_of(check: Check) -> str:
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
 def write_check(check: Check) -> list[Any]:
     """Give a JSON form that `read_check_json` reads back equal."""
-    rule = [check.type, *(_write(getattr(check.rule, each.name)) for each in fields(check.rule))]
-    values = {each.name: getattr(check, each.name) for each in fields(check)}
-    return [rule if name == "rule" else _write(value) for name, value in values.items()]
+    rule = [check.type, *_write_fields(check.rule)]
+    values = zip(fields(check), _write_fields(check), strict=True)
+    return [rule if each.name == "rule" else value for each, value in values]
 
 
 def read_check_json(entry: Sequence[Any]) -> Check:
@@ -73,25 +77,14 @@ def read_check_json(entry: Sequence[Any]) -> Check:
     return Check(**{**values, **words, "rule": _RULES[kind](*rule)})
 
 
-def _deciding(rule: Rule) -> list[str]:
-    shown = {"shown", "source"} if not isinstance(rule, Relationships) else {"shown"}
-    return [each.name for each in fields(rule) if each.name not in shown]
-
-
 def _write(value: object) -> Any:  # noqa: ANN401  JSON
     match value:
         case Decimal():
             return {"d": str(value)}
         case dt.timedelta():
             return {"t": value // _MICRO}
-        case InputName():
-            return {"i": [value.kind, value.name]}
-        case Condition():
-            return {"c": [value.text, list(value.aggregates), value.observable]}
-        case Query():
-            return {"q": _write_query(value)}
-        case Location():
-            return {"l": [value.path, value.line, value.column]}
+        case InputName() | Condition() | Query() | Location():
+            return {_TAGS[type(value)]: _write_fields(value)}
         case Mapping():
             return {"m": dict(value)}
         case tuple():
@@ -99,47 +92,26 @@ def _write(value: object) -> Any:  # noqa: ANN401  JSON
     return value
 
 
+def _write_fields(value: Any) -> list[Any]:  # noqa: ANN401  any frozen value of ours
+    return [_write(getattr(value, each.name)) for each in fields(value)]
+
+
 def _read(value: Any) -> Any:  # noqa: ANN401  JSON
     if isinstance(value, list):
         return tuple(map(_read, value))
     if not isinstance(value, Mapping):
         return value
-    ((kind, inner),) = value.items()
-    match kind:
+    ((tag, inner),) = value.items()
+    match tag:
         case "d":
             return Decimal(inner)
         case "t":
             return dt.timedelta(microseconds=inner)
         case "i":
             return InputName(InputKind(inner[0]), inner[1])
-        case "c":
-            return Condition(inner[0], tuple(inner[1]), inner[2])
-        case "q":
-            return _read_query(*inner)
-        case "l":
-            return Location(*inner)
         case "m":
             return dict(inner)
-    raise ValueError(kind)
-
-
-def _write_query(query: Query) -> list[Any]:
-    inputs = [_write(each) for each in query.inputs]
-    flags = [[_write(name), column] for name, column in query.deleted_flags]
-    return [query.text, query.incremental, query.canonical, inputs, query.parsed, flags]
-
-
-def _read_query(
-    text: str,
-    incremental: str,
-    canonical: str,
-    inputs: Sequence[Any],
-    *rest: Any,  # noqa: ANN401  JSON
-) -> Query:
-    parsed, flags = rest
-    pairs = tuple((_read(name), column) for name, column in flags)
-    names = tuple(map(_read, inputs))
-    return Query(text, incremental, canonical, names, parsed=parsed, deleted_flags=pairs)
+    return _TAGGED[tag](*map(_read, inner))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -180,7 +152,7 @@ class KeptChecks(Checks):
 
     @classmethod
     def of(cls, text: str, on_failure: OnFailure | None) -> Checks:
-        """Take the text of both lists, as `written` gives it."""
+        """Take the text of both lists, as `keep` packs it."""
         found = object.__new__(cls)
         object.__setattr__(found, "_text", text)
         object.__setattr__(found, "_read", None)
@@ -227,23 +199,18 @@ class KeptChecks(Checks):
         return (Checks, (self.before, self.after, self.on_failure))
 
 
-def written(checks: Checks) -> str:
-    """Give both lists as one text."""
-    lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
-    return packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
-
-
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
 def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
     """Keep what was read of a model; of a result with errors nothing is kept."""
     if any(finding.is_error for finding in result.findings):
         return
-    versions = [
-        [number, checks.on_failure, written(checks)] for number, checks in result.checks.items()
-    ]
+    versions = []
+    for number, checks in result.checks.items():
+        lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
+        text = packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
+        versions.append([number, checks.on_failure, text])
     edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
-    findings = write_findings(result.findings)
-    kept = [versions, edges, findings, result.needs, result.texts]
+    kept = [versions, edges, write_findings(result.findings), result.needs, result.texts]
     cache.keep(name, CacheEntry(context, (), kept))
 
 
