@@ -19,9 +19,7 @@ from penstock.project.checks.scene import (
     Scene,
     Stand,
     Tables,
-    World,
     WrittenChecks,
-    allowed_in,
 )
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Member, YamlNode, shown
@@ -114,7 +112,18 @@ class _CheckReading:
         for name, written in shared.items():
             phases = _with_input(phases, name, written.read(findings))
         self.is_open = self.is_open or any(map(self._is_filled, _paths(phases)))
-        scene = self._scene(stand)
+        of, subject = self.of, self.checked
+        scene = Scene(
+            subject.model,
+            subject.strategy,
+            of.resolver,
+            files=self,
+            cache=self.texts,
+            known=self.columns_of,
+            sample=of.sample,
+            columns=stand.columns,
+            inputs=stand.inputs,
+        )
         before, after = (self._checks(phases, each, scene, findings) for each in Phase)
         mode = self._on_failure(phases, findings)
         self.result.checks[stand.number] = Checks(before, after, mode)
@@ -150,12 +159,6 @@ class _CheckReading:
         """Give a file as text, and note that it was asked for."""
         self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
-
-    def _scene(self, stand: Stand) -> Scene:
-        of, strategy = self.of, self.checked.strategy
-        world = World(of.resolver, self, self.texts, self.columns_of, of.sample)
-        allowed = allowed_in(strategy)
-        return Scene(self.checked.model, strategy, world, allowed, stand.columns, stand.inputs)
 
     def _is_filled(self, path: str) -> bool:
         return path.endswith((".yml", ".yaml")) and bool(self.of.files.yaml_file(path).reads)

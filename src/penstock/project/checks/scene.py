@@ -62,57 +62,39 @@ UNKNOWN = KnownColumns()
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What all checks of a project may ask for."""
-
-    resolver: NameResolver
-    files: TextFiles
-    cache: ParseCache
-    columns_of: Callable[[InputName], KnownColumns]
-    sample: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
-    """One version of a model. `inputs` is None where its SQL cannot be read.
+    """One version of a model, and what its checks may ask for.
 
-    `allowed` are the parameters that have a value here.
+    `inputs` is None where its SQL cannot be read. `known` gives the columns of other tables.
     """
 
     model: Named
     strategy: Strategy
-    world: World
-    allowed: frozenset[str]
+    resolver: NameResolver
+    files: TextFiles
+    cache: ParseCache
+    known: Callable[[InputName], KnownColumns]
+    sample: bool = True
     columns: KnownColumns = UNKNOWN
     inputs: tuple[InputName, ...] | None = None
 
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The parameters that checks of the model may name (spec/checks.md §1.6)."""
+        if self.strategy.partitioning is not None:
+            return frozenset(PARAMETERS)
+        return _OF_WINDOWS if self.strategy.window else frozenset({"run_date"})
+
     def columns_of(self, name: InputName) -> KnownColumns:
         """Give the columns of an input, or of the model itself."""
-        return self.columns if name.kind is InputKind.THIS else self.world.columns_of(name)
+        return self.columns if name.kind is InputKind.THIS else self.known(name)
 
     def shown(self, name: InputName) -> str:
         """Give what people call the table of an input, or of the model itself."""
         if name.kind is InputKind.THIS:
             return str(self.model.table)
-        found = self.world.resolver.model(name.name) if name.kind is InputKind.MODEL else None
+        found = self.resolver.model(name.name) if name.kind is InputKind.MODEL else None
         return str(found.table) if found else name.name
-
-    @property
-    def this(self) -> InputName:
-        """The model itself as an input of its own checks."""
-        return InputName(InputKind.THIS, self.model.input.name)
-
-
-def allowed_in(strategy: Strategy) -> frozenset[str]:
-    """Give the parameters that checks of a model may name (spec/checks.md §1.6).
-
-    >>> from penstock.strategies.view import View
-    >>> sorted(allowed_in(View()))
-    ['run_date']
-    """
-    if strategy.partitioning is not None:
-        return frozenset(PARAMETERS)
-    return _OF_WINDOWS if strategy.window else frozenset({"run_date"})
 
 
 @dataclass(frozen=True, slots=True)
