@@ -12,7 +12,7 @@ from penstock.core.model import Model, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.checking import Checking, ProjectParts, Texts
-from penstock.project.checks.scene import files_in_header, written_of_source
+from penstock.project.checks.scene import files_in_header, written_in_yaml
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.discovery import (
     PROJECT_FILE,
@@ -191,7 +191,7 @@ def _read_sources(parts: ProjectParts, files: ProjectFiles, root: Path, settings
             for at, source in sources_of(entry, root, settings.target):
                 first = seen.setdefault(source.table.folded, source)
                 if first is source:
-                    written = written_of_source(file, at, files.texts.fill)
+                    written = written_in_yaml(file, at, files.texts.fill)
                     parts.source_checks |= {str(source.table): written} if written else {}
                 else:
                     sentence = f"source {source.table} is declared here and in {first.where}"

@@ -48,32 +48,37 @@ class Attacher:
 
     def read(self, checked: CheckedModel) -> Result | None:
         """Give the checks of a model; None where nothing is said of any."""
-        stands = [self._with_sources(each) for each in checked.stands]
-        if not any(each.written or shared for each, shared in stands):
+        shared = [
+            {
+                each: self.sources[each]
+                for each in sorted(set(stand.inputs or ()) & set(self.sources))
+            }
+            for stand in checked.stands
+        ]
+        if not any(shared) and not any(stand.written for stand in checked.stands):
             return None
-        name = place_key(("", "checks", checked.model.input.kind, checked.model.input.name))
-        context = self._context(checked)
-        known = recall(self.cache, name, context, checked.model.input.name, self.now)
+        model = checked.model.input
+        name = place_key(("", "checks", model.kind, model.name))
+        context = self._context(checked, shared)
+        known = recall(self.cache, name, context, model.name, self.now)
         if known is not None:
             return known
         reading = _CheckReading(self, checked)
-        for stand, shared in stands:
-            reading.stand(stand, shared)
+        for stand, of_sources in zip(checked.stands, shared, strict=True):
+            reading.stand(stand, of_sources)
         return reading.finished(name, context)
 
-    def _with_sources(self, stand: Stand) -> tuple[Stand, dict[InputName, WrittenChecks]]:
-        inputs = sorted(set(stand.inputs or ()))
-        return stand, {each: self.sources[each] for each in inputs if each in self.sources}
-
-    def _context(self, checked: CheckedModel) -> str:
+    def _context(
+        self, checked: CheckedModel, shared: Sequence[Mapping[InputName, WrittenChecks]]
+    ) -> str:
         model = checked.model
         parts = [self.now("names"), str(self.sample), model.input.name, str(model.table)]
         parts.append(repr(checked.strategy))
-        for stand, shared in map(self._with_sources, checked.stands):
+        for stand, of_sources in zip(checked.stands, shared, strict=True):
             columns, inputs = stand.columns, stand.inputs
             parts += (str(stand.number), repr(columns.names), repr(columns.types))
             parts += ("?",) if inputs is None else (f"{i.kind} {i.name}" for i in inputs)
-            parts += (each.fingerprint for each in (*stand.written, *shared.values()))
+            parts += (each.fingerprint for each in (*stand.written, *of_sources.values()))
         return digest("\0".join(parts))
 
     def now(self, need: str) -> str:
@@ -111,7 +116,7 @@ class _CheckReading:
         phases = joined([each.read(findings) for each in stand.written], findings)
         for name, written in shared.items():
             phases = _with_input(phases, name, written.read(findings))
-        self.is_open = self.is_open or any(map(self._is_filled, _paths(phases)))
+        self.is_open |= any(self._is_filled(each) for each in (*phases.before, *phases.after))
         of, subject = self.of, self.checked
         scene = Scene(
             subject.model,
@@ -160,13 +165,10 @@ class _CheckReading:
         self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
-    def _is_filled(self, path: str) -> bool:
-        return path.endswith((".yml", ".yaml")) and bool(self.of.files.yaml_file(path).reads)
-
     def _checks(
         self, phases: Phases, phase: Phase, scene: Scene, findings: list[Finding]
     ) -> tuple[Check, ...]:
-        seen: dict[str, Location] = {}
+        own, seen = self.checked.model.input, dict[str, Location]()
         found: list[Check] = []
         for node in phases.of(phase):
             before = len(findings)
@@ -182,19 +184,23 @@ class _CheckReading:
             elif check is not None:
                 found.append(check)
                 findings += self._of_whole(check)
-                self._note_reads(check)
+                self.result.edges += (
+                    Edge(own.name, each.name, check.name, check.where)
+                    for each in check.reads
+                    if each.kind is InputKind.MODEL and each != own
+                )
         return tuple(found)
 
-    def _note_reads(self, check: Check) -> None:
-        own = self.checked.model.input
-        for each in check.reads:
-            if each.kind is InputKind.MODEL and each != own:
-                self.result.edges.append(Edge(own.name, each.name, check.name, check.where))
+    def _is_filled(self, node: YamlNode) -> bool:
+        """Whether a check stands in a file that holds values of the environment."""
+        paths = {member.node.where.path for member in node.members.values()}
+        yaml = (path for path in paths if path.endswith((".yml", ".yaml")))
+        return any(self.of.files.yaml_file(path).reads for path in yaml)
 
     def _of_whole(self, check: Check) -> list[Finding]:
         """Warn of SQL whose result every partition of a step shares."""
-        is_sql = isinstance(check.rule, SqlCheck)
-        if self.checked.strategy.partitioning is None or not is_sql or check.differs_by_group:
+        is_whole = self.checked.strategy.partitioning is None or check.differs_by_group
+        if is_whole or not isinstance(check.rule, SqlCheck):
             return []
         sentence = f'check "{check.name}": its SQL has no parameter of partitions'
         hint = "filter by @partition_date, or every partition of a step shares its result"
@@ -237,11 +243,6 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
 
 def _member(node: YamlNode, text: str) -> Member:
     return Member(node.where, YamlNode(text, node.where))
-
-
-def _paths(phases: Phases) -> set[str]:
-    nodes: Sequence[YamlNode] = (*phases.before, *phases.after)
-    return {member.node.where.path for each in nodes for member in each.members.values()}
 
 
 def _names_in(resolver: NameResolver) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import Condition
-from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
@@ -25,7 +24,6 @@ from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.template_lines import line_of
 
 _OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
-Filled = Callable[[Plain], Plain]
 _ALIAS = {"invariants": "checks"}
 _LAYER = Keys(("checks", "on_failure", "columns", "config"), (), _ALIAS)
 _OF_SOURCE = Keys(("before",))
@@ -48,8 +46,7 @@ class KnownColumns:
 
     def lacks(self, name: str) -> bool:
         """Whether there is no such column for certain."""
-        folded = name.lower()
-        return self.names is not None and all(each.lower() != folded for each in self.names)
+        return self.names is not None and name.lower() not in map(str.lower, self.names)
 
     def without(self, name: str) -> tuple[str, str]:
         """Say that there is no such column, and hint at the nearest one."""
@@ -122,11 +119,9 @@ class Tables:
 
 def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
     """Give the columns that a version declares, else those that its query selects."""
-    return columns_in(version.schema) if version.schema.columns else selected(file, (), None)
-
-
-def columns_in(schema: Schema) -> KnownColumns:
-    """Give the columns of a schema that is whole."""
+    schema = version.schema
+    if not schema.columns:
+        return selected(file, (), None)
     return KnownColumns(schema.names, {each.name.lower(): each.type for each in schema.columns})
 
 
@@ -224,27 +219,22 @@ def files_in_header(file: SqlFile) -> tuple[str, ...]:
     return tuple(named_in(file.path, said))
 
 
-def written_in_yaml(file: YamlFile, at: Path, filled: Filled) -> WrittenChecks | None:
-    """Give the checks of an entry of `models:` or `snapshots:`, its tests of columns included."""
-    return _of_entry(file, at, filled, _layer)
-
-
-def written_of_source(file: YamlFile, at: Path, filled: Filled) -> WrittenChecks | None:
-    """Give the checks of a source table: all of them stand under before."""
-    return _of_entry(file, at, filled, _source_layer)
-
-
 def written_nodes(phases: Phases) -> WrittenChecks | None:
     """Give checks that are nodes already."""
     return WrittenChecks(repr(phases), lambda _: phases) if phases else None
 
 
-def _of_entry(
-    file: YamlFile, at: Path, filled: Filled, layer: Callable[[YamlNode, list[Finding]], Phases]
+def written_in_yaml(
+    file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
+    """Give the checks of a model, snapshot or source table, its tests of columns included.
+
+    Those of a source all stand under before.
+    """
     text = file.checks.get(place_key(at))
     if text is None:
         return None
+    layer = _source_layer if at[0] == "sources" else _layer
 
     def read(findings: list[Finding]) -> Phases:
         found = checks_at(file, at, filled)
@@ -265,14 +255,10 @@ def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
 
 def _source_layer(node: YamlNode, findings: list[Finding]) -> Phases:
     section = open_section(node, _LAYER, "", findings)
-    checks, columns = section.find("checks"), section.find("columns")
-    found: list[YamlNode] = []
-    above = word_in(node)
-    if checks is not None and isinstance(checks.value, Mapping):
-        inner = open_section(checks, _OF_SOURCE, above, findings)
-        listed = inner.find("before")
-        found += read_phases(listed, f"{above}.before", findings).after if listed else ()
-    elif checks is not None:
-        found += read_phases(checks, above, findings).after
+    listed, columns, above = section.find("checks"), section.find("columns"), word_in(node)
+    if listed is not None and isinstance(listed.value, Mapping):
+        listed = open_section(listed, _OF_SOURCE, above, findings).find("before")
+        above = f"{above}.before"
+    found = read_phases(listed, above, findings) if listed is not None else NONE
     tests = column_tests(columns, findings) if columns is not None else NONE
-    return Phases(before=(*found, *tests.after))
+    return Phases(before=(*found.after, *tests.after))
