@@ -5,25 +5,27 @@ from __future__ import annotations
 import datetime as dt
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.app.checking.reports import AcceptReport
 from penstock.app.reports import ModelStatus
 from penstock.app.services.services import Services, user_name
 from penstock.core.check_results import CheckStatus, Flag, InvariantReport, Quarantine
-from penstock.core.checks import Checks
+from penstock.core.checks import Check
 from penstock.core.errors import UsageError
 from penstock.core.findings import some
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.partitions.partition import Grid, shown_ranges
+from penstock.core.partitions.partition import shown_ranges
 from penstock.core.partitions.ranges import Ranges, difference, holds, intersection, merged
 from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.plan.resolve import due, resolve
 from penstock.state.transitions.views import RECOVER
+from penstock.strategies.checks.literals import counted
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -41,23 +43,17 @@ def staging_folder(services: Services, table: TableName, step: str) -> str:
 
 def quarantine_of(services: Services, intent: Intent, failed: Ranges) -> Quarantine:
     """Say where the rows of groups that failed a gate are kept, and until when."""
-    name = quarantine_name(intent.table, intent.step)
-    schema = services.project.checks.staging_schema
-    days = services.project.checks.quarantine_days
+    settings, table = services.project.checks, intent.table
+    name = f"{table.schema}__{table.table}__{intent.step.replace('-', '')}"
     return Quarantine(
         step=intent.step,
         model=intent.model,
         uri=f"{staging_root(services)}/{name}",
-        table=f"{schema}.{name}",
+        table=f"{settings.staging_schema}.{name}",
         failed=failed,
         rows=0,
-        expires=services.clock.now() + dt.timedelta(days=days),
+        expires=services.clock.now() + dt.timedelta(days=settings.quarantine_days),
     )
-
-
-def quarantine_name(table: TableName, step: str) -> str:
-    """Give the name of the table that keeps a step's failed rows."""
-    return f"{table.schema}__{table.table}__{step.replace('-', '')}"
 
 
 def keeps_rows(services: Services, model: Model) -> bool:
@@ -77,7 +73,8 @@ def sweep(services: Services) -> None:
     this store never began is theirs.
     """
     root = staging_root(services)
-    staged = {name: step for name in services.folders.names(root) if (step := _step_of(name))}
+    ends = {name: name.rpartition("__")[2] for name in services.folders.names(root)}
+    staged = {name: str(uuid.UUID(end)) for name, end in ends.items() if _STEP.fullmatch(end)}
     if not staged:
         return
     journal, now = services.writing.journal, services.clock.now()
@@ -94,32 +91,22 @@ def sweep(services: Services) -> None:
             journal.forget_quarantine(each.step)
 
 
-def _step_of(name: str) -> str:
-    """Give the step that a folder is named after, "" for a folder of no step."""
-    step = name.rpartition("__")[2]
-    return str(uuid.UUID(step)) if _STEP.fullmatch(step) else ""
-
-
 def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
     """Remove quarantines whose rows are held back again, of steps whose run died.
 
     Nobody was told of those. What a run has promised to keep stays until its time is over.
     """
     for each in services.writing.checks.quarantines():
-        if each.model != model.name or each.step == newest.step:
+        is_older = each.model == model.name and each.step != newest.step
+        if not is_older or difference(each.failed, newest.failed):
             continue
-        if not difference(each.failed, newest.failed) and _run_died(services, model, each):
-            remove_quarantine(services, each)
+        key = model.grid.key(each.failed[0][0])
+        found = services.writing.records.history(model.name, None, key)
+        if any((past.step, past.triggered_by) == (each.step, RECOVER) for past in found):
+            _remove(services, each)
 
 
-def _run_died(services: Services, model: Model, kept: Quarantine) -> bool:
-    """Whether recovery has ended the step that kept rows."""
-    key = model.grid.key(kept.failed[0][0])
-    found = services.writing.records.history(model.name, None, key)
-    return any((each.step, each.triggered_by) == (kept.step, RECOVER) for each in found)
-
-
-def remove_quarantine(services: Services, each: Quarantine) -> None:
+def _remove(services: Services, each: Quarantine) -> None:
     """Remove a quarantine, its rows first."""
     services.folders.drop(each.uri)
     services.writing.journal.forget_quarantine(each.step)
@@ -156,7 +143,7 @@ def drop_quarantine(services: Services, step: str) -> AcceptReport:
             hint="penstock status lists them; --drop-quarantine all drops every one",
         )
     for each in chosen:
-        remove_quarantine(services, each)
+        _remove(services, each)
     return AcceptReport(quarantines=chosen)
 
 
@@ -164,90 +151,20 @@ def close_passed(
     services: Services, model: Model, report: InvariantReport, partitions: Ranges
 ) -> None:
     """Close the flags of partitions that were looked at and pass every check that failed then."""
+    by_name = {each.name: each for each in report.after if each.status is not CheckStatus.SKIPPED}
+
+    def passes(flag: Flag) -> bool:
+        found = [by_name.get(name) for name in flag.checks]
+        here = ((flag.ord, flag.ord),)
+        return all(each and not each.failed_ords(model.grid, here) for each in found)
+
     flags = [
         flag
         for flag in services.writing.checks.flags()
-        if flag.model == model.name
-        and holds(partitions, flag.ord)
-        and _passes(report, flag, model.grid)
+        if flag.model == model.name and holds(partitions, flag.ord) and passes(flag)
     ]
     if flags:
         services.writing.journal.close_flags(flags, "penstock check", user_name())
-
-
-def _passes(report: InvariantReport, flag: Flag, grid: Grid) -> bool:
-    """Whether every check that a flag names was looked at and holds for its partition now."""
-    by_name = {result.name: result for result in report.after}
-    found = [by_name.get(name) for name in flag.checks]
-    here = ((flag.ord, flag.ord),)
-    return all(
-        each is not None
-        and each.status is not CheckStatus.SKIPPED
-        and not each.failed_ords(grid, here)
-        for each in found
-    )
-
-
-def unevaluated_lines(services: Services, project: Project) -> Iterator[tuple[str, str]]:
-    """Count such checks of each model, of versions that its partitions are made by.
-
-    The command names partitions where the newest one alone would leave checks out.
-    """
-    records, run_timestamp = services.reading.records, services.clock.now()
-    models = [model for model in project.models.values() if any(map(_texts, _sets(model)))]
-    known = services.reading.checks.evaluated() if models else {}
-    built = records.models() if models else {}
-    for model in models:
-        record = built.get(model.name)
-        seen = known.get(model.name, frozenset())
-        if record is None or not record.last_step_seq or _all_of(model) <= seen:
-            continue
-        missing = _missing(model, records, seen, run_timestamp)
-        if missing:
-            number = len({text for texts in missing.values() for text in texts})
-            count = "1 check" if number == 1 else f"{number} checks"
-            words = (
-                f"penstock check --query {model.name}{_range(model, tuple(missing), run_timestamp)}"
-            )
-            yield model.name, f"{count} not yet evaluated (run: {words})"
-
-
-def _missing(
-    model: Model, records: Records, seen: frozenset[str], run_timestamp: dt.datetime
-) -> dict[int, frozenset[str]]:
-    """Give what was never evaluated by the newest built partition that has it."""
-    if model.partition is None:
-        left = _texts(model.checks_of(model.fingerprint.version)) - seen
-        return {0: left} if left else {}
-    built = merged((run.low, run.high) for run in records.runs(model.name) if run.step_seq)
-    found: dict[int, frozenset[str]] = {}
-    for segment in reversed(resolve(model, run_timestamp.date(), built)):
-        left = _texts(segment.version.checks).difference(seen, *found.values())
-        here: Ranges = intersection(built, (segment.range,))
-        if left and here:
-            found[here[-1][1]] = left
-    return found
-
-
-def _range(model: Model, partitions: tuple[int, ...], run_timestamp: dt.datetime) -> str:
-    """Give the flags that name partitions; none where that is the newest due one."""
-    there = due(model, run_timestamp) if model.partition else ()
-    if model.partition is None or (there and partitions == (there[-1][1],)):
-        return ""
-    first, last = (model.grid.key(each) for each in (min(partitions), max(partitions)))
-    return f" --partition {first}" if first == last else f" --from {first} --to {last}"
-
-
-def _sets(model: Model) -> list[Checks]:
-    return [version.checks for version in model.versions] or [model.checks]
-
-
-def _texts(checks: Checks) -> frozenset[str]:
-    return frozenset(check.definition for check in checks.all)
-
-
-def _all_of(model: Model) -> frozenset[str]:
-    return frozenset().union(*map(_texts, _sets(model)))
 
 
 _SHOWN = 3
@@ -258,35 +175,34 @@ Lines = Mapping[str, tuple[str, ...]]
 def check_lines(services: Services, project: Project) -> Lines:
     """Give what is to be said of each model; models of which nothing is are left out."""
     checks = services.reading.checks
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = defaultdict(list)
     for each in checks.unsettled():
-        found.setdefault(each.step.intent.model, []).append(each.sentence)
-    flags: dict[str, list[Flag]] = {}
+        found[each.step.intent.model].append(each.sentence)
+    flags: dict[str, list[Flag]] = defaultdict(list)
     for flag in checks.flags():
-        flags.setdefault(flag.model, []).append(flag)
+        flags[flag.model].append(flag)
     for name, open_flags in flags.items():
-        found.setdefault(name, []).append(_flagged(open_flags))
+        found[name].append(_flagged(open_flags))
     for kept in checks.quarantines():
         model = project.models.get(kept.model)
         keys = shown_ranges(model.grid, kept.failed) if model else ""
         rows = "1 row" if kept.rows == 1 else f"{kept.rows:,} rows"
-        found.setdefault(kept.model, []).append(
+        found[kept.model].append(
             f"quarantine: {kept.table}{f' {keys}' if keys else ''} "
             f"({rows}, until {kept.expires.date().isoformat()})"
         )
     for model in project.models.values():
         failed = _failed_gates(services, model) if model.is_view and model.all_checks else ""
         if failed:
-            found.setdefault(model.name, []).append(failed)
-    for name, line in unevaluated_lines(services, project):
-        found.setdefault(name, []).append(line)
+            found[model.name].append(failed)
+    for name, line in _unevaluated(services, project):
+        found[name].append(line)
     return {name: tuple(lines) for name, lines in found.items()}
 
 
 def with_lines(status: ModelStatus, lines: Lines) -> ModelStatus:
     """Add the lines of a model to its status."""
-    more = lines.get(status.model, ())
-    return replace(status, lines=(*status.lines, *more)) if more else status
+    return replace(status, lines=(*status.lines, *lines.get(status.model, ())))
 
 
 def _failed_gates(services: Services, view: Model) -> str:
@@ -303,8 +219,59 @@ def _failed_gates(services: Services, view: Model) -> str:
 
 def _flagged(flags: list[Flag]) -> str:
     steps = list(dict.fromkeys(flag.step for flag in flags))
-    names = list(dict.fromkeys(name for flag in flags for name in flag.checks))
+    names = dict.fromkeys(name for flag in flags for name in flag.checks)
     keys = list(dict.fromkeys(flag.partition for flag in flags if flag.partition != "*"))
     where = f", {some(keys, _SHOWN)}" if keys else ""
-    count = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
-    return f"flagged: {count} ({steps[0]}{where}): {', '.join(names)}"
+    return f"flagged: {counted(len(steps), 'step')} ({steps[0]}{where}): {', '.join(names)}"
+
+
+def _unevaluated(services: Services, project: Project) -> Iterator[tuple[str, str]]:
+    """Count the checks of each model that were never looked at, of versions that made partitions.
+
+    The command names partitions where the newest one alone would leave checks out.
+    """
+    records, run_timestamp = services.reading.records, services.clock.now()
+    models = project.models
+    wanted = {name: _definitions(model.all_checks) for name, model in models.items()}
+    known = services.reading.checks.evaluated() if any(wanted.values()) else {}
+    built = records.models() if any(wanted.values()) else {}
+    for name, all_of in wanted.items():
+        record, seen = built.get(name), known.get(name, frozenset())
+        if record is None or not record.last_step_seq or all_of <= seen:
+            continue
+        missing = _missing(models[name], records, seen, run_timestamp)
+        if missing:
+            number = len(frozenset().union(*missing.values()))
+            words = f"{name}{_range(models[name], tuple(missing), run_timestamp)}"
+            said = f"not yet evaluated (run: penstock check --query {words})"
+            yield name, f"{counted(number, 'check')} {said}"
+
+
+def _missing(
+    model: Model, records: Records, seen: frozenset[str], run_timestamp: dt.datetime
+) -> dict[int, frozenset[str]]:
+    """Give what was never evaluated by the newest built partition that has it."""
+    if model.partition is None:
+        left = _definitions(model.checks_of(model.fingerprint.version).all) - seen
+        return {0: left} if left else {}
+    built = merged((run.low, run.high) for run in records.runs(model.name) if run.step_seq)
+    found: dict[int, frozenset[str]] = {}
+    for segment in reversed(resolve(model, run_timestamp.date(), built)):
+        left = _definitions(segment.version.checks.all).difference(seen, *found.values())
+        here = intersection(built, (segment.range,))
+        if left and here:
+            found[here[-1][1]] = left
+    return found
+
+
+def _range(model: Model, partitions: tuple[int, ...], run_timestamp: dt.datetime) -> str:
+    """Give the flags that name partitions; none where that is the newest due one."""
+    there = due(model, run_timestamp) if model.partition else ()
+    if model.partition is None or (there and partitions == (there[-1][1],)):
+        return ""
+    first, last = (model.grid.key(each) for each in (min(partitions), max(partitions)))
+    return f" --partition {first}" if first == last else f" --from {first} --to {last}"
+
+
+def _definitions(checks: Iterable[Check]) -> frozenset[str]:
+    return frozenset(check.definition for check in checks)

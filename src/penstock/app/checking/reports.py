@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from penstock.core.check_results import (
@@ -15,7 +15,6 @@ from penstock.core.check_results import (
     GroupValue,
     InvariantReport,
     Quarantine,
-    Sample,
 )
 from penstock.core.findings import Severity
 from penstock.core.masking import mask
@@ -33,39 +32,31 @@ def invariants_document(report: InvariantReport) -> dict[str, Json]:
 
 def check_document(result: CheckResult) -> dict[str, Json]:
     """Give all that one check said; cells of rows are there only where it may keep them."""
+    sample = result.sample
+    rows = [list(map(_masked, row)) for row in sample.rows] if sample else []
+    said = _fields(result)
+    del said["definition"]
     return {
-        "name": result.name,
-        "type": result.type,
-        "phase": str(result.phase),
-        "severity": str(result.severity),
-        "status": str(result.status),
-        "message": mask(result.message),
-        "details": mask(result.details) if result.details is not None else None,
-        "partitions": result.partitions,
+        **said,
         "values": [_value(value) for value in result.values],
-        "failures": result.failures,
-        "sample": _sample(result.sample) if result.sample is not None else None,
-        "error": result.error,
-        "duration": result.duration,
-        "scope": str(result.scope),
+        "sample": {"columns": sample.columns, "rows": rows} if sample else None,
         "where": str(result.where) if result.where is not None else None,
     }
 
 
+def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
+    """Give the fields of what was said by name, without secrets."""
+    found = {each.name: getattr(said, each.name) for each in fields(said)}
+    return found | {"message": mask(said.message), "details": _masked(said.details)}
+
+
 def _value(value: GroupValue) -> Json:
-    return {
-        "group": value.group,
-        "status": str(value.status),
-        "values": dict(value.values),
-        "message": mask(value.message) or None,
-        "details": mask(value.details) if value.details is not None else None,
-        "failures": value.failures,
-    }
+    said = _fields(value)
+    return said | {"message": said["message"] or None}
 
 
-def _sample(sample: Sample) -> Json:
-    rows = [[None if cell is None else mask(cell) for cell in row] for row in sample.rows]
-    return {"columns": sample.columns, "rows": rows}
+def _masked(text: str | None) -> str | None:
+    return None if text is None else mask(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +96,9 @@ class CheckReport:
         """The reports by model; those of several ranges of one model are put together."""
         found: dict[str, InvariantReport] = {}
         for each in self.models:
-            known = found.get(each.model, InvariantReport())
-            report = each.report
-            found[each.model] = InvariantReport(
-                (*known.before, *report.before), (*known.after, *report.after)
-            )
+            known, more = found.get(each.model, InvariantReport()), each.report
+            before, after = (*known.before, *more.before), (*known.after, *more.after)
+            found[each.model] = InvariantReport(before, after)
         return found
 
     @property

@@ -136,7 +136,7 @@ def test_a_quiet_check_says_nothing_of_what_is_well(check):
 
 
 def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
-    asked = use_case("checking.closing", "accept drop_quarantine", AcceptReport())
+    asked = use_case("checking.flags", "accept drop_quarantine", AcceptReport())
 
     codes = [
         main(["check", "--accept", "0192", "--reason", " a holiday "]),
