@@ -51,12 +51,6 @@ class CheckedRows:
         return cls(f"SELECT * FROM {quoted(view)}", columns, key)
 
 
-def no_values(number: int) -> Mapping[str, str]:
-    """Give no parameters: the model has no partitions."""
-    del number
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class CheckInputs:
     """What the checks of one phase are evaluated on.
@@ -80,7 +74,9 @@ class CheckInputs:
     views: Mapping[InputName, str] = field(default_factory=dict)
     grid: Grid = Grid()
     partitions: Ranges = ONE_GROUP
-    values: Callable[[int], Mapping[str, str]] = no_values
+    values: Callable[[int], Mapping[str, str]] = (
+        lambda _: {}
+    )  # without partitions there are no parameters
     observed: Row | None = None
     bases: RowsBefore = RowsBefore()
     adds: bool = False
@@ -88,10 +84,8 @@ class CheckInputs:
 
 CHECK_ERROR = "check-error"
 
-_NAMED = 3
-_UNRESOLVED = "spark-unresolved-column"
+_NAMED, _SHOWN = 3, 5
 _COLUMN = re.compile(r"name (`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*)")
-_UNNAMED = "spark-error"
 _LONG = 200
 
 
@@ -103,14 +97,14 @@ def reason_of(error: PenstockError, check: Check, *, ran: bool = False) -> str:
     """
     if ran and not check.sample:
         return error.code.removeprefix("spark-").replace("-", " ")
-    if error.code == _UNRESOLVED and (named := _COLUMN.search(error.sentence)):
+    if error.code == "spark-unresolved-column" and (named := _COLUMN.search(error.sentence)):
         return f'unknown column "{named[1].replace("`", "")}"'
     return shortened(error.sentence.rstrip("."), _LONG)
 
 
 def is_of_the_job(error: PenstockError) -> bool:
     """Whether an error has no name of Spark's own: an executor was lost, not a value wrong."""
-    return error.code == _UNNAMED
+    return error.code == "spark-error"
 
 
 def skip(check: Check, why: str) -> CheckResult:
@@ -166,57 +160,35 @@ def within(result: CheckResult, groups: Container[str]) -> CheckResult:
 
 def _of_groups(result: CheckResult, values: Sequence[GroupValue]) -> CheckResult:
     failed = [value for value in values if value.status is CheckStatus.FAILED]
+    statuses = {value.status for value in values}
+    order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
+    said = [(value.group, value.details) for value in failed if value.details]
+    details = "; ".join(each if len(values) == 1 else f"{group}: {each}" for group, each in said)
+    counts = [value.failures for value in failed or values]
+    known = [each for each in counts if each is not None]
     return replace(
         result,
-        status=_status(values),
+        status=next((each for each in order if each in statuses), CheckStatus.SKIPPED),
         message=_message(values, failed),
-        details=_details(failed, len(values)),
+        details=shortened(details, DETAILS) if said else None,
         partitions=tuple(value.group for value in failed),
         values=tuple(values),
-        failures=_failures(failed or values),
+        failures=sum(known) if known and len(known) == len(counts) else None,
     )
-
-
-def _status(values: Sequence[GroupValue]) -> CheckStatus:
-    found = {value.status for value in values}
-    for status in (CheckStatus.FAILED, CheckStatus.PASSED):
-        if status in found:
-            return status
-    return CheckStatus.SKIPPED
 
 
 def _message(values: Sequence[GroupValue], failed: Sequence[GroupValue]) -> str:
     if len(values) == 1:
         return values[0].message
-    if not failed:
-        messages = {value.message for value in values}
-        return messages.pop() if len(messages) == 1 else _counts(values)
-    first = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
-    return shortened(f"{len(failed)} of {len(values)} partitions failed: {first}", MESSAGE)
-
-
-def _counts(values: Sequence[GroupValue]) -> str:
+    if failed:
+        first = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
+        return shortened(f"{len(failed)} of {len(values)} partitions failed: {first}", MESSAGE)
+    messages = {value.message for value in values}
+    if len(messages) == 1:
+        return messages.pop()
     passed = sum(value.status is CheckStatus.PASSED for value in values)
     left = len(values) - passed
     return f"{passed} partitions passed" + (f", {left} skipped" if left else "")
-
-
-def _details(failed: Sequence[GroupValue], groups: int) -> str | None:
-    found = [(value.group, value.details) for value in failed if value.details]
-    if not found:
-        return None
-    if groups == 1:
-        return shortened(str(found[0][1]), DETAILS)
-    return shortened("; ".join(f"{group}: {details}" for group, details in found), DETAILS)
-
-
-def _failures(values: Sequence[GroupValue]) -> int | None:
-    counts = [value.failures for value in values]
-    known = [each for each in counts if each is not None]
-    return sum(known) if known and len(known) == len(counts) else None
-
-
-_SHOWN = 5
 
 
 def decided(
@@ -243,18 +215,14 @@ def refusal(
     gates = [result for result in results if result.failed_gate]
     if not gates:
         return None
-    keys = shown_ranges(grid, failed)
+    keys, flags = shown_ranges(grid, failed), ""
+    if failed and grid != Grid():
+        low, high = grid.key(failed[0][0]), grid.key(failed[-1][1])
+        flags = f" --date {low}" if low == high else f" --from {low} --to {high}"
     first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
     return CheckFailedError(
         f"{phase}-check-failed",
         f"{model}{f' {keys}' if keys else ''}: {first}"[:LONGEST],
         where=gates[0].where,
-        hint=f"penstock check --query {model}{_flags(grid, failed)} --{phase}",
+        hint=f"penstock check --query {model}{flags} --{phase}",
     )
-
-
-def _flags(grid: Grid, failed: Ranges) -> str:
-    if not failed or grid == Grid():
-        return ""
-    first, last = grid.key(failed[0][0]), grid.key(failed[-1][1])
-    return f" --date {first}" if first == last else f" --from {first} --to {last}"
