@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.checking.chosen import SKIPPED, all_skipped
+from penstock.app.checking.chosen import SKIPPED, skipped
 from penstock.app.checking.flags import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.results import CheckedRows, decided, is_of_the_job
 from penstock.app.checking.target import AFTER_VIEW, CheckTarget
@@ -260,14 +260,6 @@ def _types(output: StepOutput, aggregates: Mapping[str, str]) -> Schema | None:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRows:
-    """What may be published, None for nothing, and what the checks said."""
-
-    statement: Commit | None
-    checked: Checked
-
-
-@dataclass(frozen=True, slots=True)
 class Watch:
     """The checks of one step that is being done; `before` is what was said ahead of it.
 
@@ -294,26 +286,34 @@ class Watch:
         looks = self.target.checks.looks_after
         return replace(intent, on_failure=str(self.mode) if looks else "")
 
-    def hold(self, intent: Intent, decided: DecidedStatement) -> HeldRows:
-        """Look at the rows before anybody else can; give what may be published.
+    def hold(self, intent: Intent, decided: DecidedStatement) -> tuple[Commit | None, Checked]:
+        """Look at the rows before anybody else can; give what may be published, None for nothing.
 
         Raises what keeps the checks from being evaluated; nothing was published then.
         """
         target, output = self.target, self.output
+        session, services = target.session, target.services
         if decided.statement is None and not target.model.is_view:
-            return HeldRows(None, self._checked(intent, self._unchanged(intent), None))
-        folder = self._folder(intent)
+            return None, replace(self.unchanged(intent), version=None)
+        folder = staging_folder(services, intent.table, intent.step)
         observed = observation(output)
         kept = output.keep(folder, decided, observed.counts)
         step = output.rows(decided)
         table = output.would_be(folder, decided) if target.checks.needs_table else None
-        answers = observed.answers(target.session, kept.counts if kept else None)
-        results = target.look_after(step, table, answers, intent.step_seq)
-        checked = self._checked(intent, results, None)
+        answers = observed.answers(session, kept.counts if kept else None)
+        checked = self._checked(
+            intent, target.look_after(step, table, answers, intent.step_seq), None
+        )
         passed = difference(target.partitions, checked.failed)
-        if checked.failed and keeps_rows(target.services, target.model):
-            checked = self._quarantined(intent, checked, decided)
-        return HeldRows(output.commit(passed, decided) if passed else None, checked)
+        if checked.failed and keeps_rows(services, target.model):
+            quarantine = quarantine_of(services, intent, checked.failed)
+            sql = output.failing(checked.failed, decided)
+            rows = session.beside.write_table(sql, quarantine.uri)
+            if rows:
+                checked = replace(checked, quarantine=replace(quarantine, rows=rows))
+            else:
+                services.folders.drop(quarantine.uri)
+        return output.commit(passed, decided) if passed else None, checked
 
     def passing(self, decided: DecidedStatement) -> tuple[DecidedStatement, Observation]:
         """Give the statement with its rows observed where that is possible, and what is."""
@@ -327,11 +327,15 @@ class Watch:
         self, intent: Intent, outcome: Outcome, decided: DecidedStatement, observed: Observation
     ) -> Checked:
         """Look at what the commit wrote, and at the table as of that commit."""
-        target = self.target
+        target, answers = self.target, None
         if not target.checks.looks_after:
             return self._unchecked()
-        answers = self._answers(outcome, observed)
-        step = self.output.written(self._folder(intent), decided, outcome)
+        if outcome.version is not None and observed.counts:
+            written = outcome.metrics.get("numOutputRows", 0)
+            rows = written - outcome.metrics.get("numCopiedRows", 0)
+            answers = observed.answers(target.session, target.session.observed(rows))
+        folder = staging_folder(target.services, intent.table, intent.step)
+        step = self.output.written(folder, decided, outcome)
         table = whole(target, outcome) if target.checks.needs_table else None
         results = target.look_after(step, table, answers, intent.step_seq)
         target.services.fault("after-evaluating")
@@ -339,52 +343,27 @@ class Watch:
         return flag_if_overwritten(target.services, intent, checked)
 
     def unchanged(self, intent: Intent) -> Checked:
-        """Look at the table of a step whose windows are empty."""
-        if not self.target.checks.looks_after:
+        """Look at the table of a step that has nothing to write."""
+        target, version = self.target, intent.base_version
+        if not target.checks.looks_after:
             return self._unchecked()
-        return self._checked(intent, self._unchanged(intent), intent.base_version)
+        table = target.at_version(version) if target.checks.needs_table else None
+        results = target.look_after(None, table, None, intent.step_seq)
+        return self._checked(intent, results, version)
 
     def clean(self, intent: Intent) -> None:
         """Remove what was staged."""
         drop_staged(self.target.services, intent.table, intent.step)
 
-    def _folder(self, intent: Intent) -> str:
-        """Give the folder in which rows of the step may be staged."""
-        return staging_folder(self.target.services, intent.table, intent.step)
-
     def _unchecked(self) -> Checked:
         checks = self.target.checks
-        after = all_skipped(checks, SKIPPED).after if checks.skips else ()
+        after = skipped(checks.after, SKIPPED) if checks.skips else ()
         return Checked(self.mode, InvariantReport(self.before, after))
-
-    def _unchanged(self, intent: Intent) -> tuple[CheckResult, ...]:
-        """Look at the table of a step that has nothing to write."""
-        needs_table = self.target.checks.needs_table
-        table = self.target.at_version(intent.base_version) if needs_table else None
-        return self.target.look_after(None, table, None, intent.step_seq)
-
-    def _answers(self, outcome: Outcome, observed: Observation) -> Row | None:
-        """Give what was seen while the commit wrote its rows."""
-        if outcome.version is None or not observed.counts:
-            return None
-        metrics, session = outcome.metrics, self.target.session
-        rows = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
-        return observed.answers(session, session.observed(rows))
 
     def _checked(
         self, intent: Intent, results: tuple[CheckResult, ...], version: int | None
     ) -> Checked:
         return decided(intent, self.mode, InvariantReport(self.before, results), version)
-
-    def _quarantined(self, intent: Intent, checked: Checked, made: DecidedStatement) -> Checked:
-        """Keep the rows of the groups that failed in a table of their own."""
-        session, services = self.target.session, self.target.services
-        quarantine = quarantine_of(services, intent, checked.failed)
-        rows = session.beside.write_table(self.output.failing(checked.failed, made), quarantine.uri)
-        if not rows:
-            services.folders.drop(quarantine.uri)
-            return checked
-        return replace(checked, quarantine=replace(quarantine, rows=rows))
 
 
 def watched(
