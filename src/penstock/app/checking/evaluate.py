@@ -95,7 +95,7 @@ def evaluate(
         elif isinstance(each.check.rule, RowCountChange):
             changes[at] = each
         else:
-            values = [_judged(each, group, given, {}) for group in each.groups]
+            values = [_group_value(each, group, given, {}) for group in each.groups]
             results[at] = _result(session, each, values, given)
     # How much a number of rows changed is judged last: what fails another gate is no base for it.
     failed = failed_of(tuple(results.values()), given.grid, given.partitions)
@@ -249,7 +249,7 @@ def _evaluate_sql(
     return result_of(check, given, values, seconds=_since(started), sample=sample)
 
 
-def _judged(
+def _group_value(
     placed: Placed, group: Group, given: CheckInputs, written: Mapping[int, int]
 ) -> GroupValue:
     """Say what the answers mean for a group; one without an answer has no rows.
@@ -307,7 +307,7 @@ def _judge_changes(
         fails_gate, rows = False, dict[int, int]()
         for each, values in zip(changes, found, strict=True):
             for group in each.groups[turn : turn + 1]:
-                values.append(_judged(each, group, given, written))
+                values.append(_group_value(each, group, given, written))
                 fails_gate |= each.check.is_gate and values[-1].status is CheckStatus.FAILED
                 if each.is_step and group.number is not None and holds(passing, group.number):
                     rows[group.number] = GroupMeasures(each.answer(group)).count(OBSERVED_ROWS)

@@ -117,10 +117,10 @@ class _CheckReading:
         for name, written in shared.items():
             phases = _with_input(phases, name, written.read(findings))
         self.is_open |= any(self._is_filled(each) for each in (*phases.before, *phases.after))
-        of, subject = self.of, self.checked
+        of, checked = self.of, self.checked
         scene = Scene(
-            subject.model,
-            subject.strategy,
+            checked.model,
+            checked.strategy,
             of.resolver,
             files=self,
             cache=self.texts,
