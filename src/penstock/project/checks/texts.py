@@ -6,8 +6,9 @@ look-up and starts no parser. What depends on other files is decided afterwards,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from penstock.core.checks import Condition
@@ -45,23 +46,24 @@ _HINTS = {
 
 
 # Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
-def remembered(
-    cache: ParseCache | None, key: Sequence[str], read: Callable[[Sequence[Any]], T]
-) -> T | None:
-    """Give what an earlier load, or this one, kept of a text; None if nothing fits."""
-    if cache is None:
-        return None
-    return cache.recall(_name(key), "", lambda entry: read(entry.result))
+def _remembered(
+    cache: ParseCache | None,
+    key: Sequence[str],
+    read: Callable[[Sequence[Any]], T],
+    make: Callable[[], tuple[T, Sequence[Any] | None]],
+) -> T:
+    """Give what this load or an earlier one kept of a text, which is a part of the key.
 
-
-def remember(cache: ParseCache | None, key: Sequence[str], result: Sequence[Any]) -> None:
-    """Keep what was understood of a text; the text is a part of the key."""
-    if cache is not None:
-        cache.keep(_name(key), CacheEntry("", (), result))
-
-
-def _name(key: Sequence[str]) -> str:
-    return place_key(("", "check", *key))
+    Else make it, and keep the form that `make` gives beside it, None for what is not kept.
+    """
+    name = place_key(("", "check", *key))
+    found = cache.recall(name, "", lambda entry: read(entry.result)) if cache is not None else None
+    if found is not None:
+        return found
+    found, form = make()
+    if cache is not None and form is not None:
+        cache.keep(name, CacheEntry("", (), form))
+    return found
 
 
 def query_of(
@@ -76,7 +78,9 @@ def query_of(
     `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
     the parameters that have a value here.
     """
-    file = _file_of(text, cache)
+    file = _remembered(
+        cache, ("query", text), lambda entry: read_sql("", (), entry), partial(_parsed, text)
+    )
     problems = list(problems_of(file.findings))
     if not file.branches:
         return ReadText(None, tuple(problems))
@@ -95,22 +99,14 @@ def not_allowed(refs: Iterable[TableRef], allowed: frozenset[str]) -> list[Probl
     return list(problems_of(found))
 
 
-def _file_of(text: str, cache: ParseCache | None) -> SqlFile:
-    key = ("query", text)
-    known = remembered(cache, key, lambda entry: read_sql("", (), entry))
-    if known is not None:
-        return known
-    from penstock.project.sql import parameters  # costs 0.2 s that a warm load saves
+def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
+    from penstock.project.sql import parameters, sql_file  # costs 0.2 s that a warm load saves
 
     written, unknown = parameters.with_destination(text)
-    from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
-
     file = sql_file.parse_plain_sql("", written)
     found = (*map(_worded, file.findings), *located(unknown, ""))
     file = replace(file, findings=found)
-    if not any(finding.is_error for finding in found):
-        remember(cache, key, write_sql(file))
-    return file
+    return file, None if any(finding.is_error for finding in found) else write_sql(file)
 
 
 def _worded(finding: Finding) -> Finding:
@@ -133,38 +129,30 @@ def condition_of(
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
     that have a value here, `known` the columns that there are; `column` is not looked up.
     """
-    key = (kind, column, text)
-    found = remembered(cache, key, _read)
-    if found is None:
-        from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
-
-        found = expressions.understood(text, kind, column)
-        if not has_error(found.problems):
-            remember(cache, key, _write(found))
-    unknown = _unknown(found.columns, known, column)
+    make = partial(_understood, text, kind, column)
+    found = _remembered(cache, (kind, column, text), _read, make)
+    # Columns that there are not, each once.
+    first = dict(reversed(found.columns))
+    unknown = [
+        Problem("unknown-column", *known.without(name), line_offset=first[name])
+        for name in dict.fromkeys(name for name, _ in found.columns)
+        if known.lacks(name) and name.lower() != column.lower()
+    ]
     problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
     return ReadText(None if has_error(problems) else found.condition, problems)
 
 
-def _unknown(
-    named: Sequence[tuple[str, int]], known: KnownColumns, column: str
-) -> Iterator[Problem]:
-    """Report each column that there is not, once."""
-    first: dict[str, int] = {}
-    for name, line in named:
-        first.setdefault(name, line)
-    for name, line in first.items():
-        if known.lacks(name) and name.lower() != column.lower():
-            sentence, hint = known.without(name)
-            yield Problem("unknown-column", sentence, hint, line_offset=line)
+def _understood(
+    text: str, kind: ConditionKind, column: str
+) -> tuple[Understood, Sequence[Any] | None]:
+    from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
 
-
-# Any: the JSON of our own cache, as above.
-def _write(found: Understood) -> list[Any]:
-    condition = found.condition
-    used = [[ref.names[0], ref.line] for ref in found.parameters]
+    found = expressions.understood(text, kind, column)
+    condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
+    said = write_findings(located(found.problems, ""))
     texts = [condition.text, list(condition.aggregates), condition.observable]
-    return [*texts, used, write_findings(located(found.problems, "")), found.columns]
+    is_kept = not has_error(found.problems)
+    return found, [*texts, used, said, found.columns] if is_kept else None
 
 
 def _read(entry: Sequence[Any]) -> Understood:
