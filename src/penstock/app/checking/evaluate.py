@@ -20,12 +20,7 @@ from penstock.app.checking.placing import (
     whole_group,
 )
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
-from penstock.core.check_results import (
-    WHOLE_GROUP,
-    CheckResult,
-    CheckStatus,
-    GroupValue,
-)
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, GroupValue
 from penstock.core.checks import (
     AcceptedValues,
     Check,
@@ -41,30 +36,10 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Ranges, difference, holds
 from penstock.core.ports.engine import QuerySession
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks.literals import (
-    CELL,
-    DETAILS,
-    MESSAGE,
-    micros_of,
-    number,
-    shortened,
-)
+from penstock.strategies.checks import queries
+from penstock.strategies.checks.literals import CELL, DETAILS, MESSAGE, micros_of, number, shortened
 from penstock.strategies.checks.measure import ROWS, GroupMeasures, Values
 from penstock.strategies.checks.observe import taken
-from penstock.strategies.checks.queries import (
-    ASKED,
-    GROUP,
-    aggregates_of,
-    both_query,
-    named,
-    one_group_query,
-    phase_query,
-    renamed,
-    sample_of,
-    sample_query,
-    shown_columns,
-    values_query,
-)
 from penstock.strategies.checks.typed import columns_of, measured, verdict_of
 from penstock.strategies.checks.types.sql_check import group_query, united, verdict
 
@@ -168,7 +143,9 @@ def _together(
 
 def _query(placed: Sequence[Placed]) -> str:
     rows = placed[0].rows
-    return phase_query(rows.sql, rows.key, aggregates_of([each.means for each in placed]))
+    return queries.phase_query(
+        rows.sql, rows.key, queries.aggregates_of([each.means for each in placed])
+    )
 
 
 def _shared(
@@ -178,7 +155,7 @@ def _shared(
     started = time.monotonic()
     found = fetched(session, _query(placed), placed[0].check, given)
     if not isinstance(found, CheckResult):
-        groups = {str(row.get(GROUP, WHOLE_GROUP)): _texts(row) for row in found}
+        groups = {str(row.get(queries.GROUP, WHOLE_GROUP)): _texts(row) for row in found}
         took = _since(started)
         return [replace(each, answers=groups, seconds=took) for each in placed]
     if len(placed) == 1:
@@ -190,24 +167,26 @@ def _by_group(session: QuerySession, placed: Placed, given: CheckInputs) -> Plac
     """Ask for groups that have SQL of their own."""
     started = time.monotonic()
     means = {each.key: each.means or placed.means for each in placed.groups}
-    queries = [one_group_query(each.sql, each.key, means[each.key]) for each in placed.groups]
-    wrong = described(session, queries[0], placed.check, given)
-    rows = (
-        wrong if isinstance(wrong, CheckResult) else _of_all(session, queries, placed.check, given)
-    )
+    texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in placed.groups]
+    wrong = described(session, texts[0], placed.check, given)
+    rows = wrong if isinstance(wrong, CheckResult) else _of_all(session, texts, placed.check, given)
     if isinstance(rows, CheckResult):
         return rows
-    answers = {key: renamed(_texts(row), means[key]) for row in rows if (key := str(row[GROUP]))}
+    answers = {
+        key: queries.renamed(_texts(row), means[key])
+        for row in rows
+        if (key := str(row[queries.GROUP]))
+    }
     return replace(placed, answers=answers, seconds=_since(started))
 
 
 def _of_all(
-    session: QuerySession, queries: Sequence[str], check: Check, given: CheckInputs
+    session: QuerySession, texts: Sequence[str], check: Check, given: CheckInputs
 ) -> list[Row] | CheckResult:
     """Give the rows of the queries of all groups, some of them by one statement."""
     rows: list[Row] = []
-    for first in range(0, len(queries), AT_ONCE):
-        found = fetched(session, united(queries[first : first + AT_ONCE]), check, given)
+    for first in range(0, len(texts), AT_ONCE):
+        found = fetched(session, united(texts[first : first + AT_ONCE]), check, given)
         if isinstance(found, CheckResult):
             return found
         rows += found
@@ -231,21 +210,21 @@ def _evaluate_sql(
     if gone is not None:
         return gone
     groups = own_groups(check, given)
-    queries = own_queries(rule.query.text, groups, given)
-    columns = described(session, queries[0], check, given)
+    texts = own_queries(rule.query.text, groups, given)
+    columns = described(session, texts[0], check, given)
     if isinstance(columns, CheckResult):
         return columns
     shown = columns if check.sample else None
-    asked = [group_query(sql, group.key, shown) for sql, group in zip(queries, groups, strict=True)]
+    asked = [group_query(sql, group.key, shown) for sql, group in zip(texts, groups, strict=True)]
     found = _of_all(session, asked, check, given)
     if isinstance(found, CheckResult):
         return found
     rows: dict[str, list[Row]] = {group.key: [] for group in groups}
     for row in found:
-        rows[str(row[GROUP])].append(row)
+        rows[str(row[queries.GROUP])].append(row)
     values = [replace(verdict(len(rows[each.key])), group=each.key) for each in groups]
     failing = [row for each in rows.values() for row in each]
-    sample = sample_of(failing, columns) if failing and check.sample else None
+    sample = queries.sample_of(failing, columns) if failing and check.sample else None
     return result_of(check, given, values, seconds=_since(started), sample=sample)
 
 
@@ -257,7 +236,7 @@ def _group_value(
     `written` are the rows that this step wrote so far: those of partitions that passed every gate.
     """
     means, row = group.means or placed.means, placed.answer(group)
-    values: Values = {name: row.get(named(sql)) for name, sql in means.aggregates.items()}
+    values: Values = {name: row.get(queries.named(sql)) for name, sql in means.aggregates.items()}
     if not GroupMeasures(values).rows:  # without rows there is nothing to measure
         values = {ROWS: "0", **means.empty}
     partition = None
@@ -336,11 +315,11 @@ def _result(
         rows = CheckedRows(first.sql, rows.columns)
     sample = None
     if failed and means.breaks and check.sample:
-        columns = shown_columns(rows.columns, columns_of(check))
+        columns = queries.shown_columns(rows.columns, columns_of(check))
         sql = _sample_sql(replace(placed, check=check, rows=rows, means=means), failed, columns)
         found = fetched(session, sql, check, given)
         if not isinstance(found, CheckResult):
-            sample = sample_of([row for row in found if not row.get("n")], columns)
+            sample = queries.sample_of([row for row in found if not row.get("n")], columns)
             values = _detailed(values, [row for row in found if row.get("n")])
     return result_of(placed.check, given, values, seconds=placed.seconds, sample=sample)
 
@@ -351,16 +330,16 @@ def _sample_sql(placed: Placed, failed: Sequence[GroupValue], columns: Schema) -
     where = check.condition.text if check.condition else ""
     enough, counted = list[str](), 0
     for value in failed if rows.key else ():
-        if counted < ASKED:
+        if counted < queries.ASKED:
             enough.append(value.group)
             counted += value.failures or 0
-    sql = sample_query(rows.sql, rows.key, enough, placed.means, where, columns)
+    sql = queries.sample_query(rows.sql, rows.key, enough, placed.means, where, columns)
     column = isinstance(check.rule, AcceptedValues) and rows.columns.find(check.rule.column)
     if not column:
         return sql
     asked = [value.group for value in failed[:_GROUPS_ASKED]] if rows.key else []
-    of_values = values_query(rows.sql, rows.key, asked, placed.means, where, column)
-    return both_query(of_values, sql, len(columns.columns))
+    of_values = queries.values_query(rows.sql, rows.key, asked, placed.means, where, column)
+    return queries.both_query(of_values, sql, len(columns.columns))
 
 
 def _detailed(values: Sequence[GroupValue], counts: Sequence[Row]) -> list[GroupValue]:
@@ -368,7 +347,7 @@ def _detailed(values: Sequence[GroupValue], counts: Sequence[Row]) -> list[Group
     found: dict[str, list[str]] = {}
     for row in sorted(counts, key=lambda row: int(row["place"] or 0)):
         shown = shortened(str(row["value"]), CELL)
-        found.setdefault(str(row[GROUP]), []).append(f"{shown} ({row['n']})")
+        found.setdefault(str(row[queries.GROUP]), []).append(f"{shown} ({row['n']})")
     return [
         replace(value, details=shortened(", ".join(found[value.group]), DETAILS))
         if value.group in found

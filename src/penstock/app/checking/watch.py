@@ -20,15 +20,7 @@ from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.partitions.ranges import Ranges, count, difference
 from penstock.core.ports.engine import QuerySession, StepSession
-from penstock.core.statement import (
-    OBSERVED_ROWS,
-    QUERY_VIEW,
-    TARGET_VIEW,
-    Commit,
-    Feed,
-    Row,
-    Work,
-)
+from penstock.core.statement import OBSERVED_ROWS, QUERY_VIEW, TARGET_VIEW, Commit, Feed, Row, Work
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, Outcome
 from penstock.strategies.build import ROWS_VIEW, fed, feed_of, stored, with_rows

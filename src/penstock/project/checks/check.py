@@ -9,13 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from penstock.core import checks as core
-from penstock.core.checks import (
-    Check,
-    CheckScope,
-    Empty,
-    Phase,
-    Rule,
-)
+from penstock.core.checks import Check, CheckScope, Empty, Phase, Rule
 from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query

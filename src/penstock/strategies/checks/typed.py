@@ -12,13 +12,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.query import parameters
 from penstock.strategies.checks.literals import TIMES
-from penstock.strategies.checks.measure import (
-    GroupMeasures,
-    Measure,
-    Restriction,
-    failed,
-    passed,
-)
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction, failed, passed
 from penstock.strategies.checks.types.accepted_values import accepted_values
 from penstock.strategies.checks.types.column_check import column_check
 from penstock.strategies.checks.types.distinct_count import distinct_count
