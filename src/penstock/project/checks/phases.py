@@ -86,14 +86,16 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
 
 def phases_in(section: Section) -> Phases:
     """Read the two lists of an opened mapping, and `on_failure`."""
-    found: dict[str, tuple[YamlNode, ...]] = {}
-    for phase in PHASES:
+
+    def listed(phase: str) -> tuple[YamlNode, ...]:
         part = section.find(phase)
-        if part is not None and not isinstance(part.value, tuple):
-            section.bad(phase, "a list of checks")
-        elif part is not None:
-            found[phase] = _checks(part, f"{section.above}.{phase}", section.findings)
-    return Phases(found.get("before", ()), found.get("after", ()), section.find("on_failure"))
+        if part is None or isinstance(part.value, tuple):
+            return _checks(part, f"{section.above}.{phase}", section.findings) if part else ()
+        section.bad(phase, "a list of checks")
+        return ()
+
+    before, after = map(listed, PHASES)
+    return Phases(before, after, section.find("on_failure"))
 
 
 def word_in(node: YamlNode) -> str:

@@ -58,7 +58,9 @@ class Restriction:
             return aggregate
         simple = _SIMPLE.fullmatch(aggregate)
         if simple and not _FILTER.search(aggregate):
-            name, value = simple[1], without_comments(simple[2]).strip()
+            # A comment may hide what comes after it on its line.
+            value = _UNREAD.sub(lambda it: " " if it[0][:2] in ("--", "/*") else it[0], simple[2])
+            name, value = simple[1], value.strip()
             return f"{name}({self.only('1' if value == '*' else value)})"
         filters = list(_FILTER.finditer(aggregate))
         if filters and aggregate.endswith(")"):
@@ -68,31 +70,16 @@ class Restriction:
         return f"{aggregate} FILTER (WHERE {bracketed(self.where)})"
 
     def condition(self, text: str, aggregates: tuple[str, ...]) -> str:
-        """Give a condition of a group with every aggregate over the rows that count."""
-        return replaced(text, {each: self.call(each) for each in aggregates})
+        """Give a condition of a group with every aggregate over the rows that count.
 
+        What stands in quotes and comments is none.
 
-def replaced(text: str, calls: dict[str, str]) -> str:
-    """Put other calls in the place of those in a text, but not in its quotes and comments.
-
-    >>> replaced("sum(a) > 1 and 'sum(a)' <> b", {"sum(a)": "sum(c)"})
-    "sum(c) > 1 and 'sum(a)' <> b"
-    """
-    if not calls:
-        return text
-    longest_first = sorted(calls, key=len, reverse=True)
-    wanted = "|".join(re.escape(each) for each in longest_first)
-    pattern = re.compile(rf"({UNREAD})|(?<![\w`.])(?:{wanted})", re.DOTALL)
-    return pattern.sub(lambda found: found[1] or calls[found[0]], text)
-
-
-def without_comments(text: str) -> str:
-    """Leave out comments, which may hide what comes after them on their line.
-
-    >>> without_comments("n -- all of 'em")
-    'n  '
-    """
-    return _UNREAD.sub(lambda found: " " if found[0].startswith(("--", "/*")) else found[0], text)
+        >>> Restriction("w").condition("sum(a) > 1 and 'sum(a)' <> b", ("sum(a)",))
+        "sum(CASE WHEN (w) THEN a END) > 1 and 'sum(a)' <> b"
+        """
+        wanted = "|".join(map(re.escape, sorted(aggregates, key=len, reverse=True)))
+        pattern = re.compile(rf"({UNREAD})|(?<![\w`.])(?:{wanted})", re.DOTALL)
+        return pattern.sub(lambda found: found[1] or self.call(found[0]), text)
 
 
 def bracketed(condition: str) -> str:

@@ -97,16 +97,14 @@ def _condition(column: Column | None, pieces: tuple[Span, ...]) -> str:
     for low, high in pieces:
         ends = [f"{name} >= {literal_at(low, column.type)}"] if low > FIRST else []
         ends += [f"{name} < {literal_at(high, column.type)}"] if high < LAST else []
-        terms.append(" AND ".join(ends) or "true")
-    if "true" in terms:
-        return ""
-    return f" WHERE {' OR '.join(f'({term})' for term in terms) or 'false'}"
+        if not ends:
+            return ""
+        terms.append(f"({' AND '.join(ends)})")
+    return f" WHERE {' OR '.join(terms) or 'false'}"
 
 
 def _bound(column: Column | None, place: int, opened: int) -> str:
-    if column is None or place == opened:
-        return "NULL"
-    return literal_at(place, column.type)
+    return "NULL" if column is None or place == opened else literal_at(place, column.type)
 
 
 _LARGE = 2**63
@@ -123,33 +121,24 @@ def key_sql(grid: Grid, field: str, kind: str) -> str:
     """
     column = quoted(field)
     date = column if kind == "date" else f"CAST({column} AS DATE)"
-    match grid.grain:
-        case Grain.WHOLE:
-            return "'*'"
-        case Grain.RANGE:
-            return _range(grid, column)
-        case Grain.HOUR:
-            return f"replace(left(CAST({column} AS STRING), 13), ' ', 'T')"
-        case Grain.DAY:
-            return f"CAST({date} AS STRING)"
-        case Grain.WEEK:
-            return f"CAST(trunc({date}, 'WEEK') AS STRING)"
-        case Grain.MONTH:
-            return f"left(CAST({date} AS STRING), 7)"
-        case Grain.YEAR:
-            return f"left(CAST({date} AS STRING), 4)"
-
-
-def _range(grid: Grid, column: str) -> str:
-    """Give the lower bound of an integer's partition; wide ranges are reckoned as decimals."""
-    is_wide = max(abs(grid.start), abs(grid.end), grid.end - grid.start) >= _LARGE
-    kind = "DECIMAL(38,0)" if is_wide else "BIGINT"
-    value, start, interval = (
-        f"CAST({each} AS {kind})" for each in (column, f"'{grid.start}'", f"'{grid.interval}'")
-    )
-    inside = f"{column} >= {grid.start} AND {column} < {grid.end}"
-    key = f"CAST({value} - pmod({value} - {start}, {interval}) AS STRING)"
-    return f"CASE WHEN {inside} THEN {key} END"
+    if grid.grain is Grain.RANGE:
+        # The lower bound of an integer's partition; wide ranges are reckoned as decimals.
+        is_wide = max(abs(grid.start), abs(grid.end), grid.end - grid.start) >= _LARGE
+        value, start, interval = (
+            f"CAST({each} AS {'DECIMAL(38,0)' if is_wide else 'BIGINT'})"
+            for each in (column, f"'{grid.start}'", f"'{grid.interval}'")
+        )
+        inside = f"{column} >= {grid.start} AND {column} < {grid.end}"
+        key = f"CAST({value} - pmod({value} - {start}, {interval}) AS STRING)"
+        return f"CASE WHEN {inside} THEN {key} END"
+    return {
+        Grain.WHOLE: "'*'",
+        Grain.HOUR: f"replace(left(CAST({column} AS STRING), 13), ' ', 'T')",
+        Grain.DAY: f"CAST({date} AS STRING)",
+        Grain.WEEK: f"CAST(trunc({date}, 'WEEK') AS STRING)",
+        Grain.MONTH: f"left(CAST({date} AS STRING), 7)",
+        Grain.YEAR: f"left(CAST({date} AS STRING), 4)",
+    }[grid.grain]
 
 
 KEPT, ASKED = 5, 6
@@ -183,7 +172,9 @@ def sample_query(
         by = ", ".join((*([key] if key else []), *(quoted(each) for each in measured.repeated)))
         counted = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS {COPIES} FROM (\n{rows}\n)"
         source = f"{counted} WHERE {_all(where, within)}"
-    order = _order(key, groups, measured)
+    ordered = [key] if key and len(groups) > 1 else []
+    ordered += [quoted(each) for each in measured.repeated]
+    order = f" ORDER BY {', '.join(ordered)}" if ordered else ""
     return (
         f"SELECT {shown} FROM (\n{source}\n) "
         f"WHERE {_all(where, within, measured.breaks)}{order} LIMIT {ASKED}"
@@ -216,8 +207,9 @@ def both_query(values: str, sample: str, width: int) -> str:
 def sample_of(rows: Sequence[Row], columns: Schema) -> Sample:
     """Give the sample of rows whose cells are under `places`."""
     names = places(len(columns.columns[:WIDE]))
-    kept = tuple(tuple(_cell(row[name]) for name in names) for row in rows[:KEPT])
-    return Sample(labels(columns.names[:WIDE]), kept)
+    found = [[row[name] for name in names] for row in rows[:KEPT]]
+    kept = (tuple(c if c is None else shortened(str(c), CELL) for c in row) for row in found)
+    return Sample(labels(columns.names[:WIDE]), tuple(kept))
 
 
 def cells(columns: Schema, values: Sequence[str] = ()) -> list[str]:
@@ -272,19 +264,9 @@ def _text(value: str, kind: str) -> str:
     return f"hex({value})" if kind == "binary" else f"CAST({value} AS STRING)"
 
 
-def _cell(value: object) -> str | None:
-    return None if value is None else shortened(str(value), CELL)
-
-
 def _all(*conditions: str) -> str:
     return " AND ".join(bracketed(each) for each in conditions if each) or "true"
 
 
 def _within(key: str, groups: Sequence[str]) -> str:
     return f"{key} IN ({', '.join(map(literal, groups))})" if key else ""
-
-
-def _order(key: str, groups: Sequence[str], measured: Measure) -> str:
-    wanted = [key] if key and len(groups) > 1 else []
-    wanted += [quoted(each) for each in measured.repeated]
-    return f" ORDER BY {', '.join(wanted)}" if wanted else ""
