@@ -22,13 +22,11 @@ from penstock.project.checks.scene import (
     WrittenChecks,
 )
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.nodes import Member, YamlNode, shown
+from penstock.project.files.nodes import YamlNode, mapping_node, shown
 from penstock.project.files.parsed import place_key
 from penstock.project.files.references import Files
 from penstock.project.files.values import digest
 from penstock.project.sql.names import NameResolver
-
-_MODES = tuple(each.value for each in OnFailure)
 
 
 @dataclass(slots=True)
@@ -169,7 +167,7 @@ class _CheckReading:
         self, phases: Phases, phase: Phase, scene: Scene, findings: list[Finding]
     ) -> tuple[Check, ...]:
         own, seen = self.checked.model.input, dict[str, Location]()
-        found: list[Check] = []
+        partitioned, found = self.checked.strategy.partitioning is not None, list[Check]()
         for node in phases.of(phase):
             before = len(findings)
             check = read_check(node, phase, scene, findings)
@@ -183,7 +181,14 @@ class _CheckReading:
                 findings.append(Finding(node.where, "duplicate-check", sentence, hint))
             elif check is not None:
                 found.append(check)
-                findings += self._of_whole(check)
+                is_whole = partitioned and not check.differs_by_group
+                if is_whole and isinstance(check.rule, SqlCheck):
+                    sentence = f'check "{name}": its SQL has no parameter of partitions'
+                    hint = (
+                        "filter by @partition_date, or every partition of a step shares its result"
+                    )
+                    code, warning = "check-not-partitioned", Severity.WARNING
+                    findings.append(Finding(node.where, code, sentence, hint, warning))
                 self.result.edges += (
                     Edge(own.name, each.name, check.name, check.where)
                     for each in check.reads
@@ -197,25 +202,14 @@ class _CheckReading:
         yaml = (path for path in paths if path.endswith((".yml", ".yaml")))
         return any(self.of.files.yaml_file(path).reads for path in yaml)
 
-    def _of_whole(self, check: Check) -> list[Finding]:
-        """Warn of SQL whose result every partition of a step shares."""
-        is_whole = self.checked.strategy.partitioning is None or check.differs_by_group
-        if is_whole or not isinstance(check.rule, SqlCheck):
-            return []
-        sentence = f'check "{check.name}": its SQL has no parameter of partitions'
-        hint = "filter by @partition_date, or every partition of a step shares its result"
-        code, warning = "check-not-partitioned", Severity.WARNING
-        return [Finding(check.where, code, sentence, hint, warning)]
-
     def _on_failure(self, phases: Phases, findings: list[Finding]) -> OnFailure | None:
         node = phases.on_failure
         if node is None:
             return None
-        word = str(node.value).lower()
-        if word not in _MODES:
-            written = shown("on_failure", node.value)
-            sentence = f"on_failure is {written}; it must be one of {', '.join(_MODES)}"
-            findings.append(Finding(node.where, "bad-value", sentence, ", ".join(_MODES)))
+        word, modes = str(node.value).lower(), ", ".join(OnFailure)
+        if word not in tuple(OnFailure):
+            sentence = f"on_failure is {shown('on_failure', node.value)}; it must be one of {modes}"
+            findings.append(Finding(node.where, "bad-value", sentence, modes))
             return None
         if word == OnFailure.ROLLBACK and self.checked.strategy.is_view:
             sentence = "on_failure: rollback on a view, which has no version to go back to"
@@ -230,26 +224,20 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
     taken = {name_of(each) for each in phases.before}
     found: list[YamlNode] = []
     for node in more.before:
-        own = name_of(node)
-        members = dict(node.members)
+        own, more_keys = name_of(node), dict[str, YamlNode | str]()
         if own in taken:
-            members["name"] = _member(node, f"{name.name}.{own}")
-        if members.keys().isdisjoint(("input", "query", "source", "sql")):
+            more_keys["name"] = f"{name.name}.{own}"
+        if node.members.keys().isdisjoint(("input", "query", "source", "sql")):
             schema, _, table = name.name.rpartition(".")
-            members["input"] = _member(node, f"source('{schema}', '{table}')")
-        found.append(replace(node, value=members))
+            more_keys["input"] = f"source('{schema}', '{table}')"
+        added = mapping_node(node.where, more_keys).members
+        found.append(replace(node, value={**node.members, **added}))
     return replace(phases, before=(*phases.before, *found))
-
-
-def _member(node: YamlNode, text: str) -> Member:
-    return Member(node.where, YamlNode(text, node.where))
 
 
 def _names_in(resolver: NameResolver) -> str:
     """Write what a resolver knows as text that is the same in every process."""
-    named = {**resolver.models, **resolver.sources, **resolver.tables}
-    means = (
-        f"{name} {each.input.kind} {each.input.name} {each.table}" for name, each in named.items()
-    )
+    named = {**resolver.models, **resolver.sources, **resolver.tables}.items()
+    means = (f"{name} {it.input.kind} {it.input.name} {it.table}" for name, it in named)
     parts = [*means, *sorted(resolver.schemas), *sorted(resolver.built), resolver.catalog]
     return "\n".join((*parts, repr(resolver.hidden), repr(resolver.history)))

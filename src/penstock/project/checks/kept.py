@@ -171,28 +171,21 @@ class KeptChecks(Checks):
 
     @property
     def _opened(self) -> Checks:
-        if self._read is not None:
-            return self._read
-        before, after = (
-            tuple(map(read_check_json, each)) for each in json.loads(unpacked(self._text))
-        )
-        read = Checks(before, after, self.on_failure)
-        object.__setattr__(self, "_read", read)
+        read = self._read
+        if read is None:
+            lists = json.loads(unpacked(self._text))
+            before, after = (tuple(map(read_check_json, each)) for each in lists)
+            read = Checks(before, after, self.on_failure)
+            object.__setattr__(self, "_read", read)
         return read
 
     def __eq__(self, other: object) -> bool:
         """Equal what says the same, read or not."""
-        if isinstance(other, KeptChecks):
-            return self._opened == other._opened
-        return self._opened == other
+        return self._opened == (other._opened if isinstance(other, KeptChecks) else other)
 
     def __hash__(self) -> int:
         """Hash as the ordinary value does."""
         return hash(self._opened)
-
-    def __repr__(self) -> str:
-        """Show the ordinary value."""
-        return repr(self._opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the ordinary value."""
