@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.app.checking.reports import CheckReport
+    from penstock.app.checking.results import CheckReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.entry import (
         audit,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "check": "penstock.app.entry",
-    "CheckReport": "penstock.app.checking.reports",
+    "CheckReport": "penstock.app.checking.results",
     "audit": "penstock.app.entry",
     "backfill": "penstock.app.entry",
     "diff": "penstock.app.entry",

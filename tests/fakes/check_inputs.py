@@ -15,8 +15,8 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.partitions.ranges import of_numbers
 from penstock.core.query import Query, mentioned
 from penstock.core.statement import Row
+from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.project.checks.texts import condition_of
 from penstock.strategies.checks.queries import ROWS, key_sql, named
 from penstock.strategies.checks.typed import measured
 

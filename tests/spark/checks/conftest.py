@@ -18,7 +18,7 @@ from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, NotNull, ValueRange
 from penstock.core.columns.schema import Schema
 from penstock.engine.session import SparkStepSession
-from penstock.strategies.checks.observe import observables
+from penstock.strategies.checks.typed import observables
 
 S = """
     SELECT * FROM VALUES

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from penstock.app.checking.reports import AcceptReport
+from penstock.app.checking.results import AcceptReport
 from penstock.app.reports import ModelStatus
 from penstock.app.services.services import Services, user_name
 from penstock.core.check_results import CheckStatus, Flag, InvariantReport, Quarantine

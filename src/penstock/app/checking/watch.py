@@ -24,8 +24,8 @@ from penstock.core.statement import OBSERVED_ROWS, QUERY_VIEW, TARGET_VIEW, Comm
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, Outcome
 from penstock.strategies.build import ROWS_VIEW, fed, feed_of, stored, with_rows
-from penstock.strategies.checks.observe import Shared, described, observables, shared
 from penstock.strategies.checks.queries import key_sql
+from penstock.strategies.checks.typed import Shared, described, observables, shared
 from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
 
 _ADDED = "check_added_rows"

@@ -10,8 +10,14 @@ from penstock.app.artifacts.write import write_check_artifacts
 from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.flags import close_passed
-from penstock.app.checking.reports import CheckReport, ModelChecked, SourceChecked
-from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
+from penstock.app.checking.results import (
+    ONE_GROUP,
+    CheckedRows,
+    CheckInputs,
+    CheckReport,
+    ModelChecked,
+    SourceChecked,
+)
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import replaced_rows
 from penstock.app.commands.history import SOURCE, check_names

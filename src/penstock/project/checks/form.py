@@ -16,8 +16,8 @@ from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
+from penstock.project.checks.kept import condition_of, query_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
-from penstock.project.checks.texts import condition_of, query_of
 from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.parsed import ReadText
 from penstock.project.files.references import SqlText, TextFiles, file_text, is_path

@@ -1,18 +1,31 @@
-"""Typed checks: one of twelve rules in, what it measures and how it is judged out."""
+"""Typed checks: what one measures and how it is judged; what of it may ride on a write."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from penstock.core import checks as rules
 from penstock.core.check_results import CheckStatus, GroupValue
-from penstock.core.checks import Check, Condition, Empty
+from penstock.core.checks import AcceptedValues, Check, CheckScope, Condition, Empty, ValueRange
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import has_map, parse_type, scalars
-from penstock.core.query import parameters
-from penstock.strategies.checks.literals import TIMES
-from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction, failed, passed
+from penstock.core.names import literal, quoted
+from penstock.core.query import parameters, with_parameters
+from penstock.core.statement import OBSERVED_ROWS, Row
+from penstock.strategies.checks.literals import TIMES, is_value
+from penstock.strategies.checks.measure import (
+    COUNT_ALL,
+    FAILURES,
+    UNREAD,
+    GroupMeasures,
+    Measure,
+    Restriction,
+    failed,
+    passed,
+)
+from penstock.strategies.checks.queries import ROWS, aggregates_of, named
 from penstock.strategies.checks.types.accepted_values import accepted_values
 from penstock.strategies.checks.types.column_check import column_check
 from penstock.strategies.checks.types.distinct_count import distinct_count
@@ -130,3 +143,174 @@ def condition_texts(check: Check) -> tuple[str, ...]:
 def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:
     aggregates = tuple(bind(each) for each in condition.aggregates)
     return replace(condition, text=bind(condition.text), aggregates=aggregates)
+
+
+_CALL = re.compile(r"(?<![\w`.])(?:count|min|max|try_sum|avg)(?=\s*\()", re.IGNORECASE)
+_UNREAD = re.compile(UNREAD, re.DOTALL)
+_FUNCTION = re.compile(r"(?<![\w`.])(\w+)\s*\(")
+_PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in", "decimal"})
+_EXACT = re.compile(
+    r"tinyint|smallint|int|bigint|float|double|decimal\(\d+,\d+\)|string|date|timestamp(_ntz)?|boolean"
+)
+"""Types whose values come back from their text as they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The aggregate calls that wanted values are made of, by name, and those as SQL on the names.
+
+    `OBSERVED_ROWS` is no call: the count of all rows is always observed.
+    """
+
+    calls: Mapping[str, str]
+    wanted: Mapping[str, str]
+
+    @property
+    def counts(self) -> Mapping[str, str]:
+        """What is observed: every call as text, and the count of all rows."""
+        texts = {name: f"CAST({call} AS STRING)" for name, call in self.calls.items()}
+        return {OBSERVED_ROWS: COUNT_ALL, **texts}
+
+    @staticmethod
+    def is_exact(types: Schema) -> bool:
+        """Whether values of these types survive being written as text."""
+        return all(_EXACT.fullmatch(column.type) for column in types.columns)
+
+    def put_together(self, observed: Row, types: Schema) -> str:
+        """Give a query without rows of a table that works out what is wanted."""
+        values = ", ".join(
+            f"CAST({'NULL' if value is None else literal(str(value))} AS {column.type})"
+            for value, column in zip(map(observed.get, self.calls), types.columns, strict=True)
+        )
+        wanted = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.wanted.items())
+        return f"SELECT {wanted} FROM VALUES ({values}) AS t({', '.join(self.calls)})"
+
+
+def described(aggregates: Mapping[str, str], columns: Schema) -> str:
+    """Give a query that runs nothing and whose columns have the types of aggregates."""
+    given = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns.columns)
+    asked = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in aggregates.items())
+    return f"SELECT {asked} FROM (SELECT {given})"
+
+
+def shared(aggregates: Mapping[str, str]) -> Shared | None:
+    """Give the calls of some aggregates, each once; None where one cannot be taken apart."""
+    calls: dict[str, str] = {}
+    names: dict[str, str] = {COUNT_ALL: OBSERVED_ROWS}
+    wanted = {}
+    for name, sql in aggregates.items():
+        if name == OBSERVED_ROWS:
+            continue
+        text, at = "", 0
+        for start, end in _calls(sql):
+            function, bracket, rest = sql[start:end].partition("(")
+            call = function.strip().lower() + bracket + rest  # `MAX(x)` and `max(x)` are one
+            known = names.setdefault(call, f"_ps_a{len(names)}")
+            calls[known] = call
+            text += sql[at:start] + known
+            at = end
+        text += sql[at:]
+        if at == 0 or not _is_plain(text) or OBSERVED_ROWS in text:
+            return None
+        wanted[name] = text
+    return Shared(calls, wanted) if wanted else None
+
+
+def _calls(sql: str) -> list[tuple[int, int]]:
+    """Give where aggregate calls stand; what is quoted is no call."""
+    found, masked = [], _UNREAD.sub(lambda each: "_" * len(each[0]), sql)
+    for match in _CALL.finditer(masked):
+        depth, at = 0, masked.index("(", match.end())
+        for place in range(at, len(masked)):
+            depth += {"(": 1, ")": -1}.get(masked[place], 0)
+            if not depth:
+                found.append((match.start(), place + 1))
+                break
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing is left that needs a row: no column, no other function."""
+    bare = _UNREAD.sub(lambda each: "`" if each[0].startswith("`") else " ", text)
+    return "`" not in bare and {name.lower() for name in _FUNCTION.findall(bare)} <= _PLAIN
+
+
+_SUM = re.compile(rf"({UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
+_FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
+
+
+def observables(
+    checks: Sequence[Check], columns: Schema, values: Mapping[str, str] | None = None
+) -> Mapping[str, str]:
+    """Give aggregates by name for all checks of scope `step` that can be observed.
+
+    What could fail for some row is left out, because it would fail the write: a check never does.
+    So is what these columns do not have. `values` are the parameters of the one group. The plain
+    count of all rows, `ROWS`, is always among the aggregates; with no check there are none.
+    """
+    found = [
+        means for check in checks if (means := _observed(check, columns, values or {})) is not None
+    ]
+    if not found:
+        return {}
+    # What matters only where a check fails is not observed: then the rows are looked at anyway.
+    needed = aggregates_of([replace(means, aggregates=means.needed) for means in found])
+    return {name: _tried(sql) for name, sql in needed.items()}
+
+
+def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
+    """Give what was observed for a check, by the names of a phase query; None if not all was.
+
+    A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
+    the failing rows were not counted.
+    """
+    found: dict[str, str | None] = {ROWS: str(observed.get(ROWS))}
+    for aggregate in means.needed.values():
+        name = named(aggregate)
+        if name not in observed:
+            return None
+        value = observed[name]
+        if value is None and _tried(aggregate) != aggregate:
+            return None
+        found[name] = None if value is None else str(value)
+    if means.spare and (failures := named(means.aggregates[FAILURES])) not in found:
+        found[failures] = "0"
+        values = {name: found[named(sql)] for name, sql in means.aggregates.items()}
+        if means.judge(GroupMeasures(values)).status is not CheckStatus.PASSED:
+            return None
+    return found
+
+
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measure | None:
+    if not check.is_observable or check.scope is not CheckScope.STEP:
+        return None
+    bound = with_texts(check, lambda text: with_parameters(text, values))
+    if misfit(bound, columns) or not _cannot_fail(bound, columns):
+        return None
+    means = measured(bound, columns)
+    fits = not any(_FILTER.search(each) for each in means.aggregates.values())
+    return means if fits else None
+
+
+def _cannot_fail(check: Check, columns: Schema) -> bool:
+    match check.rule:
+        case ValueRange(column=column, minimum=low, maximum=high):
+            values = [each for each in (low, high) if each is not None]
+        case AcceptedValues(column=column, values=listed):
+            values = [*listed]
+        case _:
+            column, values = "", []
+    found = columns.find(column)
+    if values and not (found and all(is_value(each, found.type) for each in values)):
+        return False
+    texts = condition_texts(check)
+    if not texts:
+        return True
+    from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s
+
+    return all(not parameters(text) and is_harmless(text, columns) for text in texts)
+
+
+def _tried(aggregate: str) -> str:
+    """Give an aggregate with sums that become NULL where they overflow."""
+    return _SUM.sub(lambda found: found[1] or "try_sum(", aggregate)

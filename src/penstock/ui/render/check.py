@@ -7,12 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from penstock.app.checking.placing import NO_TABLE
-from penstock.app.checking.reports import (
-    AcceptReport,
-    CheckReport,
-    ModelChecked,
-    SourceChecked,
-)
+from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked, SourceChecked
 from penstock.app.request import BOTH, CheckRequest
 from penstock.core.check_results import CheckResult, CheckStatus
 from penstock.core.errors import PenstockError

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.checking.reports import invariants_document
+from penstock.app.checking.results import invariants_document
 from penstock.app.reports import Cascaded, ModelResult, Plan, RunReport, Step, SyncPreview
 from penstock.core.masking import mask
 from penstock.core.steps.window import Bound, InputWindow, Watermark

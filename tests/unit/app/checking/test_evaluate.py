@@ -27,8 +27,8 @@ from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention, parameter
 from penstock.core.statement import OBSERVED_ROWS
-from penstock.strategies.checks.observe import observables
 from penstock.strategies.checks.queries import GROUP, named
+from penstock.strategies.checks.typed import observables
 
 P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
 COLUMNS = Schema((Column("date", "date"), Column("n", "bigint"), Column("t", "timestamp")))

@@ -16,7 +16,6 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.strategies.checks.harmless import is_harmless
 from penstock.strategies.checks.literals import literal_of
 from penstock.strategies.checks.measure import Restriction
-from penstock.strategies.checks.observe import observables
 from penstock.strategies.checks.queries import (
     aggregates_of,
     labels,
@@ -24,7 +23,7 @@ from penstock.strategies.checks.queries import (
     sample_query,
     shown_columns,
 )
-from penstock.strategies.checks.typed import measured
+from penstock.strategies.checks.typed import measured, observables
 from penstock.strategies.checks.types.sql_check import group_query
 
 COLUMNS = Schema(

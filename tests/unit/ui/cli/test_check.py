@@ -7,7 +7,7 @@ import pytest
 
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
-from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
+from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
 from penstock.app.request import (
     BackfillRequest,
     CheckRequest,
