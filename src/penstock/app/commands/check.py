@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.artifacts.write import write_check_artifacts
@@ -33,14 +33,13 @@ from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.checks import Check, Checks, Freshness, Phase
-from penstock.core.errors import PenstockError, TableError, UsageError
+from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import Severity
 from penstock.core.model import Body, Model, Source
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputKind
 from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
 from penstock.core.ports.engine import StepSession
-from penstock.core.records import PartitionRun
 from penstock.core.steps.inputs import Read, Relation
 from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due, resolve
@@ -181,16 +180,18 @@ def _refuse_unknown(models: Sequence[Model], request: CheckRequest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some partitions of a model that one version makes: its checks, and what is on record.
+    """Some partitions of a model that one version makes, its checks, and the SQL of partitions.
 
-    `body` is the SQL of partitions; a whole table has none, and no `runs`.
+    `there` are those that hold rows of a success, flagged ones included, and `made_by` the number
+    of the step that made them: it is no base of its own.
     """
 
     model: Model
     partitions: Ranges
     checks: StepChecks
+    there: Ranges
+    made_by: int
     body: Body | None = None
-    runs: tuple[PartitionRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +209,20 @@ class _Checking:
 
     def _parts(self, model: Model) -> Iterator[_Part]:
         if model.partition is None:
-            yield _Part(model, ONE_GROUP, self._wanted(model.checks_of(model.fingerprint.version)))
+            known = self.context.records.get(model.name)
+            there = ONE_GROUP if known is not None and known.succeeded_once else ()
+            checks = self._wanted(model.checks_of(model.fingerprint.version))
+            yield _Part(model, ONE_GROUP, checks, there, known.step_seq if known else 0)
             return
-        runs = self.services.reading.records.runs(model.name)
-        wanted = self._partitions(model, _built(runs))
+        runs = [run for run in self.services.reading.records.runs(model.name) if run.step_seq]
+        built = merged((run.low, run.high) for run in runs)
+        wanted = self._partitions(model, built)
         for segment in resolve(model, self.context.run_timestamp.date(), wanted):
             here = intersection(wanted, (segment.range,))
             if here:
-                checks = self._wanted(segment.version.checks)
-                yield _Part(model, here, checks, segment.body, runs)
+                there, checks = intersection(here, built), self._wanted(segment.version.checks)
+                made = (r.step_seq for r in runs if intersection(((r.low, r.high),), there))
+                yield _Part(model, here, checks, there, min(made, default=0), segment.body)
 
     def _wanted(self, checks: Checks) -> StepChecks:
         names, phases = self.request.checks, self.request.phases
@@ -241,8 +247,7 @@ class _Checking:
         )
 
     def _of_part(self, part: _Part) -> ModelChecked:
-        model, chosen, services = part.model, part.checks, self.services
-        left = intersection(part.partitions, self._there(part))
+        model, chosen, services, left = part.model, part.checks, self.services, part.there
         missing = difference(part.partitions, left)
         after = () if left else skipped(chosen.after, _never_built(model, missing))
         lines = (_never_built(model, missing),) if missing and left else ()
@@ -265,9 +270,7 @@ class _Checking:
             if chosen.after and left and gone and model.is_view:
                 after = target.refuse_after("what the view reads cannot be read")
             elif chosen.after and left:
-                version, after = self._look_after(
-                    replace(target, partitions=left), self._made_by(part, left)
-                )
+                version, after = _look_after(replace(target, partitions=left), part.made_by)
         report = InvariantReport(before, after)
         if self.request.record:
             keys, journal = write_ranges(model.grid, part.partitions), services.writing.journal
@@ -284,70 +287,43 @@ class _Checking:
         steps = self.services.reading.records.steps_of(model.name)
         return next((each.intent.windows for each in steps if each.intent.step == known.step), ())
 
-    def _look_after(
-        self, target: CheckTarget, made_by: int
-    ) -> tuple[int | None, tuple[CheckResult, ...]]:
-        """Look at the rows of today: partitions, or the whole table where step rows are gone."""
-        model = target.model
-        if model.is_view:
-            rows = target.rows_of_view()
-            return None, target.look_after(rows, rows, None, made_by)
-        head = self.services.log.head(self.services.project.uri_of(model.table))
-        version = head.version if head else None
-        is_cut = model.partition is not None
-        step = replaced_rows(target, version) if is_cut else target.left_of_step(version)
-        table = target.at_version(version) if target.checks.needs_table else None
-        return version, target.look_after(step, table, None, made_by)
-
-    def _made_by(self, part: _Part, partitions: Ranges) -> int:
-        """Give the number of the step that made the rows: it is no base of its own."""
-        if part.model.partition is None:
-            known = self.context.records.get(part.model.name)
-            return known.step_seq if known is not None else 0
-        made = [
-            run.step_seq
-            for run in part.runs
-            if run.step_seq and intersection(((run.low, run.high),), partitions)
-        ]
-        return min(made, default=0)
-
     def _inputs(self, part: _Part) -> tuple[Inputs, tuple[str, ...]]:
         """Give the inputs as they are now, and say which cannot be read: they have no part in it.
 
         Only checks before the step, and views, look at inputs.
         """
         found, gone = Inputs({}, ()), []
-        model = part.model
+        model, view = part.model, self.context.view
         names = model.inputs if part.checks.before or model.is_view else ()
         for name in leaves_of(self.services.project, names):
             if name.kind is InputKind.THIS:
                 continue
-            one = self._pinned(model, name)
-            if isinstance(one, PenstockError):
-                gone.append(f"{name} cannot be read: {one.sentence}")
+            is_source = name.kind is InputKind.SOURCE
+            broken = view.now.broken.get(name.name) if is_source else None
+            if broken is None:
+                try:
+                    one = pin_names(self.services, model, (name,), self.context.records, view)
+                except TableError as error:
+                    broken = error
+            if broken is not None:
+                gone.append(f"{name} cannot be read: {broken.sentence}")
             else:
                 found = Inputs({**found.reads, **one.reads}, (*found.pins, *one.pins))
         return found, tuple(gone)
 
-    def _pinned(self, model: Model, name: InputName) -> Inputs | PenstockError:
-        view = self.context.view
-        if name.kind is InputKind.SOURCE and name.name in view.now.broken:
-            return view.now.broken[name.name]
-        try:
-            return pin_names(self.services, model, (name,), self.context.records, view)
-        except TableError as error:
-            return error
 
-    def _there(self, part: _Part) -> Ranges:
-        if part.model.partition is not None:
-            return _built(part.runs)
-        known = self.context.records.get(part.model.name)
-        return part.partitions if known is not None and known.succeeded_once else ()
-
-
-def _built(runs: Iterable[PartitionRun]) -> Ranges:
-    """Give the partitions that hold rows of a success, flagged ones included."""
-    return merged((run.low, run.high) for run in runs if run.step_seq)
+def _look_after(target: CheckTarget, made_by: int) -> tuple[int | None, tuple[CheckResult, ...]]:
+    """Look at the rows of today: partitions, or the whole table where step rows are gone."""
+    model, services = target.model, target.services
+    if model.is_view:
+        rows = target.rows_of_view()
+        return None, target.look_after(rows, rows, None, made_by)
+    head = services.log.head(services.project.uri_of(model.table))
+    version = head.version if head else None
+    is_cut = model.partition is not None
+    step = replaced_rows(target, version) if is_cut else target.left_of_step(version)
+    table = target.at_version(version) if target.checks.needs_table else None
+    return version, target.look_after(step, table, None, made_by)
 
 
 def _never_built(model: Model, missing: Ranges) -> str:
