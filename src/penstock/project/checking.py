@@ -21,8 +21,8 @@ from penstock.project.checks.scene import (
     CheckedModel,
     KnownColumns,
     Stand,
-    Tables,
     WrittenChecks,
+    columns_of_tables,
     columns_of_version,
     selected,
     written_in_header,
@@ -131,7 +131,7 @@ class Checking:
         by_name = {draft.name: draft for draft in self.parts.drafts}
         sources = {str(source.table): source for source in self.parts.sources}
         seeds = {seed.name: seed for seed in self.parts.seeds}
-        tables = Tables(lambda name: self._columns(name, by_name), sources, seeds)
+        tables = columns_of_tables(lambda name: self._columns(name, by_name), sources, seeds)
         shared = {
             InputName(InputKind.SOURCE, name): each
             for name, each in self.parts.source_checks.items()

@@ -203,7 +203,6 @@ def _since(started: float) -> float:
 def _evaluate_sql(
     session: QuerySession, check: Check, rule: SqlCheck, given: CheckInputs
 ) -> CheckResult:
-    """Run the query of every group."""
     started = time.monotonic()
     gone = missing(check, given)
     if gone is not None:

@@ -98,7 +98,6 @@ def _take_out(  # the sides of one step
 def _of_partitions(
     results: Sequence[CheckResult], grid: Grid, partitions: Ranges
 ) -> tuple[CheckResult, ...]:
-    """Give what checks said of some partitions of a step."""
     keys = {grid.key(number) for number in numbers(partitions)}
     return tuple(within(result, keys) for result in results)
 
@@ -203,7 +202,6 @@ def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
 
 
 def _reads_flagged(services: Services, model: Model, step: Step, flag: Flag) -> bool:
-    """Whether the step reads the flagged partition."""
     if step.grid.is_whole:
         return True
     version, body = body_of(model, step.version, step.revision)

@@ -192,7 +192,6 @@ def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
 def _misfit(
     check: Check, columns: Schema, given: CheckInputs, session: QuerySession
 ) -> CheckResult | None:
-    """Say why the check cannot be measured of rows with these columns."""
     why, rule = misfit(check, columns), check.rule
     if not why and isinstance(rule, Relationships):
         fields = described(session, fields_of(rule, given.views[rule.to]), check, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
@@ -18,7 +18,6 @@ from penstock.project.checks.scene import (
     KnownColumns,
     Scene,
     Stand,
-    Tables,
     WrittenChecks,
 )
 from penstock.project.files.cache import ParseCache
@@ -39,7 +38,7 @@ class Attacher:
     resolver: NameResolver
     files: Files
     cache: ParseCache
-    tables: Tables
+    columns_of: Callable[[InputName], KnownColumns]
     sources: Mapping[InputName, WrittenChecks]
     sample: bool = True
     digests: dict[str, str] = field(default_factory=dict)
@@ -89,7 +88,7 @@ class Attacher:
                 found = self.files.data(name) if self.files.has(name) else b"\0"
             else:
                 of, _, name = name.partition("\n")
-                found = repr(self.tables.columns_of(InputName(InputKind(of), name))).encode()
+                found = repr(self.columns_of(InputName(InputKind(of), name))).encode()
             self.digests[need] = hashlib.sha256(found).hexdigest()
         return self.digests[need]
 
@@ -148,7 +147,7 @@ class _CheckReading:
         """Give the columns of a table, and note that they were asked for."""
         need = f"columns\n{name.kind}\n{name.name}"
         self.result.needs[need] = self.of.now(need)
-        return self.of.tables.columns_of(name)
+        return self.of.columns_of(name)
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""

@@ -134,7 +134,6 @@ def _severity(form: Form) -> Severity:
 
 
 def _rows(form: Form, kind: str) -> tuple[InputName | None, Query | None]:
-    """Read which rows a typed check looks at."""
     section, is_before = form.section, form.phase is Phase.BEFORE
     query, _ = form.query("query")
     found = form.table("input")
@@ -162,7 +161,6 @@ def _rows(form: Form, kind: str) -> tuple[InputName | None, Query | None]:
 
 
 def _columns(form: Form, named: InputName | None) -> KnownColumns:
-    """Give the columns of the rows that a check looks at."""
     scene = form.scene
     if form.section.find("query") is not None:
         return UNKNOWN

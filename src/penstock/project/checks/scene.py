@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 
 from penstock.core.checks import Condition
 from penstock.core.findings import Finding, Location
@@ -94,27 +95,20 @@ class Scene:
         return str(found.table) if found else name.name
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Sources and seeds by name; `models` gives the columns of a model's newest version."""
+def columns_of_tables(
+    models: Callable[[str], KnownColumns], sources: Mapping[str, Source], seeds: Mapping[str, Seed]
+) -> Callable[[InputName], KnownColumns]:
+    """Give what knows the columns of inputs; `models` those of a model's newest version."""
 
-    models: Callable[[str], KnownColumns]
-    sources: Mapping[str, Source]
-    seeds: Mapping[str, Seed]
-    known: dict[InputName, KnownColumns] = field(default_factory=dict)
+    @cache
+    def columns_of(name: InputName) -> KnownColumns:
+        if name.kind is InputKind.SOURCE and name.name in sources:
+            return _declared(sources[name.name].columns)
+        if name.kind is InputKind.MODEL and name.name in seeds:
+            return KnownColumns(types=_types(seeds[name.name].columns))
+        return models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
 
-    def columns_of(self, name: InputName) -> KnownColumns:
-        """Give the columns of an input."""
-        if name not in self.known:
-            self.known[name] = self._columns(name)
-        return self.known[name]
-
-    def _columns(self, name: InputName) -> KnownColumns:
-        if name.kind is InputKind.SOURCE and name.name in self.sources:
-            return _declared(self.sources[name.name].columns)
-        if name.kind is InputKind.MODEL and name.name in self.seeds:
-            return KnownColumns(types=_types(self.seeds[name.name].columns))
-        return self.models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
+    return columns_of
 
 
 def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
