@@ -67,7 +67,7 @@ def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
 
 def _value(value: GroupValue) -> Json:
     said = _fields(value)
-    return said | {"message": said["message"] or None}
+    return said | {"values": dict(value.values), "message": said["message"] or None}
 
 
 def _masked(text: str | None) -> str | None:

@@ -93,9 +93,10 @@ def _exact(text: str, kind: str) -> str | None:
         return None
     if kind in FLOATS:  # the nearest number of the type; the negative zero is the other one
         return f"CAST('{'NaN' if number.is_nan() else number or 0}' AS {kind})"
+    if not is_exact(kind) or not number.is_finite():
+        return None
     written = f"{number:f}"
-    digits = written.lstrip("-").replace(".", "")
-    if not is_exact(kind) or not number.is_finite() or len(digits) > _DIGITS:
+    if len(written.lstrip("-").replace(".", "")) > _DIGITS:
         return None
     written += "BD" if "." in written else ""
     return f"({written})" if number.is_signed() else written
