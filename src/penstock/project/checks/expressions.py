@@ -78,13 +78,7 @@ class AggregateCall:
 
 
 def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]:
-    """Give the aggregate calls that stand in no other, with what belongs to each behind it.
-
-    >>> from penstock.project.sql.canonical import tokens_of
-    >>> text = "max(abs(a)) > 1 and count(*) filter (where b) = 0"
-    >>> [call.text for call in aggregates_of(text, tokens_of(text))]
-    ['max(abs(a))', 'count(*) filter (where b)']
-    """
+    """Give the aggregate calls that stand in no other, with what belongs to each behind it."""
     number = 0
     while number < len(tokens):
         if not _is_call(tokens, number) or _name(tokens[number]) not in AGGREGATES:
@@ -100,12 +94,7 @@ def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]
 
 
 def volatile_of(tokens: Sequence[Token]) -> list[str]:
-    """Name the functions that give another value each time they are asked.
-
-    >>> from penstock.project.sql.canonical import tokens_of
-    >>> volatile_of(tokens_of("a < now() and b < current_date and c < unix_timestamp(d)"))
-    ['now', 'current_date']
-    """
+    """Name the functions that give another value each time they are asked."""
     found = []
     for number, token in enumerate(tokens):
         name = _name(token)

@@ -239,11 +239,12 @@ def written_in_yaml(
 
 def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
     section = open_section(node, _LAYER, "", findings)
-    checks, columns = section.find("checks"), section.find("columns")
     config = section.find("config")
     parts = [_layer(config, findings)] if config is not None else []
-    parts += [read_phases(checks, word_in(node), findings)] if checks is not None else []
-    parts += [column_tests(columns, findings)] if columns is not None else []
+    if (checks := section.find("checks")) is not None:
+        parts.append(read_phases(checks, word_in(node), findings))
+    if (columns := section.find("columns")) is not None:
+        parts.append(column_tests(columns, findings))
     return joined([*parts, Phases(on_failure=section.find("on_failure"))], findings)
 
 

@@ -47,13 +47,7 @@ class Restriction:
         return f"CASE WHEN {bracketed(self.where)} THEN {value} END" if self.where else value
 
     def call(self, aggregate: str) -> str:
-        """Give a user's aggregate call over the rows that count.
-
-        >>> Restriction("a > 1").call("SUM(b)")
-        'SUM(CASE WHEN (a > 1) THEN b END)'
-        >>> Restriction("a > 1").call("first(b)")
-        'first(b) FILTER (WHERE (a > 1))'
-        """
+        """Give a user's aggregate call over the rows that count."""
         if not self.where:
             return aggregate
         simple = _SIMPLE.fullmatch(aggregate)

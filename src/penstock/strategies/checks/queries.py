@@ -115,7 +115,6 @@ def key_sql(grid: Grid, field: str, kind: str) -> str:
 
     `kind` is the Spark type of the field; the session's zone is UTC. NULL is in no partition.
 
-    >>> from penstock.core.partitions.partition import Grain
     >>> key_sql(Grid(Grain.MONTH), "day", "date")
     'left(CAST(`day` AS STRING), 7)'
     """
@@ -241,11 +240,7 @@ def places(count: int) -> tuple[str, ...]:
 
 
 def labels(names: Sequence[str]) -> tuple[str, ...]:
-    """Tell columns of one name apart.
-
-    >>> labels(("a", "b", "A", "a_2"))
-    ('a', 'b', 'A_2', 'a_2_2')
-    """
+    """Tell columns of one name apart."""
     found: list[str] = []
     taken: set[str] = set()
     for name in names:

@@ -140,6 +140,7 @@ def test_a_wide_sample_keeps_the_columns_of_the_check():
 
 def test_columns_of_one_name_are_told_apart():
     assert labels(("a", "A", "b", "a")) == ("a", "A_2", "b", "a_3")
+    assert labels(("a", "b", "A", "a_2")) == ("a", "b", "A_2", "a_2_2")
 
 
 def test_a_query_without_sample_selects_no_cell():
