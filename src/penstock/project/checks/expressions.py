@@ -20,16 +20,9 @@ from penstock.core.query import parameter
 from penstock.project.checks.scene import ConditionKind, Understood
 from penstock.project.files.parsed import Problem, has_error
 from penstock.project.files.values import some_of
+from penstock.project.sql import parameters
 from penstock.project.sql.canonical import PARSER_BUGS, tokens_of
 from penstock.project.sql.outputs import VOLATILE
-from penstock.project.sql.parameters import (
-    COLUMN,
-    parameter_problems,
-    parameters_of,
-    placeholders_of,
-    replaced,
-    unknown_placeholders,
-)
 
 _NAMES = """
 any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
@@ -159,15 +152,15 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
         hint = "write what must hold: {column} >= 0"
         problem = Problem(_CODE, "the condition is empty", hint)
         return Understood(Condition(text), problems=(problem,))
-    known = COLUMN if column and kind is ConditionKind.CHECK else ""
-    found = list(placeholders_of(text, tokens))
-    cuts = list(parameters_of(text, tokens))
-    problems = unknown_placeholders(text, found, known)
-    problems += parameter_problems(text, tokens)
+    known = parameters.COLUMN if column and kind is ConditionKind.CHECK else ""
+    found = list(parameters.placeholders_of(text, tokens))
+    cuts = list(parameters.parameters_of(text, tokens))
+    problems = parameters.unknown_placeholders(text, found, known)
+    problems += parameters.parameter_problems(text, tokens)
     spots = [(start, end, quoted(column)) for start, end, word in found if word == known]
     spots += [(start, end, parameter(ref.names[0])) for start, end, ref in cuts]
     # Comments at the end go: the condition will stand inside brackets.
-    written = replaced(text[: tokens[-1].end + 1], spots)
+    written = parameters.replaced(text[: tokens[-1].end + 1], spots)
     found_in = Understood(Condition(written.strip()))
     if not has_error(problems):
         found_in = _analysed(written, kind)

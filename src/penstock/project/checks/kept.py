@@ -30,23 +30,9 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
+from penstock.project.files import parsed
 from penstock.project.files.cache import CacheEntry, ParseCache, packed, sound, unpacked
-from penstock.project.files.parsed import (
-    Branch,
-    Problem,
-    ReadText,
-    RefKind,
-    SqlFile,
-    TableRef,
-    has_error,
-    located,
-    place_key,
-    problems_of,
-    read_findings,
-    read_sql,
-    write_findings,
-    write_sql,
-)
+from penstock.project.files.parsed import Problem, ReadText, SqlFile
 from penstock.project.files.values import digest
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.link import QueryOwner, link
@@ -72,7 +58,7 @@ def _remembered(
 
     Else make it, and keep the form that `make` gives beside it, None for what is not kept.
     """
-    name = place_key(("", "check", *key))
+    name = parsed.place_key(("", "check", *key))
     found = cache.recall(name, "", lambda entry: read(entry.result)) if cache is not None else None
     if found is not None:
         return found
@@ -95,24 +81,24 @@ def query_of(
     the parameters that have a value here.
     """
     file = _remembered(
-        cache, ("query", text), lambda entry: read_sql("", (), entry), partial(_parsed, text)
+        cache, ("query", text), lambda entry: parsed.read_sql("", (), entry), partial(_parsed, text)
     )
-    problems = list(problems_of(file.findings))
+    problems = list(parsed.problems_of(file.findings))
     if not file.branches:
         return ReadText(None, tuple(problems))
     linked = link(file.branches, resolver, reader)
     refs = [ref for branch in file.branches for ref in branch.refs]
-    problems += [*problems_of(linked.findings), *not_allowed(refs, allowed)]
-    return ReadText(None if has_error(problems) else linked.query, tuple(problems))
+    problems += [*parsed.problems_of(linked.findings), *not_allowed(refs, allowed)]
+    return ReadText(None if parsed.has_error(problems) else linked.query, tuple(problems))
 
 
-def not_allowed(refs: Iterable[TableRef], allowed: frozenset[str]) -> list[Problem]:
+def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Problem]:
     """Report parameters that have no value where a text stands."""
-    others = tuple(h for h in refs if h.kind is RefKind.PARAM and h.names[0] not in allowed)
+    others = tuple(h for h in refs if h.kind is parsed.RefKind.PARAM and h.names[0] not in allowed)
     if not others:
         return []
-    found = parameter_findings([Branch("", None, others)], "", has_partition=False)
-    return list(problems_of(found))
+    found = parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
+    return list(parsed.problems_of(found))
 
 
 def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
@@ -120,9 +106,9 @@ def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
 
     written, unknown = parameters.with_destination(text)
     file = sql_file.parse_plain_sql("", written)
-    found = (*map(_worded, file.findings), *located(unknown, ""))
+    found = (*map(_worded, file.findings), *parsed.located(unknown, ""))
     file = replace(file, findings=found)
-    return file, None if any(finding.is_error for finding in found) else write_sql(file)
+    return file, None if any(finding.is_error for finding in found) else parsed.write_sql(file)
 
 
 def _worded(finding: Finding) -> Finding:
@@ -155,7 +141,7 @@ def condition_of(
         if known.lacks(name) and name.lower() != column.lower()
     ]
     problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
-    return ReadText(None if has_error(problems) else found.condition, problems)
+    return ReadText(None if parsed.has_error(problems) else found.condition, problems)
 
 
 def _understood(
@@ -165,18 +151,22 @@ def _understood(
 
     found = expressions.understood(text, kind, column)
     condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
-    said = write_findings(located(found.problems, ""))
+    said = parsed.write_findings(parsed.located(found.problems, ""))
     texts = [condition.text, list(condition.aggregates), condition.observable]
-    is_kept = not has_error(found.problems)
+    is_kept = not parsed.has_error(found.problems)
     return found, [*texts, used, said, found.columns] if is_kept else None
 
 
 def _read_understood(entry: Sequence[Any]) -> Understood:
     text, aggregates, observable, used, problems, named = entry
     condition = Condition(text, tuple(aggregates), observable)
-    refs = tuple(TableRef(RefKind.PARAM, (name,), line, qualifies=True) for name, line in used)
+    refs = tuple(
+        parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used
+    )
     columns = tuple((name, line) for name, line in named)
-    return Understood(condition, refs, tuple(problems_of(read_findings(problems))), columns)
+    return Understood(
+        condition, refs, tuple(parsed.problems_of(parsed.read_findings(problems))), columns
+    )
 
 
 _RULES = {word: rule for rule, word in TYPES.items()}
@@ -352,7 +342,7 @@ def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
         text = packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
         versions.append([number, checks.on_failure, text])
     edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
-    kept = [versions, edges, write_findings(result.findings), result.needs, result.texts]
+    kept = [versions, edges, parsed.write_findings(result.findings), result.needs, result.texts]
     cache.keep(name, CacheEntry(context, (), kept))
 
 
@@ -372,7 +362,7 @@ def recall(
         result = Result(
             {n: KeptChecks.of(sound(text), OnFailure(w) if w else None) for n, w, text in versions},
             [Edge(model, reads, check, Location(*where)) for reads, check, *where in edges],
-            list(read_findings(findings)),
+            list(parsed.read_findings(findings)),
         )
         if None in entries.values():
             return None

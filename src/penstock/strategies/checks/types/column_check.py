@@ -6,23 +6,13 @@ import re
 
 from penstock.core.check_results import GroupValue
 from penstock.core.checks import ColumnCheck
+from penstock.strategies.checks import measure
 from penstock.strategies.checks.literals import DETAILS, shortened
-from penstock.strategies.checks.measure import (
-    FIGURES,
-    ROWS,
-    GroupMeasures,
-    Measure,
-    Restriction,
-    bracketed,
-    counting,
-    failed,
-    passed,
-    text,
-)
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 _CONDITION = "condition"
 _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
-_FIGURES = re.compile(rf"({FIGURES})\s*\(", re.IGNORECASE)
+_FIGURES = re.compile(rf"({measure.FIGURES})\s*\(", re.IGNORECASE)
 
 
 def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
@@ -33,9 +23,9 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
     """
     condition = rule.condition
     if not condition.aggregates:
-        return counting(
+        return measure.counting(
             kept,
-            f"NOT coalesce({bracketed(condition.text)}, false)",
+            f"NOT coalesce({measure.bracketed(condition.text)}, false)",
             "every row meets the condition",
             lambda found: (
                 "1 row breaks the condition"
@@ -44,7 +34,7 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
             ),
         )
     shown = {
-        _PLAIN.sub(r"\1", each): text(kept.call(each))
+        _PLAIN.sub(r"\1", each): measure.text(kept.call(each))
         for each in condition.aggregates
         if sample or _FIGURES.match(each)
     }
@@ -52,11 +42,11 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
     def judge(found: GroupMeasures) -> GroupValue:
         met = found.values.get(_CONDITION)
         if met == "true":
-            return passed("condition is true")
+            return measure.passed("condition is true")
         values = {each: found.values.get(each) for each in shown}
         written = ", ".join(f"{k} = {'NULL' if v is None else v}" for k, v in values.items())
         said = "condition is NULL (no rows?)" if met is None else "condition is false"
-        return failed(said, shortened(written, DETAILS) or None)
+        return measure.failed(said, shortened(written, DETAILS) or None)
 
-    whole = bracketed(kept.condition(condition.text, condition.aggregates))
-    return Measure({ROWS: kept.rows, _CONDITION: text(whole), **shown}, judge)
+    whole = measure.bracketed(kept.condition(condition.text, condition.aggregates))
+    return Measure({measure.ROWS: kept.rows, _CONDITION: measure.text(whole), **shown}, judge)

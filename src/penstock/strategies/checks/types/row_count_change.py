@@ -6,15 +6,9 @@ from fractions import Fraction
 
 from penstock.core.check_results import CheckStatus, GroupValue
 from penstock.core.checks import RowCountChange
+from penstock.strategies.checks import measure
 from penstock.strategies.checks.literals import number, percent, plain
-from penstock.strategies.checks.measure import (
-    ROWS,
-    GroupMeasures,
-    Measure,
-    Restriction,
-    failed,
-    passed,
-)
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 NO_BASE = "no earlier execution"
 NOTHING_WRITTEN = "nothing was written"
@@ -43,7 +37,7 @@ def row_count_change(rule: RowCountChange, kept: Restriction) -> Measure:
                 bound is None or change <= bound,
             )
         if limit is None or holds:
-            return passed(said)
-        return failed(f"{said} (max {word} {plain(limit)} %)")
+            return measure.passed(said)
+        return measure.failed(f"{said} (max {word} {plain(limit)} %)")
 
-    return Measure({ROWS: kept.rows}, judge)
+    return Measure({measure.ROWS: kept.rows}, judge)

@@ -5,16 +5,9 @@ from __future__ import annotations
 from penstock.core.check_results import GroupValue
 from penstock.core.checks import Unique
 from penstock.core.names import quoted
+from penstock.strategies.checks import measure
 from penstock.strategies.checks.literals import counted
-from penstock.strategies.checks.measure import (
-    COPIES,
-    ROWS,
-    GroupMeasures,
-    Measure,
-    Restriction,
-    failed,
-    passed,
-)
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 
 def unique(rule: Unique, kept: Restriction) -> Measure:
@@ -24,7 +17,7 @@ def unique(rule: Unique, kept: Restriction) -> Measure:
     first of its kind counts.
     """
     first, *others = (quoted(each) for each in rule.columns)
-    breaks = f"{COPIES} > 1"
+    breaks = f"{measure.COPIES} > 1"
     if rule.nulls_equal:
         complete = kept.rows
         # count(DISTINCT a, b) leaves rows with a NULL out; a struct of NULLs is a value
@@ -37,8 +30,8 @@ def unique(rule: Unique, kept: Restriction) -> Measure:
     def judge(found: GroupMeasures) -> GroupValue:
         copies = found.count("complete") - found.count("keys")
         if not copies:
-            return passed("unique", failures=0)
-        return failed(counted(copies, "duplicate row"), failures=copies)
+            return measure.passed("unique", failures=0)
+        return measure.failed(counted(copies, "duplicate row"), failures=copies)
 
-    aggregates = {ROWS: kept.rows, "complete": complete, "keys": f"count(DISTINCT {keys})"}
+    aggregates = {measure.ROWS: kept.rows, "complete": complete, "keys": f"count(DISTINCT {keys})"}
     return Measure(aggregates, judge, breaks, repeated=rule.columns)
