@@ -20,17 +20,9 @@ from penstock.app.checking.placing import (
     whole_group,
 )
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
+from penstock.core import checks as rules
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, GroupValue
-from penstock.core.checks import (
-    AcceptedValues,
-    Check,
-    CheckScope,
-    Empty,
-    Phase,
-    RowCountChange,
-    Rule,
-    SqlCheck,
-)
+from penstock.core.checks import Check, CheckScope, Empty, Phase, SqlCheck
 from penstock.core.columns.schema import Schema
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Ranges, difference, holds
@@ -66,7 +58,7 @@ def evaluate(
     for at, each in enumerate(answers):
         if isinstance(each, CheckResult):
             results[at] = each
-        elif isinstance(each.check.rule, RowCountChange):
+        elif isinstance(each.check.rule, rules.RowCountChange):
             changes[at] = each
         else:
             values = [_group_value(each, group, given, {}) for group in each.groups]
@@ -90,7 +82,7 @@ def _found(session: QuerySession, check: Check, given: CheckInputs) -> Placed | 
         return _evaluate_sql(session, check, rule, given)
     is_of_step = check.phase is Phase.AFTER and check.scope is CheckScope.STEP
     is_quiet = given.adds and given.step is None and check.empty is Empty.FAIL
-    if is_quiet and is_of_step and isinstance(rule, RowCountChange):
+    if is_quiet and is_of_step and isinstance(rule, rules.RowCountChange):
         rows = CheckedRows("", Schema())
         means, group = measured(check, rows.columns), whole_group(given)
         return Placed(check, means, rows, (group,), is_step=True, answers={})
@@ -253,10 +245,10 @@ def _group_value(
 
 
 def _base(
-    rule: Rule, partition: int | None, given: CheckInputs, written: Mapping[int, int]
+    rule: rules.Rule, partition: int | None, given: CheckInputs, written: Mapping[int, int]
 ) -> Fraction | None:
     """Give the rows that those of a group are compared with, None if no execution came before."""
-    if not isinstance(rule, RowCountChange):
+    if not isinstance(rule, rules.RowCountChange):
         return None
     known = given.bases
     if partition is None:
@@ -332,7 +324,7 @@ def _sample_sql(placed: Placed, failed: Sequence[GroupValue], columns: Schema) -
             enough.append(value.group)
             counted += value.failures or 0
     sql = queries.sample_query(rows.sql, rows.key, enough, placed.means, where, columns)
-    column = isinstance(check.rule, AcceptedValues) and rows.columns.find(check.rule.column)
+    column = isinstance(check.rule, rules.AcceptedValues) and rows.columns.find(check.rule.column)
     if not column:
         return sql
     asked = [value.group for value in failed[:_GROUPS_ASKED]] if rows.key else []

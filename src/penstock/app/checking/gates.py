@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,7 +40,8 @@ class Ahead:
 
     def of(self, grid: Grid, partitions: Ranges) -> Ahead:
         """Give what they said of some partitions of the step."""
-        return replace(self, results=_of_partitions(self.results, grid, partitions))
+        keys = {grid.key(number) for number in numbers(partitions)}
+        return replace(self, results=tuple(within(each, keys) for each in self.results))
 
 
 @dataclass(eq=False, slots=True)
@@ -67,16 +67,15 @@ def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
     if target.checks.skips:
         return skipped(target.checks.before, SKIPPED)
     results = target.look_before()
-    failed = failed_of(results, intent.grid, target.partitions)
-    here = _of_partitions(results, intent.grid, failed)
+    failed, said = failed_of(results, intent.grid, target.partitions), Ahead(target.inputs, results)
+    here = said.of(intent.grid, failed).results
     error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
     if error is None:
         return results
     report = InvariantReport(here, skipped(target.checks.after, NOT_RUN))
     _take_out(target.services, target.context.run, intent, failed, report, error)
     left = difference(target.partitions, failed)
-    held = Ahead(target.inputs, results).of(intent.grid, left)
-    raise TakenOut(error, failed, left, report, held)
+    raise TakenOut(error, failed, left, report, said.of(intent.grid, left))
 
 
 def _take_out(  # the sides of one step
@@ -93,13 +92,6 @@ def _take_out(  # the sides of one step
     failure = StepFailure.of(error)
     checked = Checked(OnFailure.FLAG, report, failure=failure, failed=failed)
     services.writing.journal.reject(out, failure, services.holder(run), checked)
-
-
-def _of_partitions(
-    results: Sequence[CheckResult], grid: Grid, partitions: Ranges
-) -> tuple[CheckResult, ...]:
-    keys = {grid.key(number) for number in numbers(partitions)}
-    return tuple(within(result, keys) for result in results)
 
 
 def look_at_views(  # the sides of one step

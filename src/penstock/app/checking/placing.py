@@ -14,17 +14,9 @@ from penstock.app.checking.results import (
     refused,
     skip,
 )
+from penstock.core import checks as rules
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
-from penstock.core.checks import (
-    GROUP_PARAMETERS,
-    Check,
-    CheckScope,
-    Phase,
-    Relationships,
-    RowCountChange,
-    SqlCheck,
-    Unique,
-)
+from penstock.core.checks import GROUP_PARAMETERS, Check, CheckScope, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.names import InputKind
@@ -123,12 +115,12 @@ def place(check: Check, given: CheckInputs, session: QuerySession) -> Placed | C
 
 def missing(check: Check, given: CheckInputs) -> CheckResult | None:
     """Say which table that the check reads is not there, or that its parameters have no values."""
-    query = check.rule.query if isinstance(check.rule, SqlCheck) else check.query
+    query = check.rule.query if isinstance(check.rule, rules.SqlCheck) else check.query
     names = mentioned(query.text) if query else ()
     used = parameters_of(check) | (parameters(query.text) if query else frozenset())
     if used & GROUP_PARAMETERS - given.values(_first(given)).keys():
         return skip(check, NO_WINDOW)
-    if isinstance(check.rule, Relationships):
+    if isinstance(check.rule, rules.Relationships):
         names = (*names, check.rule.to)
     for name in names:
         if name not in given.views:
@@ -172,11 +164,11 @@ def _first(given: CheckInputs) -> int:
 def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
     if check.phase is Phase.AFTER and check.scope is CheckScope.STEP:
         # How the rows of a step changed cannot be told from a table that stands in for them.
-        if given.step and given.step.stands_in and isinstance(check.rule, RowCountChange):
+        if given.step and given.step.stands_in and isinstance(check.rule, rules.RowCountChange):
             return skip(check, NO_STEP_ROWS)
         return given.step or skip(check, NOTHING_WRITTEN)
     if check.phase is Phase.AFTER:
-        is_current = isinstance(check.rule, Unique) and not check.rule.all_versions
+        is_current = isinstance(check.rule, rules.Unique) and not check.rule.all_versions
         return (given.current if is_current else None) or given.table or skip(check, NO_TABLE)
     name, inputs = check.input, given.inputs
     if name is None and len(inputs) == 1:
@@ -193,7 +185,7 @@ def _misfit(
     check: Check, columns: Schema, given: CheckInputs, session: QuerySession
 ) -> CheckResult | None:
     why, rule = misfit(check, columns), check.rule
-    if not why and isinstance(rule, Relationships):
+    if not why and isinstance(rule, rules.Relationships):
         fields = described(session, fields_of(rule, given.views[rule.to]), check, given)
         if isinstance(fields, CheckResult):
             return fields
@@ -229,6 +221,6 @@ def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: Che
 
 def _joined(check: Check, sql: str, given: CheckInputs) -> str:
     """Give the rows of a `relationships` check with their partners, other rows as they are."""
-    if not isinstance(check.rule, Relationships):
+    if not isinstance(check.rule, rules.Relationships):
         return sql
     return with_partners(sql, check.rule, given.views[check.rule.to])
