@@ -17,7 +17,7 @@ from fakes.lake import FakeLake
 from fakes.places import FakePlaces
 from fakes.requests import a_run
 from fakes.services import an_intent
-from penstock.app.checking.reports import CheckReport
+from penstock.app.checking.results import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
 from penstock.app.planning.make_plan import Planned, make_plan

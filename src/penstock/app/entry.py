@@ -29,7 +29,7 @@ from penstock.app.request import (
 from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
-    from penstock.app.checking.reports import CheckReport
+    from penstock.app.checking.results import CheckReport
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport

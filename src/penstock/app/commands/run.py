@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from penstock.app.artifacts.write import write_artifacts
+from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
-from penstock.app.checking.staging import drop_repeated
 from penstock.app.commands.plan import context_of, report_of
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.recover import recover

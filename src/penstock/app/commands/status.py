@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.app.checking.status import Lines, check_lines, with_lines
+from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.observation.project_state import DriftReport, ProjectState, detect_drift, look
 from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import narrowed, selected_models

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.output import StepOutput
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.reshaping import Reshaping, Shape
@@ -85,9 +84,17 @@ def ready_partitions(state: StepState) -> StepState:
     table = _table(state, shape, described)
     if target is not None:
         fed = feed(table, slices)
-        output = StepOutput(target, table.columns, fed, shape.version, shape.stays, table)
-        prepare = (lambda: bring().version) if waits else None
-        watch = Watch(output, mode, state.said, prepare)
+        watch = Watch(
+            target,
+            mode,
+            state.said,
+            table.columns,
+            fed,
+            shape.version,
+            shape.stays,
+            cut=table,
+            prepare=(lambda: bring().version) if waits else None,
+        )
     intent = replace(state.intent, base_version=shape.version)
     work = replace_range(table, slices)
     return replace(state, intent=intent, work=work, watch=watch, changes=shape.changes)

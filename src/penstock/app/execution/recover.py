@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from penstock.app.checking.staging import sweep
+from penstock.app.checking.flags import sweep
 from penstock.app.execution.leases import fence, lives
 from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.observation.observe import unrecorded_commits

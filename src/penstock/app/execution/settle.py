@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
-from penstock.app.checking.output import added_rows, replaced_rows
-from penstock.app.checking.results import decided, refused
-from penstock.app.checking.staging import drop_staged, staging_folder
+from penstock.app.checking.flags import drop_staged, staging_folder
+from penstock.app.checking.results import CheckedRows, CheckInputs, decided, refused
 from penstock.app.checking.target import CheckTarget
+from penstock.app.checking.watch import added_rows, replaced_rows
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.results import failed_by, with_checks
 from penstock.app.observation.inputs import Inputs

@@ -94,13 +94,13 @@ def stage(state: StepState) -> StepState:
         if not watch.blocks:
             decided, observed = watch.passing(decided)
             return replace(state, decided=decided, observed=observed)
-        held = watch.hold(begun, decided)
+        statement, checked = watch.hold(begun, decided)
         committer.fault("after-evaluating")
-    committer.record(begun, held.checked)
+    committer.record(begun, checked)
     committer.fault("after-checks")
-    published, failed = replace(decided, statement=held.statement), held.checked.failure is not None
-    kept_back = failed and held.statement is None
-    return replace(state, decided=published, checked=held.checked, is_kept_back=kept_back)
+    kept_back = checked.failure is not None and statement is None
+    published = replace(decided, statement=statement)
+    return replace(state, decided=published, checked=checked, is_kept_back=kept_back)
 
 
 def write(state: StepState) -> StepState:

@@ -49,8 +49,8 @@ def check_command(
     if accept is None and drop is None and reason is None:
         return _evaluate(output, request)
     _refuse_beside(request, accept, reason, drop)
-    from penstock.app.checking.closing import accept as close
-    from penstock.app.checking.closing import drop_quarantine
+    from penstock.app.checking.flags import accept as close
+    from penstock.app.checking.flags import drop_quarantine
     from penstock.ui.render.check import accept_document, accept_text
 
     if accept is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from penstock.app.checking.placing import NO_TABLE
-from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
+from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport

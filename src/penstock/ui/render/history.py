@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from penstock.app.checking.reports import check_document
+from penstock.app.checking.results import check_document
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask

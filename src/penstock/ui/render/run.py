@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.checking.reports import invariants_document
+from penstock.app.checking.results import invariants_document
 from penstock.app.reports import (
     Event,
     Keys,

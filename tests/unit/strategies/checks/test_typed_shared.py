@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.strategies.checks.shared import Shared, described, shared
+from penstock.strategies.checks.typed import Shared, described, shared
 
 COLUMNS = Schema((Column("n", "int"), Column("t", "string")))
 WANTED = {

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
-from penstock.app.checking.staging import quarantine_of, staging_folder, sweep
+from penstock.app.checking.flags import quarantine_of, staging_folder, sweep
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.steps.step import StepFailure

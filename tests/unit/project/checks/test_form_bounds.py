@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.checks import AcceptedValues
-from penstock.project.checks.bounds import bound_text
+from penstock.project.checks.form import bound_text
 
 
 @pytest.mark.parametrize("value", ["yes", "007", "0x1F", "1.10", "12:30:15", "true", "5"])

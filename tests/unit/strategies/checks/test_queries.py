@@ -4,7 +4,7 @@ import pytest
 
 from penstock.core.columns.schema import Column
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid
-from penstock.strategies.checks.partitions import KEY, ranged
+from penstock.strategies.checks.queries import KEY, ranged
 
 DAY = Grid(Grain.DAY)
 AT = Column("at", "timestamp")

@@ -24,7 +24,7 @@ from fakes.builders import a_model, a_project
 from fakes.clock import FixedClock
 from fakes.services import a_shop
 from fakes.versioned_models import DAY, a_body, a_daily, a_version
-from penstock.app.checking.status import check_lines
+from penstock.app.checking.flags import check_lines
 from penstock.app.execution.settle import pending_notes
 from penstock.core.check_results import CheckStatus, InvariantReport, Quarantine
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount

@@ -7,7 +7,7 @@ import pytest
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import PARAMETERS
-from penstock.project.checks.texts import query_of
+from penstock.project.checks.kept import query_of
 from penstock.project.files.parsed import Problem, ReadText
 from penstock.project.sql.names import NameResolver, QueryOwner
 
