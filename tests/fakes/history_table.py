@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.strategies.history.engine import history
+
 from fakes import delta_tables
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
@@ -23,7 +25,6 @@ from penstock.core.strategy import Build, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.schema.evolution import evolve
-from penstock.strategies.history.engine import history
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.history.terms import Terms, terms_of
 from penstock.strategies.reshape import allow_widening

@@ -1,23 +1,21 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
-Here rows are placed among all versions of their keys; by_current.py has the rows that need none.
-
-Placing rows one by one, oldest first, has a closed form: a new version ends where the next start
-is, or where the stored version that it falls into ends, whichever comes first; a stored version
-ends at the first start that falls into it. So one pass over each key's rows does it.
+What the current versions alone decide comes first (`by_current`); other rows are placed among all
+versions of their keys. Placing them one by one, oldest first, has a closed form: a new version
+ends where the next start is, or where the stored version that it falls into ends, whichever comes
+first; a stored version ends at the first start that falls into it. So one pass over each key's
+rows does it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.columns.schema import Column
 from penstock.core.history import HardDeletes
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
-from penstock.strategies.history.sides import Sides, goes, horizon
-from penstock.strategies.history.source import marked, problem
+from penstock.strategies.history.source import FOUND_WRONG, keys_of_both, marked, problem
 from penstock.strategies.history.terms import (
     AT,
     CLASS,
@@ -28,6 +26,7 @@ from penstock.strategies.history.terms import (
     IGNORED,
     IN_SOURCE,
     IN_TABLE,
+    NO_INSTANT,
     NO_TIME,
     NULL_KEY,
     NULL_TIME,
@@ -35,50 +34,98 @@ from penstock.strategies.history.terms import (
     OPEN_TO,
     OPS,
     PRUNED,
+    ROWS,
     STAGED,
+    STORED_TIME,
     TIED,
     TIME,
     TO,
     TOMB,
     TWICE,
+    Sides,
+    goes,
+    horizon,
+    operation,
 )
 
 _NOT_FOUND = (NULL_KEY, NULL_TIME, NO_TIME, IGNORED, IN_SOURCE)
 _PLACED = f"({IN_SOURCE} AND {FROM} IS NOT NULL)"
+_MISSING = f"({IN_TABLE} AND {TO} IS NULL AND NOT {TOMB} AND NOT `__penstock_present`)"
+
+
+def by_current(sides: Sides) -> str:
+    """Give every row of the source, and every missing key, with its class and its operations."""
+    terms = sides.terms
+    kind = "FULL OUTER" if terms.closes_missing else "LEFT"
+    joined = (
+        f"SELECT {', '.join(_beside_current(sides))} FROM ({marked(sides)}) s "
+        f"{kind} JOIN ({_current(sides)}) c ON {terms.on('s', 'c', stored=False)}"
+    )
+    missing = f"CASE WHEN NOT {TOMB} THEN 'deleted' END" if terms.closes_missing else "NULL"
+    alone = f"{ROWS} = 1 AND {IN_TABLE} AND NOT {TOMB} AND {STORED_TIME} = {AT}"
+    found = (
+        f"CASE WHEN NOT {IN_SOURCE} THEN {missing} "
+        f"WHEN {IGNORED} THEN 'ignored' "
+        f"WHEN {alone} AND {TIME} = {STORED_TIME} THEN 'unchanged' "
+        f"WHEN {alone} AND {TIME} > {STORED_TIME} THEN 'opened_changed' "
+        "ELSE 'pending' END"
+    )
+    closed = f"CASE WHEN {CLASS} = 'deleted' THEN {terms.at} ELSE {TIME} END"
+    placed = (
+        f"SELECT *, {CLASS} = 'deleted' AND {AT} >= {terms.at} AS {EARLY}, false AS {TIED}, "
+        f"{TIME} AS {FROM}, {NO_INSTANT} AS {OPEN_TO}, {closed} AS {CLOSE_TO} "
+        f"FROM (SELECT *, {found} AS {CLASS} FROM ({joined}))"
+    )
+    operations = (
+        f"CASE WHEN {problem(sides)} OR {EARLY} OR {TWICE} THEN array({operation('problem')}) "
+        f"WHEN {CLASS} = 'pending' THEN array({operation('pending')}) "
+        f"WHEN {CLASS} = 'opened_changed' "
+        f"THEN array({operation('open')}, {operation('close', AT)}) "
+        f"WHEN {CLASS} = 'deleted' THEN array({operation('close', AT)}) ELSE array() END"
+    )
+    return f"SELECT *, {operations} AS {OPS} FROM ({placed})"
+
+
+def _current(sides: Sides) -> str:
+    keys = listed(sides.terms.keys)
+    return (
+        f"SELECT {keys}, {quoted(sides.terms.columns.valid_from)} AS {AT}, "
+        f"{sides.tomb} AS {TOMB}, {sides.time_of(sides.table) or NO_INSTANT} AS {STORED_TIME}, "
+        f"true AS {IN_TABLE}, count(*) OVER (PARTITION BY {keys}) > 1 AS {TWICE} "
+        f"FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
+    )
+
+
+def _beside_current(sides: Sides) -> Iterator[str]:
+    yield from keys_of_both(sides)
+    yield f"s.{TIME}"
+    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
+    yield f"coalesce(s.{COPIES}, 0) AS {COPIES}"
+    yield f"s.{ROWS}, c.{AT}, c.{STORED_TIME}"
+    yield from (f"coalesce(c.{name}, false) AS {name}" for name in (IN_TABLE, TOMB, TWICE))
 
 
 def placed(sides: Sides) -> str:
     """Give every row of the source and every stored version with its class and its operations."""
-    versions = f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}"
-    return _place(sides, marked(sides), versions)
+    return _place(sides, marked(sides), f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}")
 
 
 def placed_late(sides: Sides) -> str:
     """Place the pending rows, with all stored versions of their keys at hand."""
-    pending = f"SELECT * FROM {STAGED} WHERE {OP} = 'pending'"
-    keys = f"SELECT DISTINCT {listed(sides.terms.keys)} FROM {STAGED} WHERE {OP} = 'pending'"
-    columns = _version(sides, "t")
+    pending = f"FROM {STAGED} WHERE {OP} = 'pending'"
     versions = (
-        f"SELECT {columns} FROM {quoted(TARGET_VIEW)} t "
-        f"LEFT SEMI JOIN ({keys}) p ON {sides.terms.on('t', 'p')}"
+        f"SELECT {_version(sides, 't.')} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN "
+        f"(SELECT DISTINCT {listed(sides.terms.keys)} {pending}) p ON {sides.terms.on('t', 'p')}"
     )
-    return _place(sides, pending, versions)
+    return _place(sides, f"SELECT * {pending}", versions)
 
 
-def _version(sides: Sides, alias: str = "") -> str:
+def _version(sides: Sides, prefix: str = "") -> str:
     """Give the columns of a stored version: key, interval, time, tombstone."""
-    dot = f"{alias}." if alias else ""
-    columns = sides.terms.columns
-    keys = [f"{dot}{quoted(key)}" for key in sides.terms.keys]
-    time = sides.time_of(sides.table) or "CAST(NULL AS TIMESTAMP)"
-    return ", ".join(
-        [
-            *keys,
-            f"{quoted(columns.valid_from)} AS {AT}",
-            f"{quoted(columns.valid_to)} AS {TO}",
-            f"{time} AS {TIME}",
-            f"{sides.tomb} AS {TOMB}",
-        ]
+    columns, time = sides.terms.columns, sides.time_of(sides.table) or NO_INSTANT
+    return (
+        f"{listed(sides.terms.keys, prefix)}, {quoted(columns.valid_from)} AS {AT}, "
+        f"{quoted(columns.valid_to)} AS {TO}, {time} AS {TIME}, {sides.tomb} AS {TOMB}"
     )
 
 
@@ -91,14 +138,16 @@ def _place(sides: Sides, source: str, versions: str) -> str:
     near = f"SELECT *, {', '.join(_near(sides))} FROM ({started})"
     ended = f"SELECT *, {_end(sides)} AS {OPEN_TO} FROM ({near})"
     ranked = f"SELECT *, {_prune(sides)} AS {PRUNED} FROM ({ended})"
-    named = f"SELECT *, {_class(sides)} AS {CLASS}, {_early(sides)} AS {EARLY} FROM ({ranked})"
+    at = sides.terms.at
+    early = f"({_MISSING} AND {AT} >= {at})" if sides.terms.closes_missing else "false"
+    named = f"SELECT *, {_class(sides)} AS {CLASS}, {early} AS {EARLY} FROM ({ranked})"
     return f"SELECT *, {OPEN_TO} AS {CLOSE_TO}, {_operations(sides)} AS {OPS} FROM ({named})"
 
 
 def _of_source(sides: Sides) -> Iterator[str]:
     yield listed(sides.query.names)
-    yield from (str(column) for column in _NOT_FOUND)
-    yield f"{COPIES}, {TIME}, CAST(NULL AS TIMESTAMP) AS {AT}, CAST(NULL AS TIMESTAMP) AS {TO}"
+    yield from _NOT_FOUND
+    yield f"{COPIES}, {TIME}, {NO_INSTANT} AS {AT}, {NO_INSTANT} AS {TO}"
     yield f"false AS {TOMB}, false AS {IN_TABLE}"
 
 
@@ -106,13 +155,9 @@ def _of_table(sides: Sides) -> Iterator[str]:
     keys = {key.lower() for key in sides.terms.keys}
     for column in sides.query.columns:
         name = quoted(column.name)
-        yield name if column.name.lower() in keys else f"{_typed_null(column)} AS {name}"
+        yield name if column.name.lower() in keys else f"CAST(NULL AS {column.type}) AS {name}"
     yield from (f"false AS {column}" for column in _NOT_FOUND)
     yield f"1 AS {COPIES}, {TIME}, {AT}, {TO}, {TOMB}, true AS {IN_TABLE}"
-
-
-def _typed_null(column: Column) -> str:
-    return f"CAST(NULL AS {column.type})"
 
 
 def _about_key(sides: Sides) -> Iterator[str]:
@@ -172,17 +217,11 @@ def _end(sides: Sides) -> str:
         f"CASE WHEN {covered} THEN least(`__penstock_under`.until, `__penstock_next`) "
         "ELSE least(`__penstock_next_stored`, `__penstock_next`) END"
     )
-    missing = ""
-    if sides.terms.closes_missing:
-        missing = f"WHEN {_missing()} THEN {sides.terms.at} "
+    missing = f"WHEN {_MISSING} THEN {sides.terms.at} " if sides.terms.closes_missing else ""
     return (
         f"CASE WHEN {_PLACED} THEN {placed_end} {missing}"
         f"WHEN {IN_TABLE} THEN least({TO}, `__penstock_next`) END"
     )
-
-
-def _missing() -> str:
-    return f"({IN_TABLE} AND {TO} IS NULL AND NOT {TOMB} AND NOT `__penstock_present`)"
 
 
 def _prune(sides: Sides) -> str:
@@ -192,13 +231,13 @@ def _prune(sides: Sides) -> str:
     part = f"PARTITION BY {listed(sides.terms.keys)}"
     rank = f"row_number() OVER ({part} ORDER BY {FROM} DESC NULLS LAST)"
     if sides.terms.missing is HardDeletes.NEW_RECORD:
-        rank = f"({rank} + CAST(bool_or({_missing()}) OVER ({part}) AS INT))"
+        rank = f"({rank} + CAST(bool_or({_MISSING}) OVER ({part}) AS INT))"
     old = f"coalesce({OPEN_TO} <= {horizon(sides.terms)}, false)"
     return f"({FROM} IS NOT NULL AND {goes(sides.terms.retention, rank, old)})"
 
 
 def _class(sides: Sides) -> str:
-    missing = f"WHEN {_missing()} THEN 'deleted' " if sides.terms.closes_missing else ""
+    missing = f"WHEN {_MISSING} THEN 'deleted' " if sides.terms.closes_missing else ""
     return (
         f"CASE WHEN {IGNORED} THEN 'ignored' "
         f"WHEN {IN_SOURCE} AND {FROM} IS NULL THEN 'unchanged' "
@@ -213,24 +252,13 @@ def _class(sides: Sides) -> str:
     )
 
 
-def _early(sides: Sides) -> str:
-    if not sides.terms.closes_missing:
-        return "false"
-    return f"({_missing()} AND {AT} >= {sides.terms.at})"
-
-
 def _operations(sides: Sides) -> str:
-    nothing = "CAST(NULL AS TIMESTAMP)"
-
-    def one(op: str, at: str) -> str:
-        return f"array(struct('{op}' AS op, {at} AS at))"
-
     return (
         f"CASE WHEN {problem(sides)} OR {TIED} OR {EARLY} OR {TWICE} "
-        f"THEN {one('problem', nothing)} "
-        f"WHEN {IN_TABLE} AND {PRUNED} THEN {one('delete', AT)} "
-        f"WHEN {CLASS} IN ('closed', 'deleted') THEN {one('close', AT)} "
-        f"WHEN {CLASS} = 'shortened' THEN {one('move', AT)} "
+        f"THEN array({operation('problem')}) "
+        f"WHEN {IN_TABLE} AND {PRUNED} THEN array({operation('delete', AT)}) "
+        f"WHEN {CLASS} IN ('closed', 'deleted') THEN array({operation('close', AT)}) "
+        f"WHEN {CLASS} = 'shortened' THEN array({operation('move', AT)}) "
         f"WHEN {CLASS} IN ('opened_new', 'opened_changed', 'opened_late', 'reopened') "
-        f"THEN {one('open', nothing)} ELSE array() END"
+        f"THEN array({operation('open')}) ELSE array() END"
     )

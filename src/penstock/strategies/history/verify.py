@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.columns.schema import Schema
 from penstock.core.history import HashDiffers, HistorySettings, NewerThan, SystemColumns
@@ -20,7 +20,6 @@ _CURRENT = "`__penstock_current`"
 _CURRENTS = "`__penstock_currents`"
 _BEFORE = "`__penstock_before`"
 _GAP = "`__penstock_gap`"
-_PAIRS = ("V5", "V6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +77,14 @@ def claims_of(
     snapshot: HistorySettings, *, closes_keys: bool, always_event_time: bool = True
 ) -> Claims:
     """Give what a snapshot's table must be true to."""
-    time_column = hash_column = None
+    claims = Claims(snapshot.keys, snapshot.columns, closes_keys, snapshot.match_null_keys)
     match snapshot.change:
         case NewerThan(column) if snapshot.event_time and always_event_time:
-            time_column = column
+            return replace(claims, time_column=column)
         case HashDiffers(column, tuple()):
-            hash_column = column
+            return replace(claims, hash_column=column)
         case _:
-            pass
-    return Claims(
-        keys=snapshot.keys,
-        columns=snapshot.columns,
-        closes_keys=closes_keys,
-        match_null_keys=snapshot.match_null_keys,
-        time_column=time_column,
-        hash_column=hash_column,
-    )
+            return claims
 
 
 def misfits(claims: Claims, table: Schema) -> tuple[Violation, ...]:
@@ -131,7 +122,9 @@ def _absent(names: tuple[str, ...], table: Schema) -> Iterator[str]:
 
 def laws(claims: Claims) -> tuple[Law, ...]:
     """Give the laws that rows can break, V1 to V8; those that do not concern the table are out."""
-    interval, pair = _interval(FROM, TO), _pair()
+    interval = _interval(FROM, TO)
+    before = _interval(f"{_BEFORE}.at", f"{_BEFORE}.until")
+    pair = f"concat({before}, ' and ', {interval})"
     too_few = "" if claims.closes_keys else f" OR {_CURRENTS} = 0"
     many = f"concat({_CURRENTS}, ' current versions')"
     found = [
@@ -161,8 +154,10 @@ def verified(claims: Claims, table: Schema) -> Stage:
     rows = f"SELECT *, {gap} FROM ({_versions(claims, table)})"
     conditions = [f"coalesce({law.broken}, false) AS {law.condition}" for law in held]
     rows = f"SELECT *, {', '.join(conditions)} FROM ({rows})"
-    pairs = [law for law in held if law.law in _PAIRS]
-    anywhere = [f"bool_or({law.condition}) {key} AS {_of_key(law)}" for law in pairs]
+    pairs = {law.law: law.condition[:-1] + "_of_key`" for law in held if law.law in {"V5", "V6"}}
+    anywhere = [
+        f"bool_or({law.condition}) {key} AS {pairs[law.law]}" for law in held if law.law in pairs
+    ]
     counts = {
         "versions": "count(1)",
         "keys": f"count_if({PLACE} = 1)",
@@ -171,8 +166,8 @@ def verified(claims: Claims, table: Schema) -> Stage:
         HIGH: f"max(unix_micros(greatest({FROM}, {TO})))",
     }
     for law in held:
-        once = f"{PLACE} = 1 AND {_of_key(law)}" if law in pairs else law.condition
-        counts[law.law] = f"count_if({once})"
+        of_key = pairs.get(law.law)
+        counts[law.law] = f"count_if({f'{PLACE} = 1 AND {of_key}' if of_key else law.condition})"
     return Stage(
         BROKEN,
         f"SELECT * FROM {_PASSED} WHERE {' OR '.join(law.condition for law in held)}",
@@ -185,17 +180,12 @@ def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
     return tuple((law, int(look[law.law] or 0)) for law in laws(claims) if look[law.law])
 
 
-def _of_key(law: Law) -> str:
-    return law.condition[:-1] + "_of_key`"
-
-
 def _versions(claims: Claims, table: Schema) -> str:
     """Give each version with the one before it: of its key's earlier ones, which ends last."""
     names = claims.columns
     keys = listed(claims.keys)
-    tomb = "false"
-    if table.find(names.is_deleted):
-        tomb = f"coalesce({quoted(names.is_deleted)}, false)"
+    marks = table.find(names.is_deleted) is not None
+    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if marks else "false"
     bare = (
         f"SELECT {keys}, {quoted(names.valid_from)} AS {FROM}, {quoted(names.valid_to)} AS {TO}, "
         f"{quoted(names.is_current)} AS {_CURRENT}, {tomb} AS {TOMB}, "
@@ -217,12 +207,6 @@ def _time(claims: Claims, table: Schema) -> str:
         return "CAST(NULL AS TIMESTAMP)"
     cast = "try_cast" if column.type.startswith("string") else "CAST"
     return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
-
-
-def _pair() -> str:
-    return (
-        f"concat({_interval(f'{_BEFORE}.at', f'{_BEFORE}.until')}, ' and ', {_interval(FROM, TO)})"
-    )
 
 
 def _interval(start: str, end: str) -> str:
