@@ -101,7 +101,7 @@ def marked(sides: Sides) -> str:
     Rows without a time that are to be ignored are no copies of others.
     """
     terms, keys = sides.terms, listed(sides.terms.keys)
-    rows = f"SELECT {', '.join(_marks(sides))} FROM {quoted(QUERY_VIEW)}"
+    rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     over = f"PARTITION BY {keys}" + (f", {TIME}" if terms.event_time else "")
     counted = f"count_if(NOT {IGNORED})" if terms.ignore_null_time else "count(*)"
     alone = f"{IGNORED} OR {NULL_KEY}"
@@ -114,7 +114,7 @@ def marked(sides: Sides) -> str:
     return f"SELECT *, {copies}, {place} AS {PLACE}{rows_of_key} FROM ({rows})"
 
 
-def _marks(sides: Sides) -> Iterator[str]:
+def _columns(sides: Sides) -> Iterator[str]:
     terms, time = sides.terms, sides.time_of(sides.query) or "NULL"
     yield listed(sides.query.names)
     if terms.made_hash:  # of the values as the table will hold them
@@ -172,6 +172,20 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
         ),
         *_about_copies(sides, model, kept),
         *_about_values(sides, model, kept),
+        Rule(
+            "empty",
+            "empty-source",
+            f"the source of {model!r} has no rows, and every key would be closed",
+            "if that is meant: --allow-empty for this run, or the setting allow_empty",
+        ),
+        Rule(
+            "early",
+            "run-time-not-after-version",
+            f"{{count}} versions of {model!r} start at or after the run timestamp that "
+            "would close them (e.g. {samples})",
+            "run with a later --as-of",
+            f"SELECT {shown} {kept}{EARLY} ORDER BY {by_key} LIMIT 5",
+        ),
         *lost_rules(sides.texts, model, f"{kept}true", shown, by_key),
     )
     return tuple(replace(rule, count=f"{prefix}{rule.count}") for rule in found)
@@ -232,19 +246,5 @@ def _about_values(sides: Sides, model: str, kept: str) -> tuple[Rule, ...]:
             "(e.g. {samples})",
             "convert it in the SELECT to a TIMESTAMP",
             f"SELECT {value} {kept}{NO_TIME} ORDER BY {by_key} LIMIT 5",
-        ),
-        Rule(
-            "empty",
-            "empty-source",
-            f"the source of {model!r} has no rows, and every key would be closed",
-            "if that is meant: --allow-empty for this run, or the setting allow_empty",
-        ),
-        Rule(
-            "early",
-            "run-time-not-after-version",
-            f"{{count}} versions of {model!r} start at or after the run timestamp that "
-            "would close them (e.g. {samples})",
-            "run with a later --as-of",
-            f"SELECT {shown} {kept}{EARLY} ORDER BY {by_key} LIMIT 5",
         ),
     )

@@ -184,8 +184,8 @@ def _versions(claims: Claims, table: Schema) -> str:
     """Give each version with the one before it: of its key's earlier ones, which ends last."""
     names = claims.columns
     keys = listed(claims.keys)
-    marks = table.find(names.is_deleted) is not None
-    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if marks else "false"
+    has_deleted = table.find(names.is_deleted) is not None
+    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if has_deleted else "false"
     bare = (
         f"SELECT {keys}, {quoted(names.valid_from)} AS {FROM}, {quoted(names.valid_to)} AS {TO}, "
         f"{quoted(names.is_current)} AS {_CURRENT}, {tomb} AS {TOMB}, "
