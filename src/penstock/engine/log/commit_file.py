@@ -16,19 +16,8 @@ from penstock.core.steps.token import signed_by
 
 # Operations that change rows, for logs whose files cannot be read one by one.
 DATA_OPERATIONS = frozenset(
-    {
-        "WRITE",
-        "MERGE",
-        "UPDATE",
-        "DELETE",
-        "STREAMING UPDATE",
-        "CREATE TABLE AS SELECT",
-        "REPLACE TABLE AS SELECT",
-        "CREATE OR REPLACE TABLE AS SELECT",
-        "RESTORE",
-        "TRUNCATE",
-        "COPY INTO",
-    }
+    {"WRITE", "MERGE", "UPDATE", "DELETE", "STREAMING UPDATE", "RESTORE", "TRUNCATE", "COPY INTO"}
+    | {f"{how} TABLE AS SELECT" for how in ("CREATE", "REPLACE", "CREATE OR REPLACE")}
 )
 
 T = TypeVar("T")
@@ -69,10 +58,25 @@ class Actions:
 
     def commit(self, version: int) -> LogCommit:
         """Tell the commit, but for how many rows more there are."""
-        commit = _commit(version, self.info, bool(self.adds or self.removes))
-        return (
-            commit if self.metadata is None else replace(commit, table_id=str(self.metadata["id"]))
+        info = self.info
+        token = str(info.get("userMetadata") or "")
+        stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
+        step, store = signed_by(token)
+        metrics = info.get("operationMetrics") or {}
+        commit = LogCommit(
+            version=version,
+            time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
+            operation=str(info.get("operation", "")),
+            changes_data=bool(self.adds or self.removes),
+            step=step,
+            store=store,
+            user=str(info.get("userName") or ""),
+            metrics={k: int(v) for k, v in metrics.items() if str(v).lstrip("-").isdigit()},
+            token=token,
         )
+        if self.metadata is None:
+            return commit
+        return replace(commit, table_id=str(self.metadata["id"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +122,13 @@ def read_actions(path: Path) -> Actions:
 
 
 def _read(path: Path, reader: Callable[[Sequence[str]], T], *, head_only: bool = False) -> T:
+    lines: list[str] = []
     try:
         with path.open(encoding="utf-8") as file:
-            lines = _until_info(file) if head_only else list(file)
+            for line in file:
+                lines.append(line)
+                if head_only and line.startswith('{"commitInfo"'):
+                    break
         found = reader(lines)
     except FileNotFoundError:  # it may have gone, or never have been there: the caller knows
         raise
@@ -139,36 +147,6 @@ def damaged(path: Path) -> TableError:
         f"version {version} of the Delta log in {path.parent} is damaged",
         hint="restore the file from a backup; nothing was written",
     )
-
-
-def _until_info(lines: Iterable[str]) -> list[str]:
-    seen = []
-    for line in lines:
-        seen.append(line)
-        if line.startswith('{"commitInfo"'):
-            break
-    return seen
-
-
-def _commit(version: int, info: Mapping[str, Any], changes: bool) -> LogCommit:  # noqa: FBT001
-    token = str(info.get("userMetadata") or "")
-    stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
-    step, store = signed_by(token)
-    return LogCommit(
-        version=version,
-        time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
-        operation=str(info.get("operation", "")),
-        changes_data=changes,
-        step=step,
-        store=store,
-        user=str(info.get("userName") or ""),
-        metrics=_numbers(info.get("operationMetrics") or {}),
-        token=token,
-    )
-
-
-def _numbers(metrics: dict[str, Any]) -> dict[str, int]:
-    return {k: int(v) for k, v in metrics.items() if str(v).lstrip("-").isdigit()}
 
 
 def _added(path: str, stats: str | None) -> AddedFile:
