@@ -85,7 +85,7 @@ def _error_of(text: str, where: Location | None) -> PenstockError:
     """Give the error that says what Spark's words mean."""
     if (ours := _OURS.search(text)) and ours[1] == "history-changed-underneath":
         return ConcurrentWriterError(
-            ours[1],
+            "history-changed-underneath",
             ours[2].strip(),
             where=where,
             hint="run again; if it is said again: penstock snapshot verify MODEL",

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
-from penstock.engine.log.commit_file import Actions, read_actions
 from penstock.engine.log.folder import (
+    Actions,
     checksum,
     commit_path,
     gap,
     is_local,
     metadata_action,
     open_version,
+    read_actions,
 )
 
 if TYPE_CHECKING:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from penstock.core.columns.types import (
     ArrayType,
     ColumnType,
-    Field,
     MapType,
     ScalarType,
     StructType,
@@ -103,8 +100,15 @@ def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth
         case MapType(), MapType():
             return (_entries if flat else _map)(value, have, want, depth)
         case StructType(), StructType():
-            fields = [_field(value, have.find(to.name), to, flat, depth) for to in want.fields]
-            return _struct(value, want.fields, fields)
+            named = []
+            for field in want.fields:
+                if (given := have.find(field.name)) is None:
+                    part = _shaped(null(field.type), field.type, field.type, flat=flat)
+                else:
+                    path = f"{value}.{quoted(given.name)}"
+                    part = _shaped(path, given.type, field.type, flat=flat, depth=depth)
+                named.append(f"{literal(field.name)}, {part}")
+            return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(named)}) END"
         case _:
             return f"CAST({value} AS {sql_type(want)})"
 
@@ -126,18 +130,6 @@ def _map(value: str, have: MapType, want: MapType, depth: int) -> str:
     if have.value != want.value:
         value = f"transform_values({value}, (k{depth}, v{depth}) -> {inner})"
     return value
-
-
-def _field(value: str, have: Field | None, want: Field, flat: bool, depth: int) -> str:  # noqa: FBT001  # private, and the two lines above read it
-    if have is None:
-        return _shaped(null(want.type), want.type, want.type, flat=flat)
-    path = f"{value}.{quoted(have.name)}"
-    return _shaped(path, have.type, want.type, flat=flat, depth=depth)
-
-
-def _struct(value: str, fields: Sequence[Field], values: Sequence[str]) -> str:
-    named = [f"{literal(of.name)}, {to}" for of, to in zip(fields, values, strict=True)]
-    return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(named)}) END"
 
 
 def _casts(have: ColumnType, want: ColumnType) -> bool:

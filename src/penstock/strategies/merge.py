@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from penstock.core.columns.schema import Column
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
@@ -184,7 +183,8 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     if not seen["changed"]:
         return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
-    clauses = [f"WHEN MATCHED THEN UPDATE SET {_assignments(build)}"]
+    sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in columns)
+    clauses = [f"WHEN MATCHED THEN UPDATE SET {'*' if build.evolves else sets}"]
     if seen["new"]:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
@@ -193,12 +193,6 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
         HASH_JOIN,
     )
-
-
-def _assignments(build: Build) -> str:
-    if build.evolves:
-        return "*"
-    return ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in build.query.names)
 
 
 def _differs(build: Build, strategy: Merge) -> str:
@@ -212,16 +206,12 @@ def _differs(build: Build, strategy: Merge) -> str:
         if column.name.lower() in keys:
             continue
         known = build.table.find(column.name) if build.table else None
-        name = quoted(column.name)
-        terms.append(f"s.{name} IS NULL" if known is None else _same(column, known))
+        left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name if known else '')}"
+        if known and "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
+            terms.append(f"to_json(struct({left})) <=> to_json(struct({right}))")
+        else:
+            terms.append(same(left, right, column.type, known.type if known else None))
     return f"NOT ({' AND '.join(terms)})" if terms else "false"
-
-
-def _same(column: Column, known: Column) -> str:
-    left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name)}"
-    if "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
-        return f"to_json(struct({left})) <=> to_json(struct({right}))"
-    return same(left, right, column.type, known.type)
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:

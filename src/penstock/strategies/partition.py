@@ -24,14 +24,10 @@ from penstock.core.strategy import (
     Strategy,
     Writing,
 )
-from penstock.strategies.build import ROWS_VIEW, guarded, partition_texts, refusing
+from penstock.strategies.build import ANSI, ROWS_VIEW, guarded, partition_texts, refusing
 from penstock.strategies.comparing import cast, null
 
-_CONFS = {
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.sources.partitionOverwriteMode": "static",
-}
+_CONFS = {**ANSI, "spark.sql.sources.partitionOverwriteMode": "static"}
 _SHOWN = 5
 
 
@@ -155,37 +151,35 @@ def _insert(table: PartitionTable, rows: str) -> Commit:
 
 def inside(table: PartitionTable) -> str:
     """Give the condition of a row lying in one of the spans."""
-    return inside_spans(table.field, table.kind, table.spans)
+    return inside_spans(quoted(table.field), table.kind, table.spans)
 
 
-def inside_spans(field: str, kind: str, spans: tuple[Span, ...]) -> str:
-    """Give the condition of the values of a field lying in one of some spans."""
-    return _lies(quoted(field), kind, spans)
-
-
-def _lies(value: str, kind: str, spans: tuple[Span, ...]) -> str:
-    terms = [_within(value, kind, low, high) for low, high in spans]
+def inside_spans(value: str, kind: str, spans: tuple[Span, ...]) -> str:
+    """Give the condition of a value lying in one of some spans."""
+    terms = [
+        f"{value} >= {literal_at(low, kind)} AND {value} < {literal_at(high, kind)}"
+        for low, high in spans
+    ]
     return terms[0] if len(terms) == 1 else " OR ".join(f"({term})" for term in terms)
-
-
-def _within(field: str, kind: str, lower: int, upper: int) -> str:
-    return f"{field} >= {literal_at(lower, kind)} AND {field} < {literal_at(upper, kind)}"
 
 
 def _branch(table: PartitionTable, piece: Slice) -> str:
     """Give the rows of one slice; the line break ends a comment that the query may end with."""
-    columns = ", ".join(
-        f"{_value(table, column, piece)} AS {quoted(column.name)}"
-        for column in table.columns.columns
-    )
-    return f"SELECT {columns} FROM (\n{piece.sql}\n)"
+    columns = table.columns.columns
+    values = ", ".join(f"{_value(table, each, piece)} AS {quoted(each.name)}" for each in columns)
+    return f"SELECT {values} FROM (\n{piece.sql}\n)"
 
 
 def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
     given, want = table.described.find(column.name), parse_type(column.type)
     value = cast(quoted(given.name), parse_type(given.type), want) if given else null(want)
-    if column.name.lower() == table.field.lower():
-        return _guarded(value, table, piece)
+    if column.name.lower() == table.field.lower():  # NULL is in no partition
+        shown = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
+        failed = f"{shown}, coalesce(CAST({value} AS STRING), 'NULL')"
+        within = inside_spans(value, table.kind, piece.spans)
+        return (
+            f"CASE WHEN {within} THEN {value} ELSE {refusing('row-outside-partition', failed)} END"
+        )
     if column.name in partition_texts(table.partition_by, table.columns):
         value = guarded(value, column.name, table.shown)
     wanted = table.declared.find(column.name)
@@ -196,14 +190,6 @@ def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
         failed = refusing("null-in-required-column", literal(messages))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
-
-
-def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
-    """Give the partition field of a row, or fail: NULL is in no partition."""
-    messages = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
-    found = f"{messages}, coalesce(CAST({value} AS STRING), 'NULL')"
-    inside = _lies(value, table.kind, piece.spans)
-    return f"CASE WHEN {inside} THEN {value} ELSE {refusing('row-outside-partition', found)} END"
 
 
 def check_columns(
@@ -252,11 +238,11 @@ def _differences(declared: Schema, described: Schema) -> tuple[TypeDifference, .
 
 
 def _message(each: TypeDifference) -> str:
+    have, want = each.have.upper(), each.want.upper()
     match each.why:
         case Misfit.MISSING:
-            return f"the query gives no column {each.path!r} ({each.want.upper()})"
+            return f"the query gives no column {each.path!r} ({want})"
         case Misfit.EXTRA:
-            return f"the schema has no column {each.path!r} ({each.have.upper()})"
+            return f"the schema has no column {each.path!r} ({have})"
         case Misfit.UNCASTABLE:
-            have, want = each.have.upper(), each.want.upper()
             return f"column {each.path!r} is {have} in the query and {want} in the schema"

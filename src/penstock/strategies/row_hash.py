@@ -8,7 +8,7 @@ text is described in docs/history.md; changing it makes every stored hash differ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from penstock.core.columns.schema import Column
 from penstock.core.columns.types import (
@@ -40,9 +40,7 @@ def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
 def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
     """Give the same for SQL values that stand for columns, each in the type of its column."""
     ordered = sorted(values, key=lambda pair: pair[0].name.lower())
-    parts = [
-        _coded(value, parse_type(column.type), _lead(column.name), 1) for column, value in ordered
-    ]
+    parts = [_coded(value, parse_type(c.type), _lead(c.name), 1) for c, value in ordered]
     texts = ", ".join(("''", *parts))
     return f"sha2(concat_ws({texts}), 256)"
 
@@ -61,7 +59,7 @@ def hashes_alike(one: str, other: str) -> bool:
 def _alike(one: ColumnType, other: ColumnType) -> bool:
     match one, other:
         case ScalarType(), ScalarType():
-            return _coder(one.name) is _coder(other.name)
+            return _letter(one.name) == _letter(other.name)
         case ArrayType(), ArrayType():
             return _alike(one.element, other.element)
         case MapType(), MapType():
@@ -118,69 +116,48 @@ def _entries(value: str, kind: MapType, depth: int) -> str:
 
 
 def _scalar(value: str, name: str, lead: str) -> str:
-    coded = _coder(name)
-    if coded is None:
-        raise ValueError(f"a value of type {name} has no row hash")
-    return coded(value, name, lead)
+    start = literal(f"{lead}{_letter(name)}")
+    match _letter(name):
+        case "B":
+            return f"concat({start}, CAST({value} AS INT))"
+        case "D":
+            decimal = _DECIMAL.fullmatch(name)
+            places = int(decimal[1]) if decimal else 0
+            # CAST writes small decimals with an exponent, outside ANSI mode.
+            plain = f"format_number({value}, '0.{'#' * places}')"
+            text = plain if places else f"CAST({value} AS STRING)"
+        case "F":
+            # As the JVM prints it; adding zero turns -0.0 into 0.0. Java before 19 prints some
+            # doubles, mostly whole ones above 1e16, with a digit more than needed.
+            text = f"CAST(0D + {value} AS STRING)"
+        case "S":
+            text = value
+        case "X":
+            text = f"hex({value})"
+        case "d":
+            return f"concat({start}, unix_date({value}), ';')"
+        case "t":
+            return f"concat({start}, unix_micros({value}), ';')"
+        case "n":
+            # Through an interval: a cast to TIMESTAMP would ask the session's zone.
+            seconds = f"CAST(CAST({value} - {_EPOCH} AS INTERVAL SECOND) AS DECIMAL(19,6))"
+            return f"concat({start}, CAST(1000000 * {seconds} AS BIGINT), ';')"
+        case _:
+            raise ValueError(f"a value of type {name} has no row hash")
+    return f"concat({start}, length({text}), ':', {text})"
 
 
-def _coder(name: str) -> Callable[[str, str, str], str] | None:
-    return _SCALARS.get(name.partition("(")[0])
+def _letter(name: str) -> str:
+    return _LETTERS.get(name.partition("(")[0], "")
 
 
-def _boolean(value: str, _: str, lead: str) -> str:
-    return f"concat({literal(lead + 'B')}, CAST({value} AS INT))"
-
-
-def _number(value: str, name: str, lead: str) -> str:
-    """Print a number plainly; CAST writes small decimals with an exponent, outside ANSI mode."""
-    decimal = _DECIMAL.fullmatch(name)
-    if decimal is None or decimal[1] == "0":
-        return _sized(f"CAST({value} AS STRING)", lead + "D")
-    return _sized(f"format_number({value}, '0.{'#' * int(decimal[1])}')", lead + "D")
-
-
-def _float(value: str, _: str, lead: str) -> str:
-    """Print a number as the JVM does; adding zero turns -0.0 into 0.0.
-
-    Java before 19 prints some doubles, mostly whole ones above 1e16, with a digit more than needed.
-    """
-    return _sized(f"CAST(0D + {value} AS STRING)", lead + "F")
-
-
-def _string(value: str, _: str, lead: str) -> str:
-    return _sized(value, lead + "S")
-
-
-def _binary(value: str, _: str, lead: str) -> str:
-    return _sized(f"hex({value})", lead + "X")
-
-
-def _sized(text: str, lead: str) -> str:
-    return f"concat({literal(lead)}, length({text}), ':', {text})"
-
-
-def _date(value: str, _: str, lead: str) -> str:
-    return f"concat({literal(lead + 'd')}, unix_date({value}), ';')"
-
-
-def _timestamp(value: str, _: str, lead: str) -> str:
-    return f"concat({literal(lead + 't')}, unix_micros({value}), ';')"
-
-
-def _wall_clock(value: str, _: str, lead: str) -> str:
-    """Count microseconds through an interval: a cast to TIMESTAMP would ask the session's zone."""
-    seconds = f"CAST(CAST({value} - {_EPOCH} AS INTERVAL SECOND) AS DECIMAL(19,6))"
-    return f"concat({literal(lead + 'n')}, CAST(1000000 * {seconds} AS BIGINT), ';')"
-
-
-_SCALARS: dict[str, Callable[[str, str, str], str]] = {
-    "boolean": _boolean,
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "decimal"), _number),
-    **dict.fromkeys(("float", "double"), _float),
-    **dict.fromkeys(("string", "varchar", "char"), _string),
-    "binary": _binary,
-    "date": _date,
-    "timestamp": _timestamp,
-    "timestamp_ntz": _wall_clock,
+_LETTERS = {
+    "boolean": "B",
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "decimal"), "D"),
+    **dict.fromkeys(("float", "double"), "F"),
+    **dict.fromkeys(("string", "varchar", "char"), "S"),
+    "binary": "X",
+    "date": "d",
+    "timestamp": "t",
+    "timestamp_ntz": "n",
 }

@@ -17,15 +17,17 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
-from penstock.engine.log.commit_file import DATA_OPERATIONS, LogEntry, read_entry
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (
+    DATA_OPERATIONS,
+    LogEntry,
     check_whole,
     commit_path,
     gap,
     is_local,
     newest,
     open_table,
+    read_entry,
     versions,
 )
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
-from penstock.engine.log.commit_file import read_actions
-from penstock.engine.log.folder import commit_path, is_local, newest, open_table
+from penstock.engine.log.folder import commit_path, is_local, newest, open_table, read_actions
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
-from penstock.engine.log.commit_file import UNREADABLE, Actions, damaged, live_rows, read_actions
 from penstock.engine.log.delta_log import remote_commits
 from penstock.engine.log.files import (
     NOWHERE,
@@ -23,14 +22,19 @@ from penstock.engine.log.files import (
     spans_of,
 )
 from penstock.engine.log.folder import (
+    UNREADABLE,
+    Actions,
     check_whole,
     commit_path,
+    damaged,
     gap,
     is_local,
+    live_rows,
     metadata_at,
     metadata_of,
     open_table,
     open_version,
+    read_actions,
     versions,
 )
 
@@ -61,7 +65,8 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     for version in versions:
         actions = actions_of(uri, version)
         if actions.metadata is not None:
-            before = table_id or _table_id(uri, version - 1)
+            known = metadata_at(uri, version - 1) if version and not table_id else None
+            before = known.table_id if known else table_id
             table_id = str(actions.metadata["id"])
             if before is not None and table_id != before:
                 drafts.append(_Draft(actions.commit(version)))
@@ -90,11 +95,6 @@ def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColu
         for name, kind in columns.items()
         if name.lower() in metadata.physical
     )
-
-
-def _table_id(uri: str, version: int) -> str | None:
-    metadata = metadata_at(uri, version) if version >= 0 else None
-    return metadata.table_id if metadata else None
 
 
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
@@ -164,15 +164,8 @@ def _finished(
 
 def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
     """Give what a commit touched, with what the commit says of itself."""
-    return Touched(
-        version=commit.version,
-        time=commit.time,
-        operation=commit.operation,
-        step=commit.step,
-        store=commit.store,
-        user=commit.user,
-        spans=spans,
-    )
+    who = (commit.step, commit.store, commit.user)
+    return Touched(commit.version, commit.time, commit.operation, *who, spans)
 
 
 class DeltaPlaces:
