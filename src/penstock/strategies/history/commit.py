@@ -11,35 +11,10 @@ from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
 from penstock.core.strategy import Build
 from penstock.strategies.build import HASH_JOIN, create, listed
 from penstock.strategies.comparing import converted
+from penstock.strategies.history import terms as ps
 from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
-from penstock.strategies.history.terms import (
-    AT,
-    CLASS,
-    CLOSE_TO,
-    COPIES,
-    EARLY,
-    FROM,
-    GONE,
-    IGNORED,
-    IN_SOURCE,
-    LATE_STAGED,
-    NO_INSTANT,
-    NO_TIME,
-    NULL_KEY,
-    NULL_TIME,
-    OP,
-    OPEN_TO,
-    OPS,
-    SEEN,
-    STAGED,
-    TIED,
-    TIME,
-    TO,
-    TOMBSTONES,
-    TWICE,
-    Sides,
-)
+from penstock.strategies.history.terms import Sides
 
 _UNDERNEATH = (
     "penstock:history-changed-underneath: a version that was classified is no longer there"
@@ -48,7 +23,7 @@ _UNDERNEATH = (
 _CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
 _FEW = 100_000
 """So many staged rows are sent to every executor, which spares moving the table's rows."""
-_FOUND_WRONG = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY, TWICE)
+_FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
 def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
@@ -59,7 +34,7 @@ def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Com
     """
     refused = literal("penstock:history-guard: the source has rows that may not be there")
     guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
-    rows = _versions(sides, sides.terms.at, NO_INSTANT, "true")
+    rows = _versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
     made = create(build, f"SELECT {rows} FROM ({marked(sides)}) WHERE {guard}", properties)
     return Commit(made.sql, exclusive=True)
 
@@ -75,8 +50,8 @@ def from_staged(
 
 def first_rows(sides: Sides) -> str:
     """Give the rows of a first run that were classified, as they are stored."""
-    rows = _versions(sides, FROM, TO, f"{TO} IS NULL")
-    return f"SELECT {rows} FROM {STAGED} WHERE {OP} = 'open'"
+    rows = _versions(sides, ps.FROM, ps.TO, f"{ps.TO} IS NULL")
+    return f"SELECT {rows} FROM {ps.STAGED} WHERE {ps.OP} = 'open'"
 
 
 def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
@@ -94,11 +69,11 @@ def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> 
     return ", ".join(parts)
 
 
-def staged(sides: Sides, seen: str = SEEN) -> str:
+def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     """Give one row per operation; business values only where they are needed."""
     terms = sides.terms
     keys = {key.lower() for key in terms.keys}
-    columns = [f"op.op AS {OP}, op.at AS {AT}"]
+    columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
     for column in sides.query.columns:
         name = quoted(column.name)
         needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
@@ -106,22 +81,24 @@ def staged(sides: Sides, seen: str = SEEN) -> str:
     if terms.made_hash:
         columns.append(quoted(terms.made_hash.column))
     # Retention may remove the version of a missing key at once.
-    gone = f"{CLASS} = 'deleted' AND op.op IN ('close', 'delete') AND op.at = {AT}"
+    gone = f"{ps.CLASS} = 'deleted' AND op.op IN ('close', 'delete') AND op.at = {ps.AT}"
     columns += [
-        FROM,
-        f"CASE WHEN op.op = 'open' THEN {OPEN_TO} ELSE {CLOSE_TO} END AS {TO}",
-        f"coalesce({gone}, false) AS {GONE}",
-        TIME,
+        ps.FROM,
+        f"CASE WHEN op.op = 'open' THEN {ps.OPEN_TO} ELSE {ps.CLOSE_TO} END AS {ps.TO}",
+        f"coalesce({gone}, false) AS {ps.GONE}",
+        ps.TIME,
         *_FOUND_WRONG,
-        *((TIED, IN_SOURCE, IGNORED) if terms.event_time else ()),
+        *((ps.TIED, ps.IN_SOURCE, ps.IGNORED) if terms.event_time else ()),
     ]
-    return f"SELECT {', '.join(columns)} FROM (SELECT *, explode({OPS}) AS op FROM {quoted(seen)})"
+    return (
+        f"SELECT {', '.join(columns)} FROM (SELECT *, explode({ps.OPS}) AS op FROM {quoted(seen)})"
+    )
 
 
 def tombstones(sides: Sides) -> str:
     """Give a tombstone for every key that is gone, with the values that its version had."""
     terms = sides.terms
-    keys = f"SELECT * FROM {STAGED} WHERE {GONE}"
+    keys = f"SELECT * FROM {ps.STAGED} WHERE {ps.GONE}"
     columns = [f"t.{quoted(column.name)}" for column in sides.stored]
     if terms.made_hash:
         name = quoted(terms.made_hash.column)
@@ -129,7 +106,7 @@ def tombstones(sides: Sides) -> str:
     valid_from = f"t.{quoted(terms.columns.valid_from)}"
     return (
         f"SELECT {', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
-        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{AT} WHERE t.{sides.current}"
+        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.current}"
     )
 
 
@@ -147,7 +124,7 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     fed = f"SELECT {hint}* FROM ({_fed(sides, counts)}) fed"
     return Commit(
         f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
-        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
+        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}{current} "
         + " ".join(_clauses(sides, counts)),
         _CONFS,
         metrics=counts.metrics,
@@ -165,20 +142,20 @@ def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
     """Give what happens to each kind of staged row; kinds that are not there get no clause."""
     terms = sides.terms
     if counts.pruned:
-        yield f"WHEN MATCHED AND s.{OP} = 'delete' THEN DELETE"
+        yield f"WHEN MATCHED AND s.{ps.OP} = 'delete' THEN DELETE"
     if counts.updates:
-        ends = {terms.columns.valid_to: f"s.{TO}", terms.columns.is_current: "false"}
+        ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
         for name, value in terms.missing_sets:
-            ends[name] = f"CASE WHEN s.{GONE} THEN {value} ELSE t.{quoted(name)} END"
+            ends[name] = f"CASE WHEN s.{ps.GONE} THEN {value} ELSE t.{quoted(name)} END"
         sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in ends.items())
-        yield f"WHEN MATCHED AND s.{OP} IN ('close', 'move') THEN UPDATE SET {sets}"
+        yield f"WHEN MATCHED AND s.{ps.OP} IN ('close', 'move') THEN UPDATE SET {sets}"
     if counts.rehashes and terms.made_hash:
         name = quoted(terms.made_hash.column)
-        yield f"WHEN MATCHED AND s.{OP} = 'rehash' THEN UPDATE SET t.{name} = s.{name}"
+        yield f"WHEN MATCHED AND s.{ps.OP} = 'rehash' THEN UPDATE SET t.{name} = s.{name}"
     if counts.opens:
         row = _opened(sides, counts)
         yield (
-            f"WHEN NOT MATCHED AND s.{OP} = 'open' THEN INSERT ({', '.join(row)}) "
+            f"WHEN NOT MATCHED AND s.{ps.OP} = 'open' THEN INSERT ({', '.join(row)}) "
             f"VALUES ({', '.join(row.values())})"
         )
     key = quoted(terms.keys[0])
@@ -188,16 +165,16 @@ def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
 def opened_rows(sides: Sides, counts: Counts) -> str:
     """Give the versions that the MERGE opens, as they are stored."""
     pairs = ", ".join(f"{value} AS {name}" for name, value in _opened(sides, counts).items())
-    return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{OP} = 'open'"
+    return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{ps.OP} = 'open'"
 
 
 def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
     """Give the columns of a new version and their values."""
     terms, columns = sides.terms, sides.terms.columns
     row = {name: f"s.{name}" for name in (quoted(c.name) for c in _business(sides, counts))}
-    row[quoted(columns.valid_from)] = f"s.{FROM}"
-    row[quoted(columns.valid_to)] = f"s.{TO}"
-    row[quoted(columns.is_current)] = f"s.{TO} IS NULL"
+    row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
+    row[quoted(columns.valid_to)] = f"s.{ps.TO}"
+    row[quoted(columns.is_current)] = f"s.{ps.TO} IS NULL"
     if _writes_tombstones(sides, counts):
         row[quoted(columns.is_deleted)] = f"s.{quoted(columns.is_deleted)}"
     if terms.made_hash:
@@ -217,24 +194,24 @@ def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
 
 def _fed(sides: Sides, counts: Counts) -> str:
     """Give the staged rows of every stage that ran, in one shape."""
-    only = f" AND {OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
+    only = f" AND {ps.OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
     columns = ", ".join(_shaped(sides, counts))
-    parts = [f"SELECT {columns} FROM {STAGED} WHERE {OP} <> 'pending'{only}"]
+    parts = [f"SELECT {columns} FROM {ps.STAGED} WHERE {ps.OP} <> 'pending'{only}"]
     if counts.pending:
-        parts.append(f"SELECT {columns} FROM {LATE_STAGED}")
+        parts.append(f"SELECT {columns} FROM {ps.LATE_STAGED}")
     if counts.tombstones:
         tombs = ", ".join(_shaped(sides, counts, are_tombstones=True))
-        parts.append(f"SELECT {tombs} FROM {TOMBSTONES}")
+        parts.append(f"SELECT {tombs} FROM {ps.TOMBSTONES}")
     return " UNION ALL ".join(parts)
 
 
 def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> Iterator[str]:
     """Give the columns of the MERGE's rows, of the query's rows or of those of the table."""
     if are_tombstones:
-        yield f"'open' AS {OP}, {NO_INSTANT} AS {AT}, {sides.terms.at} AS {FROM}"
-        yield f"{NO_INSTANT} AS {TO}, true AS {GONE}"
+        yield f"'open' AS {ps.OP}, {ps.NO_INSTANT} AS {ps.AT}, {sides.terms.at} AS {ps.FROM}"
+        yield f"{ps.NO_INSTANT} AS {ps.TO}, true AS {ps.GONE}"
     else:
-        yield f"{OP}, {AT}, {FROM}, {TO}, {GONE}"
+        yield f"{ps.OP}, {ps.AT}, {ps.FROM}, {ps.TO}, {ps.GONE}"
     for column in _business(sides, counts):
         name = quoted(column.name)
         wanted, known = sides.query.find(column.name), sides.table.find(column.name)

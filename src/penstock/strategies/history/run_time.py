@@ -8,6 +8,7 @@ from penstock.core.history import HardDeletes, NewerThan
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
+from penstock.strategies.history import terms as ps
 from penstock.strategies.history.source import (
     FOUND_WRONG,
     keys_of_both,
@@ -16,34 +17,7 @@ from penstock.strategies.history.source import (
     rehashes,
     stored_hash,
 )
-from penstock.strategies.history.terms import (
-    AT,
-    CHANGED,
-    CLASS,
-    CLOSE_TO,
-    COPIES,
-    EARLY,
-    FROM,
-    IGNORED,
-    IN_SCOPE,
-    IN_SOURCE,
-    IN_TABLE,
-    NO_INSTANT,
-    OLD,
-    OPEN_TO,
-    OPS,
-    PLACE,
-    PRUNED,
-    STORED_TIME,
-    TIME,
-    TOMB,
-    TWICE,
-    Sides,
-    candidates,
-    goes,
-    operation,
-    stored_name,
-)
+from penstock.strategies.history.terms import Sides, candidates, goes, operation, stored_name
 
 
 def classified(sides: Sides) -> str:
@@ -58,11 +32,11 @@ def classified(sides: Sides) -> str:
         whole = terms.closes_missing or terms.retention is not None or rehashes(sides)
         kind = "FULL OUTER" if whole else "LEFT"
         joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c', stored=False)}"
-    named = f"SELECT *, {_class(sides)} AS {CLASS} FROM ({joined})"
-    early = f"({CLASS} IN ('opened_changed', 'deleted') AND {AT} >= {terms.at})"
-    pruned = f"SELECT *, {early} AS {EARLY}, {_pruned(sides)} AS {PRUNED} FROM ({named})"
-    ends = f"{terms.at} AS {FROM}, {NO_INSTANT} AS {OPEN_TO}, {terms.at} AS {CLOSE_TO}"
-    return f"SELECT *, {ends}, {_operations(sides)} AS {OPS} FROM ({pruned})"
+    named = f"SELECT *, {_class(sides)} AS {ps.CLASS} FROM ({joined})"
+    early = f"({ps.CLASS} IN ('opened_changed', 'deleted') AND {ps.AT} >= {terms.at})"
+    pruned = f"SELECT *, {early} AS {ps.EARLY}, {_pruned(sides)} AS {ps.PRUNED} FROM ({named})"
+    ends = f"{terms.at} AS {ps.FROM}, {ps.NO_INSTANT} AS {ps.OPEN_TO}, {terms.at} AS {ps.CLOSE_TO}"
+    return f"SELECT *, {ends}, {_operations(sides)} AS {ps.OPS} FROM ({pruned})"
 
 
 def _stored(sides: Sides) -> str:
@@ -75,10 +49,10 @@ def _stored(sides: Sides) -> str:
     if sides.terms.retention is None:
         return current
     both = (f"coalesce(n.{quoted(key)}, o.{quoted(key)}) AS {quoted(key)}" for key in keys)
-    others = (name for name in narrow if name != TWICE)
-    twice = f"coalesce(n.{TWICE}, false) OR coalesce(o.{TWICE}, false) AS {TWICE}"
+    others = (name for name in narrow if name != ps.TWICE)
+    twice = f"coalesce(n.{ps.TWICE}, false) OR coalesce(o.{ps.TWICE}, false) AS {ps.TWICE}"
     return (
-        f"SELECT {', '.join(both)}, {', '.join(others)}, {twice}, {OLD} FROM ({current}) n "
+        f"SELECT {', '.join(both)}, {', '.join(others)}, {twice}, {ps.OLD} FROM ({current}) n "
         f"FULL OUTER JOIN ({candidates(sides)}) o ON {sides.terms.on('n', 'o')}"
     )
 
@@ -86,15 +60,15 @@ def _stored(sides: Sides) -> str:
 def _narrow(sides: Sides) -> dict[str, str]:
     """Give SQL of the columns beside the keys, by name."""
     columns = {
-        AT: quoted(sides.terms.columns.valid_from),
-        TOMB: sides.tomb,
-        IN_TABLE: "true",
-        TWICE: f"count(*) OVER (PARTITION BY {listed(sides.terms.keys)}) > 1",
+        ps.AT: quoted(sides.terms.columns.valid_from),
+        ps.TOMB: sides.tomb,
+        ps.IN_TABLE: "true",
+        ps.TWICE: f"count(*) OVER (PARTITION BY {listed(sides.terms.keys)}) > 1",
     }
     if sides.terms.scope:
-        columns[IN_SCOPE] = f"coalesce({sides.terms.scope}, false)"
+        columns[ps.IN_SCOPE] = f"coalesce({sides.terms.scope}, false)"
     if isinstance(sides.terms.change, NewerThan):
-        columns[STORED_TIME] = sides.time_of(sides.table) or "NULL"
+        columns[ps.STORED_TIME] = sides.time_of(sides.table) or "NULL"
     if sides.hash_name:
         stored = stored_hash(sides) if rehashes(sides) else quoted(sides.hash_name)
         columns[stored_name(0)] = stored
@@ -112,26 +86,28 @@ def _joined(sides: Sides) -> Iterator[str]:
         name = quoted(terms.made_hash.column)
         made = f"coalesce(s.{name}, c.{stored_name(0)}) AS {name}"
         yield made if rehashes(sides) else f"s.{name}"
-    yield f"s.{TIME}"
+    yield f"s.{ps.TIME}"
     yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
-    yield f"coalesce(s.{COPIES}, 0) AS {COPIES}"
-    yield f"coalesce(s.{PLACE}, 1) AS {PLACE}"
+    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
+    yield f"coalesce(s.{ps.PLACE}, 1) AS {ps.PLACE}"
     if not sides.table.columns:
-        yield f"{NO_INSTANT} AS {AT}"
-        yield from (f"false AS {name}" for name in (IN_TABLE, TOMB, CHANGED, IN_SCOPE, TWICE))
+        yield f"{ps.NO_INSTANT} AS {ps.AT}"
+        yield from (
+            f"false AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.CHANGED, ps.IN_SCOPE, ps.TWICE)
+        )
         return
-    yield f"c.{AT}"
-    yield from (f"coalesce(c.{name}, false) AS {name}" for name in (IN_TABLE, TOMB, TWICE))
-    yield f"coalesce({_changed(sides)}, false) AS {CHANGED}"
-    yield (f"coalesce(c.{IN_SCOPE}, false)" if terms.scope else "true") + f" AS {IN_SCOPE}"
+    yield f"c.{ps.AT}"
+    yield from (f"coalesce(c.{name}, false) AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.TWICE))
+    yield f"coalesce({_changed(sides)}, false) AS {ps.CHANGED}"
+    yield (f"coalesce(c.{ps.IN_SCOPE}, false)" if terms.scope else "true") + f" AS {ps.IN_SCOPE}"
     if terms.retention is not None:
-        yield f"c.{OLD}"
+        yield f"c.{ps.OLD}"
 
 
 def _changed(sides: Sides) -> str:
     match sides.terms.change:
         case NewerThan(_, compare_rows):
-            newer = f"(s.{TIME} > c.{STORED_TIME} OR c.{STORED_TIME} IS NULL)"
+            newer = f"(s.{ps.TIME} > c.{ps.STORED_TIME} OR c.{ps.STORED_TIME} IS NULL)"
             return f"({newer} AND {sides.differs})" if compare_rows else newer
         case _ if sides.hash_name:
             return f"NOT (s.{quoted(sides.hash_name)} <=> c.{stored_name(0)})"
@@ -142,12 +118,12 @@ def _changed(sides: Sides) -> str:
 def _class(sides: Sides) -> str:
     missing = "NULL"
     if sides.terms.closes_missing:
-        missing = f"CASE WHEN {IN_TABLE} AND NOT {TOMB} AND {IN_SCOPE} THEN 'deleted' END"
+        missing = f"CASE WHEN {ps.IN_TABLE} AND NOT {ps.TOMB} AND {ps.IN_SCOPE} THEN 'deleted' END"
     return (
-        f"CASE WHEN NOT {IN_SOURCE} THEN {missing} "
-        f"WHEN {IGNORED} THEN 'ignored' "
-        f"WHEN NOT {IN_TABLE} THEN 'opened_new' "
-        f"WHEN {TOMB} OR {CHANGED} THEN 'opened_changed' "
+        f"CASE WHEN NOT {ps.IN_SOURCE} THEN {missing} "
+        f"WHEN {ps.IGNORED} THEN 'ignored' "
+        f"WHEN NOT {ps.IN_TABLE} THEN 'opened_new' "
+        f"WHEN {ps.TOMB} OR {ps.CHANGED} THEN 'opened_changed' "
         "ELSE 'unchanged' END"
     )
 
@@ -155,26 +131,30 @@ def _class(sides: Sides) -> str:
 def _pruned(sides: Sides) -> str:
     if sides.terms.retention is None or not sides.table.columns:
         return "CAST(array() AS ARRAY<TIMESTAMP>)"
-    opens = f"{CLASS} IN ('opened_new', 'opened_changed')"  # this run gives the key a new version
+    opens = (
+        f"{ps.CLASS} IN ('opened_new', 'opened_changed')"  # this run gives the key a new version
+    )
     if sides.terms.missing is HardDeletes.NEW_RECORD:
-        opens += f" OR {CLASS} = 'deleted'"
+        opens += f" OR {ps.CLASS} = 'deleted'"
     condition = goes(sides.terms.retention, f"o.rank + CAST(coalesce({opens}, false) AS INT)")
-    ats = f"transform(filter(coalesce({OLD}, array()), o -> {condition}), o -> o.at)"
-    return f"CASE WHEN {PLACE} = 1 THEN {ats} ELSE array() END"
+    ats = f"transform(filter(coalesce({ps.OLD}, array()), o -> {condition}), o -> o.at)"
+    return f"CASE WHEN {ps.PLACE} = 1 THEN {ats} ELSE array() END"
 
 
 def _operations(sides: Sides) -> str:
     """Give the operations of a row as an array of (op, at): what the MERGE is fed."""
-    one, close = f"array({operation('open')})", f"array({operation('close', AT)})"
+    one, close = f"array({operation('open')})", f"array({operation('close', ps.AT)})"
     if sides.terms.retention is not None:
-        close = f"CASE WHEN array_contains({PRUNED}, {AT}) THEN array() ELSE {close} END"
-    again = f"WHEN {IN_TABLE} THEN array({operation('rehash', AT)}) " if rehashes(sides) else ""
+        close = f"CASE WHEN array_contains({ps.PRUNED}, {ps.AT}) THEN array() ELSE {close} END"
+    again = (
+        f"WHEN {ps.IN_TABLE} THEN array({operation('rehash', ps.AT)}) " if rehashes(sides) else ""
+    )
     made = (
-        f"CASE WHEN {CLASS} = 'opened_new' THEN {one} "
-        f"WHEN {CLASS} = 'opened_changed' THEN concat({one}, {close}) "
-        f"WHEN {CLASS} = 'deleted' THEN {close} {again}ELSE array() END"
+        f"CASE WHEN {ps.CLASS} = 'opened_new' THEN {one} "
+        f"WHEN {ps.CLASS} = 'opened_changed' THEN concat({one}, {close}) "
+        f"WHEN {ps.CLASS} = 'deleted' THEN {close} {again}ELSE array() END"
     )
     if sides.terms.retention is not None:
-        made = f"concat({made}, transform({PRUNED}, p -> {operation('delete', 'p')}))"
+        made = f"concat({made}, transform({ps.PRUNED}, p -> {operation('delete', 'p')}))"
     wrong = f"array({operation('problem')})"
-    return f"CASE WHEN {problem(sides)} OR {EARLY} OR {TWICE} THEN {wrong} ELSE {made} END"
+    return f"CASE WHEN {problem(sides)} OR {ps.EARLY} OR {ps.TWICE} THEN {wrong} ELSE {made} END"

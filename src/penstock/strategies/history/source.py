@@ -11,25 +11,11 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Rule
 from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
 from penstock.strategies.comparing import converted
-from penstock.strategies.history.terms import (
-    COPIES,
-    EARLY,
-    IGNORED,
-    IN_SOURCE,
-    NO_TIME,
-    NULL_KEY,
-    NULL_TIME,
-    OP,
-    PLACE,
-    ROWS,
-    TIED,
-    TIME,
-    TWICE,
-    Sides,
-)
+from penstock.strategies.history import terms as ps
+from penstock.strategies.history.terms import Sides
 from penstock.strategies.row_hash import hash_of_values, hashes_alike, row_hash
 
-FOUND_WRONG = (IN_SOURCE, IGNORED, NULL_KEY, NULL_TIME, NO_TIME)
+FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
@@ -92,7 +78,7 @@ def _hash(change: HashDiffers, table: Schema) -> str:
 def problem(sides: Sides) -> str:
     """Give the condition of a row of the source that may not be there."""
     lost = f" OR {any_lost(sides.texts)}" if sides.texts else ""
-    return f"({NULL_KEY} OR {NULL_TIME} OR {NO_TIME} OR {COPIES} > 1{lost})"
+    return f"({ps.NULL_KEY} OR {ps.NULL_TIME} OR {ps.NO_TIME} OR {ps.COPIES} > 1{lost})"
 
 
 def marked(sides: Sides) -> str:
@@ -102,16 +88,16 @@ def marked(sides: Sides) -> str:
     """
     terms, keys = sides.terms, listed(sides.terms.keys)
     rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
-    over = f"PARTITION BY {keys}" + (f", {TIME}" if terms.event_time else "")
-    counted = f"count_if(NOT {IGNORED})" if terms.ignore_null_time else "count(*)"
-    alone = f"{IGNORED} OR {NULL_KEY}"
-    copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {COPIES}"
+    over = f"PARTITION BY {keys}" + (f", {ps.TIME}" if terms.event_time else "")
+    counted = f"count_if(NOT {ps.IGNORED})" if terms.ignore_null_time else "count(*)"
+    alone = f"{ps.IGNORED} OR {ps.NULL_KEY}"
+    copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {ps.COPIES}"
     rows_of_key, place = "", "1"
     if terms.event_time:
-        rows_of_key = f", count_if(NOT {IGNORED}) OVER (PARTITION BY {keys}) AS {ROWS}"
+        rows_of_key = f", count_if(NOT {ps.IGNORED}) OVER (PARTITION BY {keys}) AS {ps.ROWS}"
     elif terms.ignore_null_time and terms.retention:
-        place = f"row_number() OVER (PARTITION BY {keys} ORDER BY {IGNORED})"
-    return f"SELECT *, {copies}, {place} AS {PLACE}{rows_of_key} FROM ({rows})"
+        place = f"row_number() OVER (PARTITION BY {keys} ORDER BY {ps.IGNORED})"
+    return f"SELECT *, {copies}, {place} AS {ps.PLACE}{rows_of_key} FROM ({rows})"
 
 
 def _columns(sides: Sides) -> Iterator[str]:
@@ -120,15 +106,15 @@ def _columns(sides: Sides) -> Iterator[str]:
     if terms.made_hash:  # of the values as the table will hold them
         made = hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
         yield f"{made} AS {quoted(terms.made_hash.column)}"
-    yield f"{time} AS {TIME}"
+    yield f"{time} AS {ps.TIME}"
     null_keys = " OR ".join(f"{quoted(key)} IS NULL" for key in terms.keys)
-    yield ("false" if terms.match_null_keys else f"({null_keys})") + f" AS {NULL_KEY}"
-    yield f"{_without_time(sides)} AS {NO_TIME}"
+    yield ("false" if terms.match_null_keys else f"({null_keys})") + f" AS {ps.NULL_KEY}"
+    yield f"{_without_time(sides)} AS {ps.NO_TIME}"
     no_time = f"{quoted(terms.time_column)} IS NULL" if terms.time_column else "false"
     wrong, ignored = ("false", no_time) if terms.ignore_null_time else (no_time, "false")
-    yield f"{wrong} AS {NULL_TIME}"
-    yield f"{ignored} AS {IGNORED}"
-    yield f"true AS {IN_SOURCE}"
+    yield f"{wrong} AS {ps.NULL_TIME}"
+    yield f"{ignored} AS {ps.IGNORED}"
+    yield f"true AS {ps.IN_SOURCE}"
 
 
 def _without_time(sides: Sides) -> str:
@@ -157,7 +143,7 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
 
     `prefix` stands before the names of the counts.
     """
-    kept = f"FROM {view} WHERE {OP} = 'problem' AND "
+    kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (
         Rule(
@@ -167,8 +153,8 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
             "that start together (e.g. {samples})",
             f"penstock snapshot verify {model} shows them; remove the versions that somebody "
             "else wrote, or restore the table",
-            f"SELECT DISTINCT {shown} {kept}{TWICE} ORDER BY 1 LIMIT 5",
-            f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{TWICE}",
+            f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
+            f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
         ),
         *_about_copies(sides, model, kept),
         *_about_values(sides, model, kept),
@@ -184,7 +170,7 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
             f"{{count}} versions of {model!r} start at or after the run timestamp that "
             "would close them (e.g. {samples})",
             "run with a later --as-of",
-            f"SELECT {shown} {kept}{EARLY} ORDER BY {by_key} LIMIT 5",
+            f"SELECT {shown} {kept}{ps.EARLY} ORDER BY {by_key} LIMIT 5",
         ),
         *lost_rules(sides.texts, model, f"{kept}true", shown, by_key),
     )
@@ -194,8 +180,8 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
 def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
     terms = sides.terms
     timed = terms.event_time
-    by = listed(terms.keys) + (f", {TIME}" if timed else "")
-    shown = shown_key(terms.keys) + (f", ' at ', {TIME}" if timed else "")
+    by = listed(terms.keys) + (f", {ps.TIME}" if timed else "")
+    shown = shown_key(terms.keys) + (f", ' at ', {ps.TIME}" if timed else "")
     yield Rule(
         "copied",
         "tied-versions" if timed else "duplicate-keys",
@@ -204,9 +190,9 @@ def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
         if timed
         else f"{{count}} keys occur more than once in the source of {model!r} (e.g. {{samples}})",
         ("one row for each key and time: " if timed else "") + "aggregate or filter in the SELECT",
-        f"SELECT concat({shown}, ' ×', count(*)) {kept}{COPIES} > 1 "
+        f"SELECT concat({shown}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
         f"GROUP BY {by} ORDER BY {by} LIMIT 5",
-        f"SELECT count(DISTINCT struct({by})) AS n {kept}{COPIES} > 1",
+        f"SELECT count(DISTINCT struct({by})) AS n {kept}{ps.COPIES} > 1",
     )
     if timed:
         yield Rule(
@@ -215,7 +201,7 @@ def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
             f"{{count}} rows of {model!r} start where a stored version of their key starts "
             "(e.g. {samples})",
             "a version of that instant is stored already; correct the time in the SELECT",
-            f"SELECT concat({shown}) {kept}{TIED} ORDER BY {listed(terms.keys)} LIMIT 5",
+            f"SELECT concat({shown}) {kept}{ps.TIED} ORDER BY {listed(terms.keys)} LIMIT 5",
         )
 
 
@@ -230,14 +216,14 @@ def _about_values(sides: Sides, model: str, kept: str) -> tuple[Rule, ...]:
             f"{{count}} rows in the source of {model!r} have NULL in their key "
             f"({', '.join(terms.keys)}) (e.g. {{samples}})",
             "filter them out, or set null_keys: match",
-            f"SELECT {shown} {kept}{NULL_KEY} ORDER BY {by_key} LIMIT 5",
+            f"SELECT {shown} {kept}{ps.NULL_KEY} ORDER BY {by_key} LIMIT 5",
         ),
         Rule(
             "null_times",
             "null-updated-at",
             f"{{count}} rows in the source of {model!r} have NULL in {column} (e.g. {{samples}})",
             "fill it in the SELECT, or set null_updated_at: ignore_row",
-            f"SELECT {shown} {kept}{NULL_TIME} ORDER BY {by_key} LIMIT 5",
+            f"SELECT {shown} {kept}{ps.NULL_TIME} ORDER BY {by_key} LIMIT 5",
         ),
         Rule(
             "no_times",
@@ -245,6 +231,6 @@ def _about_values(sides: Sides, model: str, kept: str) -> tuple[Rule, ...]:
             f"{{count}} rows in the source of {model!r} have no time in their {column} "
             "(e.g. {samples})",
             "convert it in the SELECT to a TIMESTAMP",
-            f"SELECT {value} {kept}{NO_TIME} ORDER BY {by_key} LIMIT 5",
+            f"SELECT {value} {kept}{ps.NO_TIME} ORDER BY {by_key} LIMIT 5",
         ),
     )

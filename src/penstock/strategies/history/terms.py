@@ -1,4 +1,4 @@
-"""One run of one history table: its terms, and its two sides, the query and the table."""
+"""One run of one history table: its terms, its two sides, and the names of its own columns."""
 
 from __future__ import annotations
 
