@@ -10,7 +10,7 @@ from penstock.core.columns.types import parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Feed, Rule, Stage, Work
 from penstock.core.strategy import Build, Layout
-from penstock.strategies.comparing import cast
+from penstock.strategies.values import cast
 
 CODE = "empty-partition-value"
 _LOST_TEXTS = ("", "__HIVE_DEFAULT_PARTITION__")

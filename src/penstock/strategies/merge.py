@@ -29,7 +29,7 @@ from penstock.strategies.build import (
     shown_key,
     texts_of,
 )
-from penstock.strategies.comparing import same
+from penstock.strategies.values import same
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"

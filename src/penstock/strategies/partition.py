@@ -25,7 +25,7 @@ from penstock.core.strategy import (
     Writing,
 )
 from penstock.strategies.build import ANSI, ROWS_VIEW, guarded, partition_texts, refusing
-from penstock.strategies.comparing import cast, null
+from penstock.strategies.values import cast, null
 
 _CONFS = {**ANSI, "spark.sql.sources.partitionOverwriteMode": "static"}
 _SHOWN = 5

@@ -13,7 +13,7 @@ from penstock.core.names import literal, quoted
 from penstock.core.statement import Commit, TableOverwrite
 from penstock.core.strategy import Layout
 from penstock.strategies.build import table_clauses, written
-from penstock.strategies.comparing import cast, null
+from penstock.strategies.values import cast, null
 
 _ANSI = {"spark.sql.ansi.enabled": "true"}
 

@@ -27,7 +27,7 @@ from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.resolve import dated, resolve
 from penstock.strategies.build import create
 from penstock.strategies.reshape import physical
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.values import row_hash
 
 _VIEW = "penstock_test_output"
 

@@ -44,10 +44,13 @@ Places = tuple[Span | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
+    """A commit on its way to a `Touched`; of one that brings another table no place is told.
+
+    `unplaced` are removed files only placed by their add.
+    """
 
     commit: LogCommit
-    spans: tuple[set[Span | None], ...] = ()
+    places: set[Places] = field(default_factory=set)
     unplaced: dict[str, Places] = field(default_factory=dict)
 
 
@@ -98,7 +101,7 @@ def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColu
 
 
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
-    draft = _Draft(actions.commit(version), tuple(set() for _ in fields))
+    draft = _Draft(actions.commit(version))
     here: dict[str, Places] = {}
     try:
         for add in actions.adds:
@@ -112,8 +115,7 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColum
                 here[path] = places
     except UNREADABLE as error:
         raise damaged(commit_path(uri, version)) from error
-    for places in here.values():
-        _gather(draft, places)
+    draft.places.update(here.values())
     return draft
 
 
@@ -123,11 +125,6 @@ def _filled(places: Places, placed: Places | None) -> Places:
     return tuple(
         other if mine is None else mine for mine, other in zip(places, placed, strict=True)
     )
-
-
-def _gather(draft: _Draft, places: Places) -> None:
-    for spans, one in zip(draft.spans, places, strict=True):
-        spans.add(one)
 
 
 def _places_of(
@@ -153,12 +150,12 @@ def _places_of(
 def _finished(
     draft: _Draft, fields: Sequence[LogColumn], placed: Mapping[str, Places], names: Iterable[str]
 ) -> Touched:
-    for path, places in draft.unplaced.items():
-        _gather(draft, _filled(places, placed.get(path)))
+    unplaced = (_filled(each, placed.get(path)) for path, each in draft.unplaced.items())
     spans: dict[str, tuple[Span, ...] | None] = dict.fromkeys(names)
-    for each, found in zip(fields, draft.spans, strict=False):  # of another table: nothing found
-        known = [span for span in found if span is not None]
-        spans[each.name] = joined(known) if len(known) == len(found) else None
+    found = zip(*draft.places, *unplaced, strict=True)
+    for each, places in zip(fields, found, strict=False):  # of another table: nothing found
+        known = [span for span in places if span is not None]
+        spans[each.name] = joined(known) if len(known) == len(places) else None
     return touched_by(draft.commit, spans)
 
 

@@ -10,11 +10,11 @@ from penstock.core.names import literal, quoted
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
 from penstock.core.strategy import Build
 from penstock.strategies.build import HASH_JOIN, create, listed
-from penstock.strategies.comparing import converted
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
 from penstock.strategies.history.terms import Sides
+from penstock.strategies.values import converted
 
 _UNDERNEATH = (
     "penstock:history-changed-underneath: a version that was classified is no longer there"

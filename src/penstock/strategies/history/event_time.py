@@ -44,8 +44,8 @@ def by_current(sides: Sides) -> str:
     closed = f"CASE WHEN {ps.CLASS} = 'deleted' THEN {terms.at} ELSE {ps.TIME} END"
     placed = (
         f"SELECT *, {ps.CLASS} = 'deleted' AND {ps.AT} >= {terms.at} AS {ps.EARLY}, "
-        f"false AS {ps.TIED}, {ps.TIME} AS {ps.FROM}, {ps.NO_INSTANT} AS {ps.OPEN_TO}, {closed} AS {ps.CLOSE_TO} "
-        f"FROM (SELECT *, {found} AS {ps.CLASS} FROM ({joined}))"
+        f"false AS {ps.TIED}, {ps.TIME} AS {ps.FROM}, {ps.NO_INSTANT} AS {ps.OPEN_TO}, "
+        f"{closed} AS {ps.CLOSE_TO} FROM (SELECT *, {found} AS {ps.CLASS} FROM ({joined}))"
     )
     operations = (
         f"CASE WHEN {problem(sides)} OR {ps.EARLY} OR {ps.TWICE} "

@@ -10,10 +10,9 @@ from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Rule
 from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
-from penstock.strategies.comparing import converted
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.terms import Sides
-from penstock.strategies.row_hash import hash_of_values, hashes_alike, row_hash
+from penstock.strategies.values import converted, hash_of_values, hashes_alike, row_hash
 
 FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 

@@ -20,7 +20,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.core.strategy import Build, OnSchemaChange
 from penstock.strategies.build import listed, same_key, texts_of
-from penstock.strategies.comparing import converted, merged_type, same
+from penstock.strategies.values import converted, merged_type, same
 
 SEEN = "penstock_seen"
 STAGED = "penstock_staged"

@@ -190,8 +190,8 @@ def _versions(claims: Claims, table: Schema) -> str:
     tomb = f"coalesce({quoted(names.is_deleted)}, false)" if has_deleted else "false"
     bare = (
         f"SELECT {keys}, {quoted(names.valid_from)} AS {ps.FROM}, "
-        f"{quoted(names.valid_to)} AS {ps.TO}, {quoted(names.is_current)} AS {_CURRENT}, {tomb} AS {ps.TOMB}, "
-        f"{_time(claims, table)} AS {ps.TIME} FROM {quoted(TARGET_VIEW)}"
+        f"{quoted(names.valid_to)} AS {ps.TO}, {quoted(names.is_current)} AS {_CURRENT}, "
+        f"{tomb} AS {ps.TOMB}, {_time(claims, table)} AS {ps.TIME} FROM {quoted(TARGET_VIEW)}"
     )
     window = f"PARTITION BY {keys} ORDER BY {ps.FROM}, {ps.TO} NULLS LAST"
     end = f"struct({ps.TO} IS NULL AS open, {ps.TO} AS until, {ps.FROM} AS at)"
