@@ -206,7 +206,10 @@ def check_columns(
     if not found:
         return
     code, hint = _SAYS[found[0].why]
-    messages = [_message(each) for each in found[:_SHOWN]]
+    messages = [
+        _SENTENCES[each.why].format(path=each.path, have=each.have.upper(), want=each.want.upper())
+        for each in found[:_SHOWN]
+    ]
     if len(found) > _SHOWN:
         messages.append(f"and {len(found) - _SHOWN} more")
     raise SchemaError(code, f"{model_name}: {'; '.join(messages)}", where=where, hint=hint)
@@ -216,6 +219,11 @@ _SAYS = {
     Misfit.MISSING: ("output-column-missing", "select it, or take it out of the schema"),
     Misfit.EXTRA: ("output-column-extra", "declare it in the schema, or do not select it"),
     Misfit.UNCASTABLE: ("output-type-mismatch", "convert it in the SELECT, or declare its type"),
+}
+_SENTENCES = {
+    Misfit.MISSING: "the query gives no column {path!r} ({want})",
+    Misfit.EXTRA: "the schema has no column {path!r} ({have})",
+    Misfit.UNCASTABLE: "column {path!r} is {have} in the query and {want} in the schema",
 }
 
 
@@ -235,14 +243,3 @@ def _differences(declared: Schema, described: Schema) -> tuple[TypeDifference, .
     )
     order = tuple(Misfit)
     return tuple(sorted(found, key=lambda each: order.index(each.why)))
-
-
-def _message(each: TypeDifference) -> str:
-    have, want = each.have.upper(), each.want.upper()
-    match each.why:
-        case Misfit.MISSING:
-            return f"the query gives no column {each.path!r} ({want})"
-        case Misfit.EXTRA:
-            return f"the schema has no column {each.path!r} ({have})"
-        case Misfit.UNCASTABLE:
-            return f"column {each.path!r} is {have} in the query and {want} in the schema"

@@ -95,7 +95,15 @@ class DeltaLog:
 
     def is_cluttered(self, uri: str) -> bool:
         """See `Log.is_cluttered`."""
-        return open_table(uri) is None and _holds_files(uri)
+        if open_table(uri) is not None:
+            return False
+        if is_local(uri):
+            return any(path.is_file() for path in Path(uri.removeprefix("file://")).rglob("*"))
+        from pyarrow import fs  # only for object stores
+
+        system, path = fs.FileSystem.from_uri(uri)
+        found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
+        return any(info.type == fs.FileType.File for info in found)
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """See `Log.added`. A table that is not in a local folder gives None."""
@@ -188,18 +196,6 @@ def _type(given: str | dict[str, object]) -> str:
             return f"map<{_type(key)},{_type(value)}>"  # type: ignore[arg-type]
         case _:
             return str(given)
-
-
-def _holds_files(uri: str) -> bool:
-    """Whether any file lies below a folder, hidden ones too."""
-    if is_local(uri):
-        folder = Path(uri.removeprefix("file://"))
-        return any(path.is_file() for path in folder.rglob("*"))
-    from pyarrow import fs  # only for object stores
-
-    system, path = fs.FileSystem.from_uri(uri)
-    found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
-    return any(info.type == fs.FileType.File for info in found)
 
 
 def _missing(source: Source) -> TableError:

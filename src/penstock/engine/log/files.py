@@ -154,8 +154,14 @@ def count_missing(table: DeltaTable) -> int:
         names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
         paths = (os.path.join(root, path.removeprefix("file://")) for path in names)  # noqa: PTH118  # 10,000 files
         gone = sum(not os.path.exists(path) for path in paths)  # noqa: PTH110  # as above
+    elif uris := table.file_uris():
+        from pyarrow import fs  # only for object stores
+
+        system, _ = fs.FileSystem.from_uri(uris[0])
+        infos = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
+        gone = sum(info.type == fs.FileType.NotFound for info in infos)
     else:
-        gone = _count_missing_objects(table.file_uris())
+        gone = 0
     return gone or int(_has_lost_vectors(table))
 
 
@@ -194,16 +200,6 @@ def _vectors(table: DeltaTable) -> Iterable[RecordBatch]:
 def _checksum(table: DeltaTable) -> Mapping[str, Any]:
     uri = unquote(table.table_uri)
     return checksum(uri, table.version()) if is_local(uri) else {}
-
-
-def _count_missing_objects(uris: Sequence[str]) -> int:
-    if not uris:
-        return 0
-    from pyarrow import fs  # only for object stores
-
-    system, _ = fs.FileSystem.from_uri(uris[0])
-    infos = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
-    return sum(info.type == fs.FileType.NotFound for info in infos)
 
 
 def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:

@@ -236,11 +236,7 @@ def stored_name(number: int) -> str:
 
 
 def goes(retention: Retention, rank: str, closed_long_ago: str = "true") -> str:
-    """Give the condition of a version being removed; `rank` 1 is the newest of its key and stays.
-
-    >>> goes(Retention(keep_last=3), "r")
-    '(r > 1 AND r > 3)'
-    """
+    """Give the condition of a version being removed; `rank` 1, the newest of its key, stays."""
     conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:
         conditions.append(f"{rank} > {retention.keep_last}")
