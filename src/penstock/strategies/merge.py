@@ -108,8 +108,7 @@ class Merge(Strategy):
 
 
 def _source(build: Build, strategy: Merge) -> Stage:
-    keys = listed(strategy.keys)
-    columns = listed(build.query.names)
+    keys, columns = listed(strategy.keys), listed(build.query.names)
     copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
     rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
     if strategy.order_by:
@@ -119,21 +118,18 @@ def _source(build: Build, strategy: Merge) -> Stage:
             f"SELECT {columns}, 1 AS {quoted(_COPIES)} "
             f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
         )
-    null_key = _null_key(strategy)
     lost = "".join(f", {sql} AS `{name}`" for name, sql in lost_counts(texts_of(build)).items())
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
-        f"count_if({null_key}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
+        f"count_if({_null_key(strategy)}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
     )
     return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
 
 
 def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
-    name = build.model.name
-    keys = ", ".join(strategy.keys)
-    shown = shown_key(strategy.keys)
-    source = quoted(SOURCE_VIEW)
+    name, keys = build.model.name, ", ".join(strategy.keys)
+    shown, source = shown_key(strategy.keys), quoted(SOURCE_VIEW)
     return (
         Rule(
             "copied",
@@ -157,16 +153,14 @@ def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
 
 
 def _stage(build: Build, strategy: Merge) -> Stage:
-    columns = listed(build.query.names, "s.")
-    on = _on(strategy, "s", "m")
     matched = (
         f"SELECT {listed(strategy.keys, 's.')}, {_differs(build, strategy)} AS `_ps_differs` "
         f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 's', 't')}"
     )
     sql = (
-        f"SELECT {columns}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
-        f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m ON {on} "
-        "WHERE coalesce(m.`_ps_differs`, true)"
+        f"SELECT {listed(build.query.names, 's.')}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
+        f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m "
+        f"ON {_on(strategy, 's', 'm')} WHERE coalesce(m.`_ps_differs`, true)"
     )
     look = (
         f"SELECT count_if({quoted(_IS_NEW)}) AS `new`, "

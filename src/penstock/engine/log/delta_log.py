@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.core.columns.schema import Column, Schema
@@ -19,7 +20,7 @@ from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (
-    DATA_OPERATIONS,
+    Actions,
     LogEntry,
     check_whole,
     commit_path,
@@ -41,7 +42,7 @@ class DeltaLog:
         """See `Log.head`. A local table costs a few looks at its folder and one small file."""
         if not is_local(uri):
             table = open_table(uri)
-            last = _remote_entry(table.history(1)[0]) if table else None
+            last = _remote_commit(table.history(1)[0]) if table else None
             return Head(table.version(), last.step) if table and last else None
         version = newest(uri, hint)
         if version is None:
@@ -145,20 +146,25 @@ def _entry(uri: str, version: int) -> LogEntry:
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
-    commits = [_remote_entry(each).commit for each in table.history()] if table else []
+    commits = [_remote_commit(each) for each in table.history()] if table else []
     found = tuple(commit for commit in reversed(commits) if commit.version > after)
     if not partial:
         check_whole(uri, after, [commit.version for commit in found])
     return found
 
 
-def _remote_entry(info: dict[str, object]) -> LogEntry:
-    """Give an entry as deltalake tells it; the operation's name stands for `dataChange`."""
-    line = json.dumps({"commitInfo": info})
-    version = int(str(info["version"]))
-    return LogEntry.from_lines(
-        version, [line], data_by_name=str(info.get("operation")) in DATA_OPERATIONS
-    )
+# Operations that change rows, for logs whose files cannot be read one by one.
+_DATA_OPERATIONS = frozenset(
+    {"WRITE", "MERGE", "UPDATE", "DELETE", "STREAMING UPDATE", "RESTORE", "TRUNCATE", "COPY INTO"}
+    | {f"{how} TABLE AS SELECT" for how in ("CREATE", "REPLACE", "CREATE OR REPLACE")}
+)
+
+
+def _remote_commit(info: dict[str, object]) -> LogCommit:
+    """Give a commit as deltalake tells it; the operation's name stands for `dataChange`."""
+    changes = str(info.get("operation")) in _DATA_OPERATIONS
+    commit = Actions(info).commit(int(str(info["version"])))
+    return replace(commit, changes_data=changes, row_change=None if changes else 0)
 
 
 _NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}

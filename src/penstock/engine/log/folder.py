@@ -134,14 +134,7 @@ def _climb(folder: str, low: int) -> int:
     return low
 
 
-# Operations that change rows, for logs whose files cannot be read one by one.
-DATA_OPERATIONS = frozenset(
-    {"WRITE", "MERGE", "UPDATE", "DELETE", "STREAMING UPDATE", "RESTORE", "TRUNCATE", "COPY INTO"}
-    | {f"{how} TABLE AS SELECT" for how in ("CREATE", "REPLACE", "CREATE OR REPLACE")}
-)
-
 T = TypeVar("T")
-
 # What a damaged file raises while it is read.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 
@@ -213,14 +206,9 @@ class LogEntry:
         return self.commit.step
 
     @classmethod
-    def from_lines(
-        cls, version: int, lines: Iterable[str], *, data_by_name: bool = False
-    ) -> LogEntry:
-        """Read one commit; with `data_by_name` its files are not known and its name decides."""
+    def from_lines(cls, version: int, lines: Iterable[str]) -> LogEntry:
+        """Read one commit."""
         actions = Actions.from_lines(lines)
-        if data_by_name:
-            changed = replace(actions.commit(version), changes_data=True)
-            return cls(changed, rewrites=True)
         rows = [live_rows(add) for add in actions.adds]
         rows += [None if (gone := live_rows(each)) is None else -gone for each in actions.removes]
         known = [count for count in rows if count is not None]
@@ -261,22 +249,21 @@ def _read(path: Path, reader: Callable[[Sequence[str]], T], *, head_only: bool =
 
 def damaged(path: Path) -> TableError:
     """Give the error of a commit file that cannot be read."""
-    version = int(path.stem)
     return TableError(
         "log-unreadable",
-        f"version {version} of the Delta log in {path.parent} is damaged",
+        f"version {int(path.stem)} of the Delta log in {path.parent} is damaged",
         hint="restore the file from a backup; nothing was written",
     )
 
 
 def _added(path: str, stats: str | None) -> AddedFile:
     statistics = json.loads(stats) if stats else {}
-    return AddedFile(
-        path,
-        _texts(statistics.get("minValues") or {}),
-        _texts(statistics.get("maxValues") or {}),
-        {k: v for k, v in (statistics.get("nullCount") or {}).items() if isinstance(v, int)},
+    low, high = (
+        {k: str(v) for k, v in ends.items() if not isinstance(v, dict | list)}
+        for ends in (statistics.get("minValues") or {}, statistics.get("maxValues") or {})
     )
+    nulls = statistics.get("nullCount") or {}
+    return AddedFile(path, low, high, {k: v for k, v in nulls.items() if isinstance(v, int)})
 
 
 def live_rows(action: Mapping[str, Any]) -> int | None:
@@ -289,10 +276,6 @@ def live_rows(action: Mapping[str, Any]) -> int | None:
         return None
     hidden = (action.get("deletionVector") or {}).get("cardinality", 0)
     return int(records) - int(hidden)
-
-
-def _texts(values: dict[str, Any]) -> dict[str, str]:
-    return {k: str(v) for k, v in values.items() if not isinstance(v, dict | list)}
 
 
 _LOOKS_BACK = 100  # commits read for a `metaData` before a checkpoint is opened
