@@ -116,16 +116,13 @@ def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
     _, delta = spark_versions()
     folder = (ivy or ivy_home()) / "jars"
     # One jar of each name: other versions of Delta may have left theirs in the cache.
-    catalogs = sorted(folder.glob("io.unitycatalog_*.jar"), key=_version_of)
+    catalogs = list(folder.glob("io.unitycatalog_*.jar"))
+    catalogs.sort(key=lambda jar: [int(number) for number in _NUMBER.findall(jar.stem)])
     newest = {jar.stem.rpartition("-")[0]: jar for jar in catalogs}
     jars = sorted(map(str, (*folder.glob(f"io.delta_*-{delta}.jar"), *newest.values())))
     needed = (f"delta-spark_4.2_2.13-{delta}.jar", f"delta-storage-{delta}.jar")
     whole = all(any(jar.endswith(name) for jar in jars) for name in needed)
     return tuple(jars) if whole else ()
-
-
-def _version_of(jar: Path) -> list[int]:
-    return [int(number) for number in _NUMBER.findall(jar.stem)]
 
 
 def ivy_home() -> Path:

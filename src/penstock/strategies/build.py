@@ -88,11 +88,7 @@ def shown_key(keys: tuple[str, ...]) -> str:
 
 
 def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool) -> str:
-    """Give the condition that two rows have the same key.
-
-    >>> same_key(("id",), "s", "t", matches_null=True)
-    's.`id` <=> t.`id`'
-    """
+    """Give the condition that two rows have the same key."""
     equals = "<=>" if matches_null else "="
     return " AND ".join(f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in keys)
 
@@ -113,15 +109,11 @@ def insert(build: Build, overwrites: str = "", confs: Mapping[str, str] | None =
 
     `overwrites` is the word for an INSERT that replaces rows.
     """
-    if not build.inserts:
-        statement = create_from(build)
-    else:
-        evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-        statement = Commit(
-            f"INSERT {evolution}{overwrites or 'INTO'} {build.target} BY NAME "
-            f"SELECT {selected(build)} FROM {quoted(build.source)}",
-            confs or {},
-        )
+    rows = f"SELECT {selected(build)} FROM {quoted(build.source)}"
+    statement = create(build, rows)
+    if build.inserts:
+        how = ("WITH SCHEMA EVOLUTION " if build.evolves else "") + (overwrites or "INTO")
+        statement = Commit(f"INSERT {how} {build.target} BY NAME {rows}", confs or {})
     return Work((), lambda _: statement, again=counted_texts(build))
 
 
@@ -230,11 +222,7 @@ def written(properties: Mapping[str, str]) -> str:
 
 
 def listed(names: tuple[str, ...], prefix: str = "") -> str:
-    """Give quoted names, comma-separated.
-
-    >>> listed(("a", "b"), "s.")
-    's.`a`, s.`b`'
-    """
+    """Give quoted names, comma-separated."""
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 

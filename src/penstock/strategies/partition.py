@@ -126,8 +126,12 @@ def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
     lost = [name for name in table.described.names if table.columns.find(name) is None]
     if lost:
         raise ValueError(f"{table.shown} would lose the columns {lost}")
-    rows = " UNION ALL ".join(_branch(table, each) for each in slices)
-    return Feed(ROWS_VIEW, rows, confs=_CONFS)
+    branches, columns = [], table.columns.columns
+    for piece in slices:
+        values = ", ".join(f"{_value(table, c, piece)} AS {quoted(c.name)}" for c in columns)
+        # The line break ends a comment that the query may end with.
+        branches.append(f"SELECT {values} FROM (\n{piece.sql}\n)")
+    return Feed(ROWS_VIEW, " UNION ALL ".join(branches), confs=_CONFS)
 
 
 def replace_fed(table: PartitionTable, given: Feed) -> Commit:
@@ -161,13 +165,6 @@ def inside_spans(value: str, kind: str, spans: tuple[Span, ...]) -> str:
         for low, high in spans
     ]
     return terms[0] if len(terms) == 1 else " OR ".join(f"({term})" for term in terms)
-
-
-def _branch(table: PartitionTable, piece: Slice) -> str:
-    """Give the rows of one slice; the line break ends a comment that the query may end with."""
-    columns = table.columns.columns
-    values = ", ".join(f"{_value(table, each, piece)} AS {quoted(each.name)}" for each in columns)
-    return f"SELECT {values} FROM (\n{piece.sql}\n)"
 
 
 def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
