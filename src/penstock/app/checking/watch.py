@@ -39,7 +39,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
         return rows
     grid = model.grid
     spans = tuple((grid.lower(low), grid.upper(high)) for low, high in target.partitions)
-    within = inside_spans(model.partition.field, model.partition.type, spans)
+    within = inside_spans(quoted(model.partition.field), model.partition.type, spans)
     return CheckedRows(f"{rows.sql} WHERE {within}", rows.columns, _key_of(model))
 
 

@@ -41,7 +41,7 @@ from penstock.plan.resolve import resolve
 from penstock.project.unit_tests.definition import Given, GivenTable, UnitRun
 from penstock.strategies.build import create
 from penstock.strategies.reshape import physical
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.values import row_hash
 
 _VIEW = "penstock_test_output"
 _BEFORE = dt.timedelta(seconds=1)

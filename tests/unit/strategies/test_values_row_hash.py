@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.core.columns.schema import Column
-from penstock.strategies.row_hash import hashes_alike, row_hash
+from penstock.strategies.values import hashes_alike, row_hash
 
 
 def hashed(*columns: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
-from penstock.engine.log.commit_file import LogEntry, read_entry
+from penstock.engine.log.folder import LogEntry, read_entry
 
 SIGNED = '{"penstock": "1", "store": "store-1", "step": "step-7"}'
 INFO = {

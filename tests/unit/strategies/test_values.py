@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.strategies.comparing import converted, merged_type, same
+from penstock.strategies.values import converted, merged_type, same
 
 
 @pytest.mark.parametrize(
