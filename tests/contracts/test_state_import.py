@@ -7,7 +7,7 @@ import pytest
 from contracts.store_cases import BROKEN, DAY, HERE, OURS, days, failed_gate, succeed, with_mark
 from contracts.store_cases import check as checked
 from penstock.core.errors import StateError
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 
 
 @pytest.fixture

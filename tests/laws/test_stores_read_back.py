@@ -33,7 +33,7 @@ from penstock.core.steps.step import (
 )
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 from penstock.state.open import open_store
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

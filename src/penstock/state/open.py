@@ -22,17 +22,17 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
-from penstock.state.journal import StoreContext, StoreJournal, StoreLeases
-from penstock.state.lease import Identity, IsGone, is_gone
+from penstock.state.lease import Identity, IsGone, StoreContext, is_gone
 from penstock.state.schema import FORMAT, REVISION, project
 from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.check_records import SqlChecks
 from penstock.state.sql.damage import lacking
 from penstock.state.sql.database import Database
+from penstock.state.sql.journal import StoreJournal, StoreLeases
 from penstock.state.sql.notes import SqlNotes
 from penstock.state.sql.records import SqlRecords
-from penstock.state.sql.transaction import SqlTransactions
+from penstock.state.sql.transaction import Transactions
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -169,16 +169,20 @@ def _migrate(database: Database, file: Path | None, identity: Identity, clock: C
             _keep_old(file, old)
         upgrade(connection)
         if connection.scalar(select(project.c.store_id)) is None:
-            connection.execute(
-                insert(project).values(
-                    store_id=clock.new_id(),
-                    format_version=FORMAT,
-                    name=identity.project,
-                    target=identity.target,
-                    penstock=identity.penstock,
-                    epoch=clock.new_id(),
-                )
-            )
+            write_owner(connection, identity, clock)
+
+
+def write_owner(connection: Connection, identity: Identity, clock: Clock) -> None:
+    """Write into a database without rows whose it is."""
+    owner = {
+        "store_id": clock.new_id(),
+        "format_version": FORMAT,
+        "name": identity.project,
+        "target": identity.target,
+        "penstock": identity.penstock,
+        "epoch": clock.new_id(),
+    }
+    connection.execute(insert(project).values(owner))
 
 
 def _keep_old(file: Path | None, revision: str) -> None:
@@ -258,15 +262,15 @@ class SqlStore:
     """The state store of one target; `file` is an SQLite database's, None for servers."""
 
     def __init__(self, database: Database, context: StoreContext, file: Path | None) -> None:
-        transactions = SqlTransactions(database, context.identity.penstock, context.clock.new_id)
+        transactions = Transactions(database, context)
         self._database = database
         self._file = file
-        self.journal = StoreJournal(transactions, context, self._keep_copy)
-        self.leases = StoreLeases(transactions, context)
+        self.journal = StoreJournal(transactions, self._keep_copy)
+        self.leases = StoreLeases(transactions)
         self.records = SqlRecords(database)
         self.checks = SqlChecks(database)
         self.notes = SqlNotes(database)
-        self.archive = SqlArchive(database, transactions, context)
+        self.archive = SqlArchive(database, transactions)
 
     def one_state(self) -> AbstractContextManager[None]:
         """Let all that this thread reads until the block ends be of one state of the store."""

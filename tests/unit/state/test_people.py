@@ -5,7 +5,7 @@ from dataclasses import replace
 from contracts.store_cases import BROKEN, HERE, LEASE, intent, succeed
 from penstock.core.columns.typed import TypedValue
 from penstock.core.steps.window import Watermark
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 from penstock.state.people import export_models
 
 

@@ -11,15 +11,14 @@ from sqlalchemy import Column, Connection, Date, Table, delete, insert, select, 
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from penstock.core.ports.ports import RebuiltStep
-from penstock.state import journal
 from penstock.state.document import MOST, Cell, Tables, invalid, read_document, write_document
-from penstock.state.journal import StoreContext
 from penstock.state.lease import Identity
 from penstock.state.schema import REVISION, UtcTime, metadata, project
 from penstock.state.sql.damage import write_cell
 from penstock.state.sql.database import Database
+from penstock.state.sql.journal import rebuild
 from penstock.state.sql.soundness import unsound
-from penstock.state.sql.transaction import SqlTransactions
+from penstock.state.sql.transaction import Transactions
 
 Value = str | int | bool | dt.date | dt.datetime | None
 
@@ -27,12 +26,10 @@ Value = str | int | bool | dt.date | dt.datetime | None
 class SqlArchive:
     """Exports, loads and rebuilds a whole database."""
 
-    def __init__(
-        self, database: Database, transactions: SqlTransactions, context: StoreContext
-    ) -> None:
+    def __init__(self, database: Database, transactions: Transactions) -> None:
         self._database = database
         self._transactions = transactions
-        self._context = context
+        self._context = transactions.context
 
     def store_id(self) -> str:
         """Give the id that this database was born with, or that an import gave it."""
@@ -73,7 +70,7 @@ class SqlArchive:
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
         """Write steps that only the logs remember, oldest first; known steps are left alone."""
         with self._transactions.write() as tables:
-            journal.rebuild(tables, steps, self._context.clock.new_id())
+            rebuild(tables, steps, self._context.clock.new_id())
 
 
 def _dump(connection: Connection, table: Table) -> list[dict[str, Cell]]:

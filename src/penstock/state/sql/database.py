@@ -6,7 +6,7 @@ import logging
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, func, select
@@ -76,6 +76,10 @@ def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
         yield values[first : first + _AT_ONCE]
 
 
+class _Here(threading.local):
+    connection: Connection | None = None
+
+
 class Database:
     """Hands out transactions, and puts their failures into words.
 
@@ -89,7 +93,7 @@ class Database:
         self._engine = engine
         self._translate = translate
         self._damaged = damaged
-        self._here = threading.local()
+        self._here = _Here()
         self._reads = dict(_READS.get(engine.dialect.name, {}))
         self._writes = dict(_WRITES.get(engine.dialect.name, {}))
         self.place = engine.url.render_as_string(hide_password=True)
@@ -102,10 +106,10 @@ class Database:
 
         It is that of the first read. What the block itself writes is not seen before it ends.
         """
-        if self._pinned() is not None:
+        if self._here.connection is not None:
             yield
             return
-        with self._worded(_SYMPTOMS), self._begun(self._reads) as connection:
+        with self._worded(_SYMPTOMS), self._one_state() as connection:
             self._here.connection = connection
             try:
                 yield
@@ -116,9 +120,8 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Open a transaction that only reads; it sees one state of the database throughout."""
         with self._worded((*_SYMPTOMS, UsageError)):
-            pinned = self._pinned()
-            if pinned is not None:
-                yield pinned
+            if self._here.connection is not None:
+                yield self._here.connection
                 return
             with self._begun(self._reads) as connection:
                 yield connection
@@ -154,8 +157,8 @@ class Database:
         """Close every connection."""
         self._engine.dispose()
 
-    def _pinned(self) -> Connection | None:
-        return getattr(self._here, "connection", None)
+    def _one_state(self) -> AbstractContextManager[Connection]:
+        return self._begun(self._reads)
 
     @contextmanager
     def _begun(self, options: Mapping[str, Any]) -> Iterator[Connection]:

@@ -51,11 +51,11 @@ def model_records(connection: Connection) -> dict[str, ModelRecord]:
     versions = _versions(connection)
     whole = [
         _record(row, pins.get(row.model_id, {}), current[row.model_id])
-        for row in connection.execute(_whole())
+        for row in connection.execute(_WHOLE_RECORDS)
     ]
     summed = [
         _sum(row, versions.get(row.model_id), current[row.model_id])
-        for row in connection.execute(heads())
+        for row in connection.execute(HEADS)
     ]
     return {each.model: each for each in sorted(whole + summed, key=lambda each: each.model)}
 
@@ -98,7 +98,7 @@ def _unread(done: FromClause) -> ColumnElement[str | None]:
     return case((or_(*words), done.c.intent))
 
 
-def heads() -> Select[Any]:
+def _heads() -> Select[Any]:
     """Ask for a row per model that has partitions: its last step, and its newest build that counts.
 
     A build that was rolled back does not.
@@ -234,3 +234,8 @@ def _sum(row: Found, versions: Found | None, current: tuple[Watermark, ...]) -> 
         failure=failure_of(row) if failed else None,
         high_time=row.high_time,
     )
+
+
+# Built once: each names many columns of many tables.
+_WHOLE_RECORDS = _whole()
+HEADS = _heads()

@@ -34,7 +34,7 @@ from penstock.state.schema import (
     watermarks,
 )
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.model_records import WHOLE, heads, model_records
+from penstock.state.sql.model_records import HEADS, WHOLE, model_records
 from penstock.state.sql.rows import (
     FINGERPRINT_COLUMNS,
     ended_step,
@@ -79,7 +79,7 @@ class SqlRecords:
                     executed_at=row.ended,
                     grid=read_grid(row.grid),
                 )
-                for row in connection.execute(heads().order_by(models.c.name))
+                for row in connection.execute(HEADS.order_by(models.c.name))
             }
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:

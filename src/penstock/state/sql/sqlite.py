@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from penstock.core.errors import StateError
 
@@ -55,7 +56,11 @@ def connect(url: URL) -> Engine:
     URL's `timeout`.
     """
     wait = {} if "timeout" in url.query else {"timeout": BUSY_SECONDS}
-    engine = create_engine(url, connect_args=wait, pool_size=5, max_overflow=-1)
+    if url.database:
+        engine = create_engine(url, connect_args=wait, pool_size=5, max_overflow=-1)
+    else:  # in memory every connection is a database of its own
+        shared = {"check_same_thread": False}
+        engine = create_engine(url, connect_args=shared, poolclass=NullPool)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.records import Lease, Run, Status
-from penstock.state.journal import Transaction
+from penstock.state.lease import StoreContext
 from penstock.state.schema import contents, leases, models, project, runs, steps
 from penstock.state.sql.database import Database, put
 from penstock.state.sql.load import load
@@ -24,34 +24,32 @@ _FREE: Mapping[str, object] = {
 }
 
 
-class SqlTransactions:
-    """Hands out the transactions of a database; `new_id` names rows of the history."""
+class Transactions:
+    """Hands out the transactions of a database."""
 
-    def __init__(self, database: Database, penstock: str, new_id: Callable[[], str]) -> None:
+    def __init__(self, database: Database, context: StoreContext) -> None:
         self._database = database
-        self._penstock = penstock
-        self._new_id = new_id
+        self.context = context
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """Open a transaction that only reads."""
         with self._database.read() as connection:
-            yield SqlTransaction(connection, self._penstock, self._new_id)
+            yield Transaction(connection, self.context)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         """Open a transaction that writes: there is one at a time, others wait."""
         with self._database.write() as connection:
-            yield SqlTransaction(connection, self._penstock, self._new_id)
+            yield Transaction(connection, self.context)
 
 
-class SqlTransaction:
-    """Reads and writes rows; `penstock` is the version that writes."""
+class Transaction:
+    """What one transaction reads and writes; all of it happens or nothing."""
 
-    def __init__(self, connection: Connection, penstock: str, new_id: Callable[[], str]) -> None:
+    def __init__(self, connection: Connection, context: StoreContext) -> None:
         self._connection = connection
-        self._penstock = penstock
-        self._new_id = new_id
+        self._context = context
 
     def load(self, model: str, event: Event) -> ModelState:
         """Give what is on record of a model, as far as the event touches it."""
@@ -59,7 +57,7 @@ class SqlTransaction:
 
     def save(self, before: ModelState, after: ModelState) -> None:
         """Write what differs."""
-        save(self._connection, before, after, self._new_id)
+        save(self._connection, before, after, self._context.clock.new_id)
 
     def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
@@ -104,8 +102,9 @@ class SqlTransaction:
 
     def write_run(self, run: Run) -> None:
         """Write a run, and the penstock that runs."""
+        penstock = self._context.identity.penstock
         self._connection.execute(insert(runs).values(run_cells(run)))
-        self._connection.execute(update(project).values(penstock=self._penstock))
+        self._connection.execute(update(project).values(penstock=penstock))
 
     def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
         """Write how a run ended, if it is on record; tell whether it had steps."""

@@ -1,31 +1,18 @@
-"""The journal of every store: what may happen, and the transition that says what it means.
-
-A store hands out transactions; what it keeps and how is its own.
-"""
+"""The journal of a store: what may happen, and the transition that says what it means."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import PlanOutdatedError
-from penstock.core.ports.ports import Clock, Fault, RebuiltStep
-from penstock.core.project import LeaseSettings
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
-from penstock.state.lease import (
-    Identity,
-    IsGone,
-    Request,
-    grant,
-    lease_lost,
-    step_ended,
-    unknown_step,
-)
+from penstock.state.lease import grant, lease_lost, step_ended, unknown_step
+from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.events import (
     Began,
     ChecksNoted,
@@ -38,87 +25,8 @@ from penstock.state.transitions.events import (
     GivenUp,
     QuarantineDropped,
 )
-from penstock.state.transitions.model_state import ModelState, StoredStep
+from penstock.state.transitions.model_state import StoredStep
 from penstock.state.transitions.transition import apply
-
-
-@dataclass(frozen=True, slots=True)
-class StoreContext:
-    """Whose store it is, and everything it needs from outside."""
-
-    identity: Identity
-    clock: Clock
-    lease: LeaseSettings
-    fault: Fault
-    is_gone: IsGone
-
-
-class Transaction(Protocol):
-    """What one transaction of a store reads and writes; all of it happens or nothing."""
-
-    def load(self, model: str, event: Event) -> ModelState:
-        """Give what is on record of a model, as far as the event touches it."""
-        ...
-
-    def save(self, before: ModelState, after: ModelState) -> None:
-        """Write what differs."""
-        ...
-
-    def find(self, step: str | int) -> StoredStep | None:
-        """Give a step by its id or number; None if it never began here."""
-        ...
-
-    def running(self) -> Sequence[StoredStep]:
-        """Give the steps that are written as RUNNING, in the order they began."""
-        ...
-
-    def last_number(self, model: str = "", besides: str = "") -> int:
-        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
-        ...
-
-    def lease(self, target: str) -> tuple[Lease | None, int]:
-        """Give who holds a target, and the last token that was given for it, 0 without one."""
-        ...
-
-    def leases(self) -> Sequence[Lease]:
-        """Give the leases that are taken, expired ones too, by target."""
-        ...
-
-    def put_lease(self, target: str, lease: Lease | None) -> None:
-        """Write who holds a target; None frees it, its last token stays."""
-        ...
-
-    def write_run(self, run: Run) -> None:
-        """Write a run in the place of the one with its id."""
-        ...
-
-    def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
-        """Write how a run ended, if it is on record; tell whether it had steps."""
-        ...
-
-    def keep_texts(self, texts: Mapping[str, str]) -> None:
-        """Store texts by their checksums unless they are there."""
-        ...
-
-    @property
-    def epoch(self) -> str:
-        """The epoch of the store."""
-        ...
-
-    @epoch.setter
-    def epoch(self, drawn: str) -> None: ...
-
-
-class Transactions(Protocol):
-    """What a store hands out: a transaction that only reads, or the one that writes."""
-
-    def read(self) -> AbstractContextManager[Transaction]:
-        """Open a transaction that only reads."""
-        ...
-
-    def write(self) -> AbstractContextManager[Transaction]:
-        """Open a transaction that writes: there is one at a time, others wait."""
-        ...
 
 
 class StoreJournal:
@@ -127,14 +35,9 @@ class StoreJournal:
     `after_run` is called after a run that had steps.
     """
 
-    def __init__(
-        self,
-        transactions: Transactions,
-        context: StoreContext,
-        after_run: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, transactions: Transactions, after_run: Callable[[], None]) -> None:
         self._transactions = transactions
-        self._context = context
+        self._context = transactions.context
         self._after_run = after_run
 
     def start_run(self, run: Run) -> None:
@@ -169,11 +72,8 @@ class StoreJournal:
         compare).
         """
         with self._transactions.write() as tables:
-            now, target = self._now(), str(intent.table)
-            request = Request(
-                target, holder, now, self._context.lease.length, self._context.is_gone
-            )
-            lease = grant(request, *tables.lease(target))
+            target = str(intent.table)
+            lease = grant(self._context, target, holder, *tables.lease(target))
             tables.put_lease(target, lease)
             last = 0 if planned_on is None else tables.last_number(intent.model, besides=intent.run)
             if planned_on is not None and last > planned_on:
@@ -181,7 +81,8 @@ class StoreJournal:
             number, epoch = max(tables.last_number(), above) + 1, tables.epoch
             tables.keep_texts(contents)
             given = replace(intent, step_seq=number, epoch=epoch)
-            _happen(tables, given.model, Began(given, now, executed_by(holder), lease.token))
+            began = Began(given, self._now(), executed_by(holder), lease.token)
+            _happen(tables, given.model, began)
         return Begun(number, lease.token, epoch)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
@@ -286,9 +187,9 @@ class StoreJournal:
 class StoreLeases:
     """Keeps, gives back and shows the leases of targets; every method is one transaction."""
 
-    def __init__(self, transactions: Transactions, context: StoreContext) -> None:
+    def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self._context = context
+        self._context = transactions.context
 
     def holds(self, step: str) -> bool:
         """Whether the step's run still owns the target with the token it was given.
