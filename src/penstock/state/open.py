@@ -26,12 +26,10 @@ from penstock.state.lease import Identity, IsGone, StoreContext, is_gone
 from penstock.state.schema import FORMAT, REVISION, project
 from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
-from penstock.state.sql.check_records import SqlChecks
-from penstock.state.sql.damage import lacking
-from penstock.state.sql.database import Database
+from penstock.state.sql.checks import SqlChecks
+from penstock.state.sql.database import Database, lacking
 from penstock.state.sql.journal import StoreJournal, StoreLeases
-from penstock.state.sql.notes import SqlNotes
-from penstock.state.sql.records import SqlRecords
+from penstock.state.sql.records import SqlNotes, SqlRecords
 from penstock.state.sql.transaction import Transactions
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.steps.step import Intent
-from penstock.state.transitions.views import RECOVER
+from penstock.state.transitions.model_state import RECOVER
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -13,7 +13,7 @@ from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.lease import grant, lease_lost, step_ended, unknown_step
 from penstock.state.sql.transaction import Transaction, Transactions
-from penstock.state.transitions.events import (
+from penstock.state.transitions.model_state import (
     Began,
     ChecksNoted,
     ChecksRecorded,
@@ -24,8 +24,8 @@ from penstock.state.transitions.events import (
     FlagsClosed,
     GivenUp,
     QuarantineDropped,
+    StoredStep,
 )
-from penstock.state.transitions.model_state import StoredStep
 from penstock.state.transitions.transition import apply
 
 

@@ -13,15 +13,9 @@ from penstock.state.lease import StoreContext
 from penstock.state.schema import contents, leases, models, project, runs, steps
 from penstock.state.sql.database import Database, put
 from penstock.state.sql.load import load
-from penstock.state.sql.rows import LEASE_COLUMNS, lease_cells, run_cells, step_state, taken_lease
+from penstock.state.sql.rows import FREE, lease_cells, lease_of, run_cells, step_of
 from penstock.state.sql.save import save
-from penstock.state.transitions.events import Event
-from penstock.state.transitions.model_state import ModelState, StoredStep
-
-_FREE: Mapping[str, object] = {
-    **dict.fromkeys(set(LEASE_COLUMNS) - {"target", "token"}),
-    "process": "",
-}
+from penstock.state.transitions.model_state import Event, ModelState, StoredStep
 
 
 class Transactions:
@@ -63,13 +57,13 @@ class Transaction:
         """Give a step by its id or number; None if it never began here."""
         which = steps.c.id if isinstance(step, str) else steps.c.step_seq
         row = self._connection.execute(select(steps).where(which == step)).first()
-        return None if row is None else step_state(row)
+        return None if row is None else step_of(row)
 
     def running(self) -> Sequence[StoredStep]:
         """Give the steps that are written as RUNNING, in the order they began."""
         query = select(steps).where(steps.c.status == str(Status.RUNNING))
         rows = self._connection.execute(query.order_by(steps.c.step_seq))
-        return [step_state(row) for row in rows]
+        return [step_of(row) for row in rows]
 
     def last_number(self, model: str = "", besides: str = "") -> int:
         """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
@@ -85,12 +79,12 @@ class Transaction:
         row = self._connection.execute(query).first()
         if row is None:
             return None, 0
-        return None if row.run is None else taken_lease(row), row.token
+        return None if row.run is None else lease_of(row), row.token
 
     def leases(self) -> Sequence[Lease]:
         """Give the leases that are taken, expired ones too, by target."""
         query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
-        return [taken_lease(row) for row in self._connection.execute(query)]
+        return [lease_of(row) for row in self._connection.execute(query)]
 
     def put_lease(self, target: str, lease: Lease | None) -> None:
         """Write who holds a target; None frees it, its last token stays."""
@@ -98,7 +92,7 @@ class Transaction:
             put(self._connection, leases, [lease_cells(lease)])
             return
         row = leases.c.target == target
-        self._connection.execute(update(leases).where(row).values(_FREE))
+        self._connection.execute(update(leases).where(row).values(FREE))
 
     def write_run(self, run: Run) -> None:
         """Write a run, and the penstock that runs."""
