@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
+from penstock.core.errors import LeaseHeldError
 from penstock.core.ports.ports import Clock, Fault
 from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder, Lease
@@ -66,29 +66,6 @@ def grant(
         expires=now + context.lease.length,
         process=holder.process,
     )
-
-
-def lease_lost(step: str, target: str) -> LeaseLostError:
-    """Word the refusal of a step whose lease somebody else has taken or dropped."""
-    return LeaseLostError(
-        "lease-lost",
-        f"step {step} no longer owns {target}: its lease lapsed or was dropped",
-        hint="penstock recover finds out what became of the step",
-    )
-
-
-def step_ended(step: str, status: str) -> StateError:
-    """Word the refusal to end a step twice."""
-    return StateError(
-        "step-ended",
-        f"step {step} already ended as {status}",
-        hint="plan again: the record of the step stays as it is",
-    )
-
-
-def unknown_step(step: str) -> StateError:
-    """Word the refusal of a step that was never begun here."""
-    return StateError("unknown-step", f"no step has the id {step!r}")
 
 
 def process_of(pid: int) -> str:

@@ -28,9 +28,8 @@ from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.checks import SqlChecks
 from penstock.state.sql.database import Database, lacking
-from penstock.state.sql.journal import StoreJournal, StoreLeases
+from penstock.state.sql.journal import StoreJournal, StoreLeases, Transactions
 from penstock.state.sql.records import SqlNotes, SqlRecords
-from penstock.state.sql.transaction import Transactions
 
 if TYPE_CHECKING:
     from alembic.config import Config

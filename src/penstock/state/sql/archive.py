@@ -15,9 +15,8 @@ from penstock.core.ports.ports import RebuiltStep
 from penstock.state.lease import Identity
 from penstock.state.schema import REVISION, UtcTime, metadata, project
 from penstock.state.sql.database import Database, write_cell
-from penstock.state.sql.journal import rebuild
+from penstock.state.sql.journal import Transactions, rebuild
 from penstock.state.sql.soundness import Cell, unsound
-from penstock.state.sql.transaction import Transactions
 
 Tables = Mapping[str, list[dict[str, Cell]]]
 Value = str | int | bool | dt.date | dt.datetime | None

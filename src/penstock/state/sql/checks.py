@@ -58,8 +58,8 @@ class SqlChecks:
             for step in map(step_of, connection.execute(failed)):
                 verdict = step.verdict
                 if verdict is not None and verdict.mode is OnFailure.ROLLBACK:
-                    told = cells_of(verdict, ("mode", "version", "failure", "failed"))
-                    found.append(Unsettled(step.record, Checked(**told)))
+                    known = cells_of(verdict, ("mode", "version", "failure", "failed"))
+                    found.append(Unsettled(step.record, Checked(**known)))
         return tuple(sorted(found, key=lambda each: each.step.intent.step_seq))
 
     def flags(self) -> tuple[Flag, ...]:
