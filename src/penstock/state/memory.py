@@ -37,11 +37,12 @@ class MemoryStore(SqlStore):
     ) -> None:
         rows = _ENGINE.connect()
         weakref.finalize(self, rows.close)
+        context = StoreContext(identity, clock, lease, fault, is_gone)
         database = _MemoryDatabase(rows)
         with database.alone() as connection:
             metadata.create_all(connection, checkfirst=False)
-            write_owner(connection, identity, clock)
-        super().__init__(database, StoreContext(identity, clock, lease, fault, is_gone), None)
+            write_owner(connection, context)
+        super().__init__(database, context, None)
 
     def close(self) -> None:
         """Keep the rows: they are there as long as the store is."""

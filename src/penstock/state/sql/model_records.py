@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -47,18 +48,16 @@ _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
 def model_records(connection: Connection) -> dict[str, ModelRecord]:
     """Give the record of every model that ever ended a step, by name."""
-    current = _watermarks(connection)
-    pins = _pins(connection)
-    versions = _versions(connection)
-    whole = [
-        _record(row, pins.get(row.model_id, {}), current[row.model_id])
+    current, pins, versions = _watermarks(connection), _pins(connection), _versions(connection)
+    found = [
+        _one(row, _record(row, current[row.model_id]), pins.get(row.model_id, {}))
         for row in connection.execute(_WHOLE_RECORDS)
     ]
-    summed = [
-        _sum(row, versions.get(row.model_id), current[row.model_id])
-        for row in connection.execute(HEADS)
+    found += [
+        _sum(row, _record(row, current[row.model_id]), versions.get(row.model_id))
+        for row in connection.execute(_HEADS)
     ]
-    return {each.model: each for each in sorted(whole + summed, key=lambda each: each.model)}
+    return {each.model: each for each in sorted(found, key=lambda each: each.model)}
 
 
 def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
@@ -72,10 +71,10 @@ def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
             pins=pins.get(row.model_id, {}),
             steps=counts.get(row.model_id, 0),
             last_step_seq=row.last_step_seq,
-            executed_at=row.ended,
+            executed_at=row.executed_at,
             grid=read_grid(row.grid),
         )
-        for row in connection.execute(HEADS.order_by(models.c.name))
+        for row in connection.execute(_HEADS.order_by(models.c.name))
     }
 
 
@@ -139,10 +138,10 @@ def _heads() -> Select[Any]:
             done.c.id.label("step"),
             done.c.step_seq,
             done.c.intent,
-            done.c.ended,
-            done.c.duration_ms,
-            done.c.rows_written,
-            done.c.bytes_written,
+            done.c.ended.label("executed_at"),
+            func.coalesce(done.c.duration_ms, 0).label("execution_time_ms"),
+            func.coalesce(done.c.rows_written, 0).label("rows_written"),
+            func.coalesce(done.c.bytes_written, 0).label("bytes_written"),
             target_state.c.table_id,
             target_state.c.high_time,
             *(last.c[name] for name in FAILURE),
@@ -204,52 +203,47 @@ def _watermarks(connection: Connection) -> dict[int, tuple[Watermark, ...]]:
     return found
 
 
-def _record(row: Found, pins: Mapping[str, Pin], current: tuple[Watermark, ...]) -> ModelRecord:
-    unread = read_intent(row.unread) if row.unread else None
+def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
+    """Read what both queries ask for: the last step, and when and how its rows were built."""
     return ModelRecord(
         model=row.name,
         status=Status(row.status),
         last_step_seq=row.last_step_seq,
         step=row.step or "",
         step_seq=row.step_seq or 0,
-        fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
         table_id=row.table_id or "",
-        commit_version=row.commit_version,
-        settled_version=row.settled_version,
-        pins=pins,
         watermarks=current,
         executed_at=row.executed_at,
         duration_ms=row.execution_time_ms,
         rows_written=row.rows_written,
         bytes_written=row.bytes_written,
-        failure=None if row.error_code is None else failure_of(row),
         high_time=row.high_time,
+    )
+
+
+def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecord:
+    unread = read_intent(row.unread) if row.unread else None
+    return replace(
+        record,
+        fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
+        commit_version=row.commit_version,
+        settled_version=row.settled_version,
+        pins=pins,
+        failure=None if row.error_code is None else failure_of(row),
         cut_at=unread.cut_at if unread else None,
         passed_by=unread.passed_by if unread else (),
     )
 
 
-def _sum(row: Found, versions: Found | None, current: tuple[Watermark, ...]) -> ModelRecord:
+def _sum(row: Found, record: ModelRecord, versions: Found | None) -> ModelRecord:
     built = read_intent(row.intent) if row.intent else None
-    failed = row.status in FAILURES
-    return ModelRecord(
-        model=row.name,
-        status=Status(row.status),
-        last_step_seq=row.last_step_seq,
-        step=row.step or "",
-        step_seq=row.step_seq or 0,
+    return replace(
+        record,
         fingerprint=built.fingerprint if built else None,
-        table_id=row.table_id or "",
         commit_version=versions.commit_version if versions else None,
         settled_version=versions.settled_version if versions else None,
         pins={each.input: each.pin for each in built.inputs} if built else {},
-        watermarks=current,
-        executed_at=row.ended,
-        duration_ms=row.duration_ms or 0,
-        rows_written=row.rows_written or 0,
-        bytes_written=row.bytes_written or 0,
-        failure=failure_of(row) if failed else None,
-        high_time=row.high_time,
+        failure=failure_of(row) if row.status in FAILURES else None,
     )
 
 
@@ -324,4 +318,4 @@ def _least_pin(found: Iterable[Found]) -> LeastPin:
 
 # Built once: each names many columns of many tables.
 _WHOLE_RECORDS = _whole()
-HEADS = _heads()
+_HEADS = _heads()
