@@ -58,14 +58,17 @@ class SqlArchive:
         """
         identity = self._context.identity
         tables = _sound(_read(document, identity), identity)
-        rows = {table: _parse(table, tables[table.name]) for table in metadata.sorted_tables}
+        rows = {
+            table: [{column.name: _read_cell(column, row) for column in table.c} for row in found]
+            for table in metadata.sorted_tables
+            if (found := tables[table.name])
+        }
         try:
             with self._database.write() as connection:
                 for table in reversed(metadata.sorted_tables):
                     connection.execute(delete(table))
                 for table, values in rows.items():
-                    if values:
-                        connection.execute(insert(table), values)
+                    connection.execute(insert(table), values)
                 connection.execute(update(project).values(epoch=self._context.clock.new_id()))
         except (IntegrityError, StatementError) as error:
             raise _invalid([f"its rows do not fit together: {error.orig}"]) from error
@@ -111,13 +114,8 @@ def _of_others(owners: Sequence[Mapping[str, Cell]], identity: Identity) -> list
     ]
 
 
-def _parse(table: Table, rows: Sequence[Mapping[str, Cell]]) -> list[dict[str, Value]]:
-    return [
-        {column.name: _read_cell(column, row[column.name]) for column in table.c} for row in rows
-    ]
-
-
-def _read_cell(column: Column[object], cell: Cell) -> Value:
+def _read_cell(column: Column[object], row: Mapping[str, Cell]) -> Value:
+    cell = row[column.name]
     if cell is None:
         return None
     if column.info.get("json"):

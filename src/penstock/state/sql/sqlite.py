@@ -101,9 +101,7 @@ def _copy_sound(copy: Path, file: Path) -> None:
     """
     shutil.copyfile(copy, file)
     with contextlib.closing(sqlite3.connect(file)) as database:
-        found = database.execute("PRAGMA quick_check(1)").fetchone()
-    if found != ("ok",):
-        raise sqlite3.DatabaseError(found[0])
+        _require_sound(database)
 
 
 def good_copy(file: Path) -> Path:
@@ -268,6 +266,10 @@ def _copy_checked(file: Path, part: Path) -> None:
     ):
         source.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")
-        found = target.execute("PRAGMA quick_check(1)").fetchone()
+        _require_sound(target)
+
+
+def _require_sound(database: sqlite3.Connection) -> None:
+    found = database.execute("PRAGMA quick_check(1)").fetchone()
     if found != ("ok",):
         raise sqlite3.DatabaseError(found[0])
