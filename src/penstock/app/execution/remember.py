@@ -6,7 +6,7 @@ import datetime as dt
 
 from penstock.app.execution.commit import Ended
 from penstock.core.records import ModelRecord
-from penstock.state.transitions.model_record import record_after
+from penstock.state.transitions.transition import record_after
 
 
 def remembered(before: ModelRecord | None, ended: Ended, at: dt.datetime) -> ModelRecord:

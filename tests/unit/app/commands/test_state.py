@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from contracts.store_cases import BROKEN, HERE, LEASE, intent, succeed
+from penstock.app.commands.state import export_models
 from penstock.core.columns.typed import TypedValue
 from penstock.core.steps.window import Watermark
-from penstock.state.memory.store import MemoryStore
-from penstock.state.people import export_models
+from penstock.state.memory import MemoryStore
 
 
 def with_marks(step, model, *values):

@@ -9,7 +9,14 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
 
-from penstock.core.check_results import CheckRecord, CheckStatus, Flag, Quarantine, RowsBefore
+from penstock.core.check_results import (
+    Checked,
+    CheckRecord,
+    CheckStatus,
+    Flag,
+    Quarantine,
+    RowsBefore,
+)
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.ports.checks import Unsettled
@@ -22,15 +29,14 @@ from penstock.state.schema import (
     quarantines,
     steps,
 )
-from penstock.state.sql.check_rows import quarantine_of, record_of
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.load import is_pending
-from penstock.state.sql.rows import ended_step
+from penstock.state.sql.load import is_pending, named
+from penstock.state.sql.rows import cells_of, check_record_of, quarantine_of, step_of
 from penstock.state.transitions.model_state import BUILDS
-from penstock.state.transitions.verdict import read_verdict
 
 HISTORY = execution_history.c
 STEP = steps.c
+_FLAG = ("step", "step_seq", "model", "ord", "partition", "opened", "version")
 
 
 class SqlChecks:
@@ -48,46 +54,28 @@ class SqlChecks:
             steps.c.step_seq.in_(flagged), steps.c.commit_version.is_not(None), counts
         )
         with self._database.read() as connection:
-            found = [Unsettled(ended_step(row)) for row in connection.execute(pending)]
-            for row in connection.execute(failed):
-                checked = read_verdict(row.checked).checked()
-                if checked.mode is OnFailure.ROLLBACK:
-                    found.append(Unsettled(ended_step(row), checked))
+            found = [Unsettled(step_of(row).record) for row in connection.execute(pending)]
+            for step in map(step_of, connection.execute(failed)):
+                verdict = step.verdict
+                if verdict is not None and verdict.mode is OnFailure.ROLLBACK:
+                    known = cells_of(verdict, ("mode", "version", "failure", "failed"))
+                    found.append(Unsettled(step.record, Checked(**known)))
         return tuple(sorted(found, key=lambda each: each.step.intent.step_seq))
 
     def flags(self) -> tuple[Flag, ...]:
         """Give the open flags, by model, step and partition."""
-        query = (
-            select(flags, models.c.name, steps.c.id)
-            .join(models, models.c.id == flags.c.model_id)
-            .join(steps, steps.c.step_seq == flags.c.step_seq)
-            .where(flags.c.closed.is_(None))
-        )
+        query = named(flags).where(flags.c.closed.is_(None))
         with self._database.read() as connection:
             found = [
-                Flag(
-                    step=row.id,
-                    step_seq=row.step_seq,
-                    model=row.name,
-                    ord=row.ord,
-                    partition=row.partition,
-                    checks=tuple(json.loads(row.checks)),
-                    opened=row.opened,
-                    version=row.version,
-                )
+                Flag(**cells_of(row, _FLAG), checks=tuple(json.loads(row.checks)))
                 for row in connection.execute(query)
             ]
         return tuple(sorted(found, key=lambda each: (each.model, each.step_seq, each.ord)))
 
     def quarantines(self) -> tuple[Quarantine, ...]:
         """Give the quarantines that are still there, oldest first."""
-        query = (
-            select(quarantines, models.c.name.label("model"), steps.c.id.label("step"))
-            .join(models, models.c.id == quarantines.c.model_id)
-            .join(steps, steps.c.step_seq == quarantines.c.step_seq)
-            .where(quarantines.c.dropped.is_(None))
-            .order_by(quarantines.c.step_seq)
-        )
+        query = named(quarantines).where(quarantines.c.dropped.is_(None))
+        query = query.order_by(quarantines.c.step_seq)
         with self._database.read() as connection:
             return tuple(quarantine_of(row) for row in connection.execute(query))
 
@@ -117,15 +105,13 @@ class SqlChecks:
         """
         which = [] if name is None else [check_results.c.name == name]
         query = (
-            select(check_results, models.c.name.label("model"), steps.c.id.label("step"))
-            .join(models, models.c.id == check_results.c.model_id)
-            .outerjoin(steps, steps.c.step_seq == check_results.c.step_seq)
+            named(check_results)
             .where(models.c.name == model, *which)
             .order_by(check_results.c.batch.desc(), check_results.c.number)
             .limit(limit)
         )
         with self._database.read() as connection:
-            return tuple(record_of(row) for row in connection.execute(query))
+            return tuple(check_record_of(row) for row in connection.execute(query))
 
     def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
         """Give the steps of a model whose checks were skipped for this reason."""

@@ -1,32 +1,26 @@
-"""The journal of every store: what may happen, and the transition that says what it means.
-
-A store hands out transactions; what it keeps and how is its own.
-"""
+"""The journal of a store: what may happen, and the transition that says what it means."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
-from penstock.core.errors import PlanOutdatedError
-from penstock.core.ports.ports import Clock, Fault, RebuiltStep
-from penstock.core.project import LeaseSettings
+from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
+from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
-from penstock.state.lease import (
-    Identity,
-    IsGone,
-    Request,
-    grant,
-    lease_lost,
-    step_ended,
-    unknown_step,
-)
-from penstock.state.transitions.events import (
+from penstock.state.lease import StoreContext, grant
+from penstock.state.schema import contents, leases, models, project, runs, steps
+from penstock.state.sql.database import Database, put
+from penstock.state.sql.load import load
+from penstock.state.sql.rows import FREE, lease_cells, lease_of, run_cells, step_of
+from penstock.state.sql.save import save
+from penstock.state.transitions.model_state import (
     Began,
     ChecksNoted,
     ChecksRecorded,
@@ -37,74 +31,119 @@ from penstock.state.transitions.events import (
     FlagsClosed,
     GivenUp,
     QuarantineDropped,
+    StoredStep,
 )
-from penstock.state.transitions.model_state import ModelState, StoredStep
 from penstock.state.transitions.transition import apply
 
 
-@dataclass(frozen=True, slots=True)
-class StoreContext:
-    """Whose store it is, and everything it needs from outside."""
+class Transactions:
+    """Hands out the transactions of a database."""
 
-    identity: Identity
-    clock: Clock
-    lease: LeaseSettings
-    fault: Fault
-    is_gone: IsGone
+    def __init__(self, database: Database, context: StoreContext) -> None:
+        self._database = database
+        self.context = context
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """Open a transaction that only reads."""
+        with self._database.read() as connection:
+            yield Transaction(connection, self.context)
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        """Open a transaction that writes: there is one at a time, others wait."""
+        with self._database.write() as connection:
+            yield Transaction(connection, self.context)
 
 
-class Transaction(Protocol):
-    """What one transaction of a store reads and writes; all of it happens or nothing."""
+class Transaction:
+    """What one transaction reads and writes; all of it happens or nothing."""
 
-    def load(self, model: str, event: Event) -> ModelState:
-        """Give what is on record of a model, as far as the event touches it."""
+    def __init__(self, connection: Connection, context: StoreContext) -> None:
+        self._connection = connection
+        self._context = context
 
-    def save(self, before: ModelState, after: ModelState) -> None:
-        """Write what differs."""
+    def happen(self, model: str, event: Event) -> None:
+        """Write what an event changes of a model's records."""
+        before = load(self._connection, model, event)
+        save(self._connection, before, apply(before, event), self._context.clock.new_id)
+
+    def find_step(self, step: str) -> StoredStep:
+        """Give a step by its id; `unknown-step` if it never began."""
+        found = self.find(step)
+        if found is None:
+            raise StateError("unknown-step", f"no step has the id {step!r}")
+        return found
 
     def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
+        which = steps.c.id if isinstance(step, str) else steps.c.step_seq
+        row = self._connection.execute(select(steps).where(which == step)).first()
+        return None if row is None else step_of(row)
 
     def running(self) -> Sequence[StoredStep]:
         """Give the steps that are written as RUNNING, in the order they began."""
+        query = select(steps).where(steps.c.status == str(Status.RUNNING))
+        rows = self._connection.execute(query.order_by(steps.c.step_seq))
+        return [step_of(row) for row in rows]
 
     def last_number(self, model: str = "", besides: str = "") -> int:
         """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
+        if model:
+            query = query.join(models, models.c.id == steps.c.model_id)
+            query = query.where(models.c.name == model, steps.c.run != besides)
+        return self._connection.scalar(query) or 0
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
         """Give who holds a target, and the last token that was given for it, 0 without one."""
+        query = select(leases).where(leases.c.target == target)
+        row = self._connection.execute(query).first()
+        if row is None:
+            return None, 0
+        return None if row.run is None else lease_of(row), row.token
 
     def leases(self) -> Sequence[Lease]:
         """Give the leases that are taken, expired ones too, by target."""
+        query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
+        return [lease_of(row) for row in self._connection.execute(query)]
 
     def put_lease(self, target: str, lease: Lease | None) -> None:
         """Write who holds a target; None frees it, its last token stays."""
+        if lease is not None:
+            put(self._connection, leases, [lease_cells(lease)])
+            return
+        row = leases.c.target == target
+        self._connection.execute(update(leases).where(row).values(FREE))
 
     def write_run(self, run: Run) -> None:
-        """Write a run in the place of the one with its id."""
+        """Write a run, and the penstock that runs."""
+        penstock = self._context.identity.penstock
+        self._connection.execute(insert(runs).values(run_cells(run)))
+        self._connection.execute(update(project).values(penstock=penstock))
 
     def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
         """Write how a run ended, if it is on record; tell whether it had steps."""
+        values = {"ended": at, "status": str(status)}
+        self._connection.execute(update(runs).where(runs.c.id == run).values(values))
+        query = select(steps.c.id).where(steps.c.run == run).limit(1)
+        return self._connection.scalar(query) is not None
 
     def keep_texts(self, texts: Mapping[str, str]) -> None:
         """Store texts by their checksums unless they are there."""
+        known = select(contents.c.hash)
+        for checksum, text in texts.items():
+            if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
+                self._connection.execute(insert(contents).values(hash=checksum, text=text))
 
     @property
     def epoch(self) -> str:
         """The epoch of the store."""
+        return str(self._connection.scalar(select(project.c.epoch)))
 
     @epoch.setter
-    def epoch(self, drawn: str) -> None: ...
-
-
-class Transactions(Protocol):
-    """What a store hands out: a transaction that only reads, or the one that writes."""
-
-    def read(self) -> AbstractContextManager[Transaction]:
-        """Open a transaction that only reads."""
-
-    def write(self) -> AbstractContextManager[Transaction]:
-        """Open a transaction that writes: there is one at a time, others wait."""
+    def epoch(self, drawn: str) -> None:
+        self._connection.execute(update(project).values(epoch=drawn))
 
 
 class StoreJournal:
@@ -113,14 +152,9 @@ class StoreJournal:
     `after_run` is called after a run that had steps.
     """
 
-    def __init__(
-        self,
-        transactions: Transactions,
-        context: StoreContext,
-        after_run: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, transactions: Transactions, after_run: Callable[[], None]) -> None:
         self._transactions = transactions
-        self._context = context
+        self._context = transactions.context
         self._after_run = after_run
 
     def start_run(self, run: Run) -> None:
@@ -150,16 +184,12 @@ class StoreJournal:
         """Take the target's lease and write the step as RUNNING, or do nothing at all.
 
         The step of a stale lease that is still written as RUNNING stays so: recover it first.
-        Raises `LeaseHeldError`, and `PlanOutdatedError` when another run began a step of the
-        model, whatever became of it, after `planned_on` (0: it never had one; None: do not
-        compare).
+        `PlanOutdatedError` means that another run began a step of the model, whatever became of
+        it, after `planned_on` (0: it never had one; None: do not compare).
         """
         with self._transactions.write() as tables:
-            now, target = self._now(), str(intent.table)
-            request = Request(
-                target, holder, now, self._context.lease.length, self._context.is_gone
-            )
-            lease = grant(request, *tables.lease(target))
+            target = str(intent.table)
+            lease = grant(self._context, target, holder, *tables.lease(target))
             tables.put_lease(target, lease)
             last = 0 if planned_on is None else tables.last_number(intent.model, besides=intent.run)
             if planned_on is not None and last > planned_on:
@@ -167,7 +197,8 @@ class StoreJournal:
             number, epoch = max(tables.last_number(), above) + 1, tables.epoch
             tables.keep_texts(contents)
             given = replace(intent, step_seq=number, epoch=epoch)
-            _happen(tables, given.model, Began(given, now, executed_by(holder), lease.token))
+            began = Began(given, self._now(), executed_by(holder), lease.token)
+            tables.happen(given.model, began)
         return Begun(number, lease.token, epoch)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
@@ -179,15 +210,19 @@ class StoreJournal:
         step that failed.
         """
         with self._transactions.write() as tables:
-            found = find_step(tables, step)
+            found = tables.find_step(step)
             if found.outcome is not None:
                 return
             if recovered and found.status is not Status.RUNNING:
-                raise step_ended(step, found.status)
+                raise StateError(
+                    "step-ended",
+                    f"step {step} already ended as {found.status}",
+                    hint="plan again: the record of the step stays as it is",
+                )
             if not recovered:
                 _require_owned(tables, found)
             event = Finished(found.seq, self._now(), outcome, recovered)
-            _happen(tables, found.intent.model, event)
+            tables.happen(found.intent.model, event)
             _release_after(tables, found)
             self._context.fault("during-finish")
 
@@ -197,27 +232,24 @@ class StoreJournal:
         A step that ended already stays as it ended.
         """
         with self._transactions.write() as tables:
-            found = find_step(tables, step)
+            found = tables.find_step(step)
             if found.status is Status.RUNNING:
                 event = Failed(found.seq, self._now(), failure, recovered)
-                _happen(tables, found.intent.model, event)
+                tables.happen(found.intent.model, event)
                 _release_after(tables, found)
 
     def reject(
         self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
     ) -> None:
-        """Write a step that failed before it began, without a lease.
-
-        With `checked` it is SKIPPED, because a gate before it failed; its partitions are FAILED.
-        """
+        """Write a step that failed before it began; with `checked`, because a gate failed."""
         with self._transactions.write() as tables:
             now, number = self._now(), tables.last_number() + 1
             given = replace(intent, step_seq=number)
-            _happen(tables, intent.model, Began(given, now, executed_by(holder)))
+            tables.happen(intent.model, Began(given, now, executed_by(holder)))
             if checked is not None:
-                _happen(tables, intent.model, ChecksRecorded(number, now, checked))
+                tables.happen(intent.model, ChecksRecorded(number, now, checked))
             event = Failed(number, now, failure, skipped=checked is not None)
-            _happen(tables, intent.model, event)
+            tables.happen(intent.model, event)
 
     def running(self) -> tuple[StepRecord, ...]:
         """Give the steps that are written as RUNNING, in the order they began."""
@@ -227,17 +259,17 @@ class StoreJournal:
     def record_checks(self, step: str, checked: Checked) -> None:
         """Write what the checks of a running step said; `finish` and `fail` go by it."""
         with self._transactions.write() as tables:
-            found = find_step(tables, step)
+            found = tables.find_step(step)
             _require_owned(tables, found)
             event = ChecksRecorded(found.seq, self._now(), checked)
-            _happen(tables, found.intent.model, event)
+            tables.happen(found.intent.model, event)
 
     def settle_checks(self, step: str, checked: Checked) -> None:
         """Write the checks of a step that ended while they were pending."""
         with self._transactions.write() as tables:
-            found = find_step(tables, step)
+            found = tables.find_step(step)
             event = ChecksSettled(found.seq, self._now(), checked)
-            _happen(tables, found.intent.model, event)
+            tables.happen(found.intent.model, event)
 
     def note_checks(
         self,
@@ -249,21 +281,21 @@ class StoreJournal:
     ) -> None:
         """Write what `penstock check` found, of no step."""
         with self._transactions.write() as tables:
-            _happen(tables, model, ChecksNoted(run, self._now(), report, partitions, version))
+            tables.happen(model, ChecksNoted(run, self._now(), report, partitions, version))
 
     def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
         """Close open flags; a partition that failed only by them is SUCCESS again."""
         with self._transactions.write() as tables:
             for model in dict.fromkeys(flag.model for flag in flags):
                 keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
-                _happen(tables, model, FlagsClosed(keys, self._now(), why, who))
+                tables.happen(model, FlagsClosed(keys, self._now(), why, who))
 
     def forget_quarantine(self, step: str) -> None:
         """Write that the rows that a step had kept are gone."""
         with self._transactions.write() as tables:
             found = tables.find(step)
             if found is not None:
-                _happen(tables, found.intent.model, QuarantineDropped(found.seq, self._now()))
+                tables.happen(found.intent.model, QuarantineDropped(found.seq, self._now()))
 
     def _now(self) -> dt.datetime:
         return self._context.clock.now()
@@ -272,9 +304,9 @@ class StoreJournal:
 class StoreLeases:
     """Keeps, gives back and shows the leases of targets; every method is one transaction."""
 
-    def __init__(self, transactions: Transactions, context: StoreContext) -> None:
+    def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self._context = context
+        self._context = transactions.context
 
     def holds(self, step: str) -> bool:
         """Whether the step's run still owns the target with the token it was given.
@@ -282,7 +314,7 @@ class StoreLeases:
         A lease that expired and that nobody took still is the run's.
         """
         with self._transactions.read() as tables:
-            return _owns(tables, find_step(tables, step))
+            return _owns(tables, tables.find_step(step))
 
     def renew(self, run: str) -> None:
         """Push out the expiry of every lease the run still owns."""
@@ -320,31 +352,18 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
         if known is not None:
             if known.status is Status.RUNNING or known.outcome is not None:
                 continue
-            _happen(tables, known.intent.model, GivenUp(known.seq))
+            tables.happen(known.intent.model, GivenUp(known.seq))
         number = step.intent.step_seq
         if number < 1 or tables.find(number) is not None:
             number, free = free, free + 1
         began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
-        _happen(tables, model, Began(replace(step.intent, step_seq=number), began))
-        _happen(tables, model, Finished(number, step.ended, step.outcome, by_time=True))
-
-
-def find_step(tables: Transaction, step: str) -> StoredStep:
-    """Give a step; `unknown-step` if it never began."""
-    found = tables.find(step)
-    if found is None:
-        raise unknown_step(step)
-    return found
+        tables.happen(model, Began(replace(step.intent, step_seq=number), began))
+        tables.happen(model, Finished(number, step.ended, step.outcome, by_time=True))
 
 
 def executed_by(holder: Holder) -> str:
     """Give the words under which the history names a process."""
     return f"{holder.user}@{holder.host}"
-
-
-def _happen(tables: Transaction, model: str, event: Event) -> None:
-    before = tables.load(model, event)
-    tables.save(before, apply(before, event))
 
 
 def _owns(tables: Transaction, step: StoredStep) -> bool:
@@ -353,8 +372,13 @@ def _owns(tables: Transaction, step: StoredStep) -> bool:
 
 
 def _require_owned(tables: Transaction, step: StoredStep) -> None:
+    name = step.intent.step
     if step.status is not Status.RUNNING or not _owns(tables, step):
-        raise lease_lost(step.intent.step, step.target)
+        raise LeaseLostError(
+            "lease-lost",
+            f"step {name} no longer owns {step.target}: its lease lapsed or was dropped",
+            hint="penstock recover finds out what became of the step",
+        )
 
 
 def _release_after(tables: Transaction, step: StoredStep) -> None:
