@@ -8,10 +8,10 @@ import pytest
 from contracts.store_cases import BROKEN, ELSEWHERE, HERE, OTHER, intent, succeed, wrote
 from fakes.clock import NOON
 from penstock.app.execution.commit import Ended
-from penstock.app.execution.remember import remembered
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.steps.step import StepKind
+from penstock.project.checks.texts import remembered
 
 
 def day(number):

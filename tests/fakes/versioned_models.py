@@ -18,11 +18,11 @@ from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin, Pin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode
-from penstock.plan.drift.verdict import Piece, Verdict
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.detect_drift import Evidence, PartitionCode
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import Reason, State
+from penstock.plan.values import Observed, Reason, State
+from penstock.plan.verdict import Piece, Verdict
 from penstock.strategies.partition import Partition
 
 DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
@@ -127,9 +127,9 @@ def a_run(ranges: Ranges, fingerprint: int, step: int = 1, **changes: object) ->
     return PartitionRun(**(settings | changes))  # type: ignore[arg-type]
 
 
-def the_table(*foreign: Touched, lying: tuple[Span, ...] | None = None) -> TargetNow:
+def the_table(*foreign: Touched, lying: tuple[Span, ...] | None = None) -> Observed:
     """The target as penstock made it, and what others did to it."""
-    return TargetNow(there=True, table_id="t", ever_ours=True, foreign=foreign, lying=lying)
+    return Observed(True, table_id="t", ever_ours=True, foreign=foreign, lying=lying)
 
 
 def a_commit(

@@ -10,16 +10,26 @@ from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, in
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import is_decided_alone, mapped_to, parents_of, reads_itself
-from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.drift.verdict import Verdict, states_of
+from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.evolution import LayoutChange, layout_change
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
-from penstock.plan.question import LEFT, Decided, Earlier, Question, Scope, Wanted, waits_for
 from penstock.plan.resolve import Segment
-from penstock.plan.schema.evolution import LayoutChange, layout_change
-from penstock.plan.schema.table_columns import Migration
-from penstock.plan.steps import alteration, partition_steps, table_step
+from penstock.plan.steps import (
+    LEFT,
+    Decided,
+    Earlier,
+    Question,
+    Scope,
+    Wanted,
+    alteration,
+    partition_steps,
+    table_step,
+    waits_for,
+)
+from penstock.plan.table_columns import Migration
 from penstock.plan.values import Observed, Options, Reason, State, Step
+from penstock.plan.verdict import Verdict, states_of
 
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:

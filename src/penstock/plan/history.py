@@ -238,7 +238,7 @@ def run_time_refusal(
 
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
-    there = seen.head is not None
+    there = seen.there
     foreign = State.FOREIGN_TABLE in (reason.state, *reason.also)
     away = "move that table away, then " if foreign else ""
     return TableError(

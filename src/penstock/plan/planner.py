@@ -15,8 +15,8 @@ from penstock.core.project import Project
 from penstock.plan.cascade import grid_of, upstream_models
 from penstock.plan.changes import joined, spans_of
 from penstock.plan.decide import decide
-from penstock.plan.question import Decided, Earlier, Question, Records, Scope
 from penstock.plan.resolve import body_of
+from penstock.plan.steps import Decided, Earlier, Question, Records, Scope
 from penstock.plan.values import Blocked, Now, Options, Plan, Step
 
 NO_PARTITIONS = Scope()

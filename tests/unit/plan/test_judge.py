@@ -29,10 +29,10 @@ from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.mapping import Everything
 from penstock.core.records import Status
-from penstock.plan.changes import Changes, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
-from penstock.plan.drift.verdict import Verdict, all_current
-from penstock.plan.values import State
+from penstock.plan.changes import Changes
+from penstock.plan.detect_drift import Evidence, PartitionCode, detect_drift
+from penstock.plan.values import Observed, State
+from penstock.plan.verdict import Verdict, all_current
 
 NOTHING = Changes({}, {})
 NEXT_DAY = RUN_TIMESTAMP + dt.timedelta(days=1)
@@ -219,9 +219,7 @@ def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
     )
 
 
-@pytest.mark.parametrize(
-    "target", [TargetNow(), TargetNow(there=True, table_id="other", ever_ours=True)]
-)
+@pytest.mark.parametrize("target", [Observed(), Observed(True, table_id="other", ever_ours=True)])
 def test_DD11_without_the_table_or_with_another_every_success_is_missing(target):
     found = judged(daily(), synced(daily(), target=target), unchanged())
 
@@ -238,7 +236,7 @@ def test_DD11_without_the_table_or_with_another_every_success_is_missing(target)
     ],
 )
 def test_a_table_that_records_do_not_speak_of_is_refused_as_a_whole(runs, ever_ours, expected):
-    target = TargetNow(there=True, table_id="x", ever_ours=ever_ours)
+    target = Observed(True, table_id="x", ever_ours=ever_ours)
 
     found = judged(daily(), synced(daily(), runs=runs, target=target), unchanged())
 

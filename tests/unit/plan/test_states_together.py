@@ -17,10 +17,10 @@ from fakes.versioned_models import (
 from penstock.core.partitions.mapping import Same
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
-from penstock.plan.drift.verdict import Verdict, states_of
-from penstock.plan.values import State
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.detect_drift import Evidence, PartitionCode, detect_drift
+from penstock.plan.values import Observed, State
+from penstock.plan.verdict import Verdict, states_of
 
 BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
 ONE = a_daily("one", BOTH)
@@ -54,7 +54,7 @@ def in_states(*states: State) -> Verdict:
     foreign = (a_commit(9),) if State.TAMPERED in states else ()
     target = the_table(*foreign, lying=() if State.MISSING in states else None)
     if State.MISSING in states and not foreign:
-        target = TargetNow()
+        target = Observed()
     pins = {3: {"raw.events": pin("e"), "up": pin("u")}}
     unread = "log-unreadable: it is damaged" if State.UNREADABLE in states else ""
     evidence = Evidence((run,), pins, {1: made}, "t", target, unread=unread)

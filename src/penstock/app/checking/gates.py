@@ -10,8 +10,7 @@ from penstock.app.checking.chosen import SKIPPED, StepChecks, all_skipped, check
 from penstock.app.checking.inputs import ONE_GROUP
 from penstock.app.checking.results import failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
-from penstock.app.observation.inputs import Inputs
-from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
+from penstock.app.preparing.run_context import Context, Inputs, ViewReport, ViewVersion
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
 from penstock.core.checks import OnFailure, Phase

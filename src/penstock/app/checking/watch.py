@@ -10,9 +10,9 @@ from penstock.app.checking.output import StepOutput, whole
 from penstock.app.checking.results import decided, is_of_the_job
 from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.target import CheckTarget
+from penstock.app.preparing.outcomes import flag_if_overwritten
 from penstock.app.preparing.statements import DecidedStatement, build_of
 from penstock.app.preparing.step_inputs import StepInputs
-from penstock.app.preparing.undo import flag_if_overwritten
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
 from penstock.core.columns.schema import Schema

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
 from penstock.app.execution.commit import Committer, Ended, make
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
-from penstock.app.observation.inputs import pin_inputs
 from penstock.app.observation.observe import observe
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, pin_inputs
 from penstock.app.preparing.statements import build_of, staged
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
@@ -123,7 +121,7 @@ class Resettling:
         records = self._context.records
         name, now = self._model.name, self._services.clock.now()
         if name in records:
-            records[name] = remembered(records[name], ended, now)
+            records[name] = ended.record_after(records[name], now)
         else:
             records.update(self._services.writing.records.models())
         self._version = ended.outcome.settled_version or self._version

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.commands.plan import preview_results
-from penstock.app.execution.tables import schema_changes
-from penstock.app.observation.inputs import pin_inputs
+from penstock.app.execution.step import schema_changes
 from penstock.app.planning.make_plan import make_plan
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, pin_inputs
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelResult, RunReport

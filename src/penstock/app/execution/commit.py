@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from penstock.app.execution.leases import fence, may_write, patiently, waiting
-from penstock.app.execution.outcomes import outcome_of, with_partitions
+from penstock.app.preparing.outcomes import outcome_of, taken_back, with_partitions
 from penstock.app.preparing.statements import DecidedStatement, decide, staged
-from penstock.app.preparing.undo import taken_back
+from penstock.app.services.workers import fence, may_write, patiently, waiting
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.errors import (
@@ -28,10 +28,11 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
-from penstock.core.records import Lease
+from penstock.core.records import Lease, ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
+from penstock.state.transitions.model_record import record_after
 from penstock.strategies.history.counts import IdentityError
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ class Ended:
         if checked is None or checked.failure is None or checked.mode is not OnFailure.BLOCK:
             return False
         return self.outcome.version is None
+
+    def record_after(self, before: ModelRecord | None, at: dt.datetime) -> ModelRecord:
+        """Give the record that the store now holds of the model: the one transition says it."""
+        return record_after(before, self.intent, self.outcome, self.checked, at)
 
 
 class Committer:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from penstock.app.checking.staging import sweep
-from penstock.app.execution.leases import fence, lives
-from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.observation.observe import unrecorded_commits
+from penstock.app.preparing.outcomes import outcome_of, with_partitions
 from penstock.app.services.services import Services
+from penstock.app.services.workers import fence, lives
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName

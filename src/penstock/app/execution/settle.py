@@ -18,10 +18,9 @@ from penstock.app.checking.staging import drop_staged, staging_folder
 from penstock.app.checking.target import CheckTarget
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.results import failed_by, with_checks
-from penstock.app.observation.inputs import Inputs
 from penstock.app.observation.observe import ObservedTables
-from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.undo import can_be_tried_again, flag_if_overwritten
+from penstock.app.preparing.outcomes import can_be_tried_again, flag_if_overwritten
+from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker

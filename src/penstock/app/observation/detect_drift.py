@@ -23,12 +23,11 @@ from penstock.core.partitions.ranges import Ranges, count, intersection, merged,
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow, differences
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
-from penstock.plan.drift.inputs import sources_below
-from penstock.plan.drift.verdict import Verdict, all_current, unreadable
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, differences, sources_below
+from penstock.plan.detect_drift import Evidence, PartitionCode, detect_drift
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import Owner, error_line
+from penstock.plan.values import Observed, Owner, error_line
+from penstock.plan.verdict import Verdict, all_current, unreadable
 
 
 @dataclass(slots=True)
@@ -202,18 +201,18 @@ class DriftDetection:
         lost = (self.broken[name] for name in below if name in self.broken)
         return "; ".join(error_line(error) for error in lost)
 
-    def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
+    def _target(self, model: Model, parts: PartitionsRecord | None) -> Observed:
         uri = self.project.uri_of(model.table)
         head = self.log_reader.head(uri, str(model.table))
         if head is None:
-            return TargetNow()
+            return Observed()
         if parts is None or not parts.table_id:
             writer = self._last_writer(uri)
             if of_this_project(self.services, writer):
-                return TargetNow(there=True, ever_ours=True)
-            return TargetNow(there=True, owner=others(self.services, writer))
+                return Observed(there=True, ever_ours=True)
+            return Observed(there=True, owner=others(self.services, writer))
         if self._untouched(model, parts):
-            return TargetNow(there=True, table_id=parts.table_id, ever_ours=True)
+            return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         partition = model.partition
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
         after = min(settled, default=-1)
@@ -228,7 +227,7 @@ class DriftDetection:
         same = table_id == parts.table_id
         written = not same or any(commit.step for commit in foreign)
         owner = others(self.services, self._last_writer(uri)) if written else None
-        return TargetNow(
+        return Observed(
             there=True,
             table_id=table_id,
             ever_ours=same or self._is_ever_ours(uri),

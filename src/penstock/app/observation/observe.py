@@ -9,15 +9,15 @@ from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Head, Listing, LogCommit
+from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
 from penstock.core.names import InputKind
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
-from penstock.plan.drift.target import is_replaced
 from penstock.plan.values import Now, Observed, Owner, Versions
+from penstock.plan.verdict import is_replaced
 
 
 def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
@@ -211,13 +211,14 @@ def _observe_there(
     if record is None or not record.succeeded_once or record.settled_version is None:
         writer = last_writer(services.log.commits(uri, -1, partial=True))
         if of_this_project(services, writer):
-            return Observed(head, ever_ours=True)
-        return Observed(head, owner=others(services, writer))
+            return Observed(there=True, ever_ours=True)
+        return Observed(there=True, owner=others(services, writer))
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
-        return Observed(head)
+        return Observed(there=True)
     facts = services.log.facts(uri)
-    seen = Observed(head, table_id=facts.table_id if facts else "", facts=facts if relaid else None)
+    table_id = facts.table_id if facts else ""
+    seen = Observed(there=True, table_id=table_id, facts=facts if relaid else None)
     if is_replaced(record, seen):
         commits = services.log.commits(uri, -1, partial=True)
         ever_ours = any(commit.store == services.reading.archive.store_id() for commit in commits)
@@ -226,18 +227,22 @@ def _observe_there(
             seen,
             ever_ours=ever_ours,
             owner=others(services, last_writer(commits)),
-            unrecorded=unrecorded_commits(services, since),
+            unrecorded=_as_touched(unrecorded_commits(services, since)),
         )
     commits, gap = _commits_above(services, uri, record.settled_version, head)
     store = services.reading.archive.store_id()
     foreign = tuple(c for c in commits if c.changes_data and c.store != store)
     return replace(
         seen,
-        foreign=foreign,
+        foreign=_as_touched(foreign),
         owner=others(services, last_writer(foreign)),
         gap=gap,
-        unrecorded=unrecorded_commits(services, commits),
+        unrecorded=_as_touched(unrecorded_commits(services, commits)),
     )
+
+
+def _as_touched(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:
+    return tuple(Touched(c.version, c.time, c.operation, c.step, c.store, c.user) for c in commits)
 
 
 def is_as_left(head: Head, record: ModelRecord) -> bool:

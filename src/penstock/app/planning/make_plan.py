@@ -6,11 +6,11 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
-from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun
@@ -19,13 +19,13 @@ from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Ranges, difference, intersection
-from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.drift.verdict import Verdict, gap_line
+from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
-from penstock.plan.question import Scope
 from penstock.plan.resolve import due
+from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State, Step
+from penstock.plan.verdict import Verdict, gap_line
 
 _AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that much is no mistake
 

@@ -14,7 +14,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.plan.drift.verdict import Verdict
+from penstock.plan.verdict import Verdict
 from penstock.project.selectors import Known, exact_names, select
 
 

@@ -6,10 +6,9 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.app.observation.inputs import Inputs
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, read_typed
@@ -23,7 +22,7 @@ from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
 from penstock.core.steps.window import Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.plan.schema.evolution import Evolution, evolve
+from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     Measured,

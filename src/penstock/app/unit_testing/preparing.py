@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.execution.seed_step import define_seed
+from penstock.app.preparing.outcomes import outcome_of, with_partitions
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types

@@ -16,12 +16,28 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.steps.inputs import Pin
 from penstock.plan.cascade import is_decided_alone
-from penstock.plan.changes import Changes, TargetNow, differences, means_same
-from penstock.plan.drift import inputs, target
-from penstock.plan.drift.verdict import Difference, Piece, Verdict, first_of, gap_line
-from penstock.plan.refusals import unrecorded_detail
+from penstock.plan.changes import (
+    Changes,
+    differences,
+    input_differences,
+    means_same,
+    sources_below,
+    table_input_differences,
+)
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Meaning, Now, Observed, Reason, State, as_recorded, error_line
+from penstock.plan.verdict import (
+    Difference,
+    Piece,
+    Verdict,
+    first_of,
+    gap_line,
+    lines_of,
+    table_differences,
+    target_differences,
+    unrecorded_detail,
+    without_success,
+)
 
 _INPUTS = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
@@ -37,7 +53,7 @@ class Evidence:
     pins: Mapping[int, Mapping[str, Pin]] = field(default_factory=dict)
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
     recorded: str = ""
-    target: TargetNow = TargetNow()
+    target: Observed = Observed()
     meaning: Meaning = as_recorded
     unread: str = ""
 
@@ -72,8 +88,8 @@ def detect_drift(
         *_without_segment(difference(known, effective), done, evidence),
         Difference(State.NEVER_RUN, ranges=_without(effective, evidence.runs)),
         Difference(State.FAILED, ranges=failed),
-        *target.of_partitions(model, done, seen, evidence.recorded),
-        *inputs.of_partitions(model, done, segments, evidence.pins, changes),
+        *target_differences(model, done, seen, evidence.recorded),
+        *input_differences(model, done, segments, evidence.pins, changes),
         Difference(State.UNREADABLE, evidence.unread, effective if evidence.unread else ()),
     ]
     found = list(_of_code(done, segments, evidence))
@@ -86,7 +102,7 @@ def detect_drift(
         tuple(_pieces(all_found, segments, known)),
         recorded,
         cosmetic,
-        lines=target.lines_of(model, known, seen),
+        lines=lines_of(model, known, seen),
         mutated=tuple(_mutated(done, evidence, model)) if model.immutable else (),
         owner=seen.owner,
         gap=seen.gap,
@@ -252,19 +268,19 @@ def _differences(  # one question, six sides
         yield Difference(State.UNREADABLE, error_line(now.unreadable[model.name]))
         return
     if record is None or not record.succeeded_once:
-        yield from target.without_success(model, record, seen)
+        yield from without_success(model, record, seen)
         return
     if record.status is Status.FAILED:
         code = record.failure.code if record.failure else ""
         yield Difference(State.FAILED, code)
     if not model.is_view:
-        yield from target.of_table(record, seen)
+        yield from table_differences(record, seen)
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
     if not model.is_view or is_decided_alone(project, model):
         # a view has no rows that could be stale, but checks that somebody must look at
-        yield from inputs.of_table(project, model, record, records, now)
-    for name in inputs.sources_below(project, model) if now.broken else ():
+        yield from table_input_differences(project, model, record, records, now)
+    for name in sources_below(project, model) if now.broken else ():
         if name in now.broken:
             yield Difference(State.UNREADABLE, error_line(now.broken[name]))

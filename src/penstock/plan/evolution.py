@@ -23,7 +23,7 @@ from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.strategy import OnSchemaChange, Writing
-from penstock.plan.schema.history_columns import check_history
+from penstock.plan.history_columns import check_history
 
 _WIDENING = "delta.enableTypeWidening"
 
