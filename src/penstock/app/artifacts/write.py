@@ -47,15 +47,19 @@ class UnitTested(NamedTuple):
 
 def model_results(project: Project, result: ModelResult) -> list[Json]:
     """Give what became of a model or seed, and after it of each of its checks."""
-    report = result.invariant_report or InvariantReport()
-    return [_model(project, result), *check_results(project, result.name, report)]
-
-
-def _model(project: Project, result: ModelResult) -> Node:
-    model = project.models.get(result.name)
-    return {
-        **_bare(node_id(project, result.name), _status(result), result.duration, _said(result)),
-        "timing": _timing(result),
+    model, error = project.models.get(result.name), result.error
+    status = _STATUS.get(result.status, "success")
+    message = error.sentence if error else f"{result.status}: {result.reason}"
+    if isinstance(error, CheckFailedError):
+        # a step that a gate kept from starting is skipped for penstock alone
+        status, message = "error", f"{error.code}: {error.sentence}"
+    timing: list[Json] = []
+    if result.started is not None:
+        span = {"started_at": stamp(result.started), "completed_at": stamp(ended(result))}
+        timing = [{"name": "execute", **span}]
+    node: Node = {
+        **_bare(node_id(project, result.name), status, result.duration, message),
+        "timing": timing,
         "adapter_response": {
             "_message": result.status,
             "rows_affected": result.rows.written + result.rows.deleted,
@@ -65,27 +69,13 @@ def _model(project: Project, result: ModelResult) -> Node:
         "compiled_code": project.shown_sql(model) if model else None,
         "relation_name": project.sql_of(result.table),
     }
-
-
-def _status(result: ModelResult) -> str:
-    if isinstance(result.error, CheckFailedError):
-        return "error"  # a step that a gate kept from starting is skipped for penstock alone
-    return _STATUS.get(result.status, "success")
-
-
-def _said(result: ModelResult) -> str:
-    if isinstance(result.error, CheckFailedError):
-        return f"{result.error.code}: {result.error.sentence}"
-    return result.error.sentence if result.error else f"{result.status}: {result.reason}"
+    report = result.invariant_report or InvariantReport()
+    return [node, *check_results(project, result.name, report)]
 
 
 def check_results(project: Project, model: str, report: InvariantReport) -> list[Json]:
     """Give what each check said; cells of rows are never among it."""
-    found: list[Json] = []
-    for result in report.all:
-        key = check_id(project, model, result.phase, result.name)
-        found.append(_check(key, result))
-    return found
+    return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
 
 
 def source_result(project: Project, name: str, result: CheckResult) -> Node:
@@ -120,18 +110,16 @@ def unit_test_result(project: Project, tested: UnitTested) -> Node:
 
 def _check(key: str, result: CheckResult) -> Node:
     details = f" [{result.details}]" if result.details else ""
-    said = _bare(key, _check_status(result), result.duration, f"{result.message}{details}")
-    return said | {"failures": result.failures}
-
-
-def _check_status(result: CheckResult) -> str:
     if result.status is CheckStatus.SKIPPED:
-        return "skipped"
-    if result.error is not None:
-        return "error"
-    if not result.failed:
-        return "pass"
-    return "fail" if result.failed_gate else "warn"
+        status = "skipped"
+    elif result.error is not None:
+        status = "error"
+    elif not result.failed:
+        status = "pass"
+    else:
+        status = "fail" if result.failed_gate else "warn"
+    said = _bare(key, status, result.duration, f"{result.message}{details}")
+    return said | {"failures": result.failures}
 
 
 def _bare(key: str, status: str, seconds: float, message: str | None) -> Node:
@@ -148,13 +136,6 @@ def _bare(key: str, status: str, seconds: float, message: str | None) -> Node:
         "compiled_code": None,
         "relation_name": None,
     }
-
-
-def _timing(result: ModelResult) -> list[Json]:
-    if result.started is None:
-        return []
-    span = {"started_at": stamp(result.started), "completed_at": stamp(ended(result))}
-    return [{"name": "execute", **span}]
 
 
 def ended(result: ModelResult) -> dt.datetime:
@@ -222,7 +203,9 @@ def _write_both(services: Services, invocation: Invocation) -> None:
     folder = Path(services.project.root, *FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     at = services.clock.now()
-    project = manifest(services.project, _manifest_metadata(services, invocation, at))
+    metadata = _metadata(invocation, "manifest/v12", at)
+    metadata |= {"project_name": services.project.name, "adapter_type": "spark"}
+    project = manifest(services.project, metadata)
     tests: Node = {str(node["unique_id"]): node for node in invocation.unit_tests}
     _write(folder / "manifest.json", project | {"unit_tests": tests})
     _write(folder / "run_results.json", run_results(services, invocation, at))
@@ -235,13 +218,6 @@ def run_results(services: Services, invocation: Invocation, at: dt.datetime) -> 
         "results": [*invocation.results],
         "elapsed_time": invocation.elapsed,
         "args": {"which": invocation.command, "target": services.project.target.name},
-    }
-
-
-def _manifest_metadata(services: Services, invocation: Invocation, at: dt.datetime) -> Node:
-    return _metadata(invocation, "manifest/v12", at) | {
-        "project_name": services.project.name,
-        "adapter_type": "spark",
     }
 
 

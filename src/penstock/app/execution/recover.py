@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.app.checking.staging import sweep
 from penstock.app.observation.observe import unrecorded_commits
-from penstock.app.preparing.outcomes import outcome_of, with_partitions
+from penstock.app.preparing.outcomes import base_of, outcome_of
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, lives
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
@@ -70,9 +70,8 @@ def steps_in_log(
             continue
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
-        outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
-        outcome = with_partitions(services, intent, outcome)
-        yield RebuiltStep(intent, outcome, commit.time)
+        known = table_id or (facts.table_id if facts else "")
+        yield RebuiltStep(intent, outcome_of(services, intent, commit, known=known), commit.time)
 
 
 def _intent_of(commit: LogCommit, uri: str) -> Intent | None:
@@ -178,9 +177,7 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
         return _give_up(services, intent)
     facts = services.log.facts(intent.uri) if intent.uri else None
     version = facts.version if facts else None
-    outcome = Outcome(version, facts.table_id if facts else "", version)
-    services.writing.journal.finish(intent.step, outcome, recovered=True)
-    return Recovered(intent.step, intent.model, version)
+    return _finished(services, intent, Outcome(version, facts.table_id if facts else "", version))
 
 
 def _left_open(services: Services) -> Iterator[StepRecord]:
@@ -206,7 +203,12 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
         raise _undecidable(intent)
     if commit is None:
         return _give_up(services, intent)
-    return _record(services, intent, commit)
+    return _finished(services, intent, outcome_of(services, intent, commit))
+
+
+def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
+    services.writing.journal.finish(intent.step, outcome, recovered=True)
+    return Recovered(intent.step, intent.model, outcome.settled_version)
 
 
 def _give_up(services: Services, intent: Intent) -> Recovered:
@@ -214,17 +216,10 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
     fence(services, intent)
     commit, _ = _commit_of(services, intent)
     if commit is not None:
-        return _record(services, intent, commit)
+        return _finished(services, intent, outcome_of(services, intent, commit))
     services.writing.journal.fail(intent.step, _CRASHED, recovered=True)
     services.writing.journal.forget_quarantine(intent.step)
     return Recovered(intent.step, intent.model, None)
-
-
-def _record(services: Services, intent: Intent, commit: LogCommit) -> Recovered:
-    outcome = outcome_of(commit, _table_id(services, intent, commit), intent)
-    outcome = with_partitions(services, intent, outcome)
-    services.writing.journal.finish(intent.step, outcome, recovered=True)
-    return Recovered(intent.step, intent.model, commit.version)
 
 
 def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bool]:
@@ -236,34 +231,19 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
         return None, True
     is_build = intent.kind is StepKind.BUILD
     is_safe = strategy_named(intent.strategy).rerun_is_safe or not is_build
-    if services.log.head(intent.uri) is None:
+    head, after = services.log.head(intent.uri), base_of(intent)
+    if head is None:
         return None, is_safe or intent.base_version is None
-    after = -1 if intent.base_version is None else intent.base_version
     commits = services.log.commits(intent.uri, after, partial=True)
     found = next((commit for commit in commits if commit.step == intent.step), None)
     if found is not None or is_safe:
         return found, True
-    first = commits[0].version if commits else _head(services, intent) + 1
-    return None, first == after + 1 or _never_reached(services, intent)
-
-
-def _head(services: Services, intent: Intent) -> int:
-    head = services.log.head(intent.uri)
-    return head.version if head else -1
-
-
-def _never_reached(services: Services, intent: Intent) -> bool:
-    """Whether the table holds an older number of the step's application: it outlives the log."""
-    if not intent.epoch:
-        return False
-    return services.log.transaction(intent.uri, intent.transaction) < intent.step_seq
-
-
-def _table_id(services: Services, intent: Intent, commit: LogCommit) -> str:
-    if commit.table_id:
-        return commit.table_id
-    facts = services.log.facts(intent.uri)
-    return facts.table_id if facts else ""
+    first = commits[0].version if commits else head.version + 1
+    # the table holds a number of the step's application: it outlives the log
+    reached = not intent.epoch or (
+        services.log.transaction(intent.uri, intent.transaction) >= intent.step_seq
+    )
+    return None, first == after + 1 or not reached
 
 
 def _unreadable(intent: Intent, error: OSError) -> TableError:

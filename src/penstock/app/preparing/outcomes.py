@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from penstock.app.services.services import Services
@@ -18,107 +18,76 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.records import StepRecord
-from penstock.core.statement import Commit
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
-from penstock.strategies.reshape import restore
+
+
+def own_commit(services: Services, intent: Intent) -> LogCommit | None:
+    """Give the commit that a step has made, None without one."""
+    if not intent.uri:
+        return None
+    commits = services.log.commits(intent.uri, base_of(intent))
+    return next((commit for commit in commits if commit.step == intent.step), None)
+
+
+def base_of(intent: Intent) -> int:
+    """Give the version above which the commit of a step lies, -1 where there was no table."""
+    return -1 if intent.base_version is None else intent.base_version
 
 
 def outcome_of(
-    commit: LogCommit, table_id: str, intent: Intent, late: int | None = None
+    services: Services,
+    intent: Intent,
+    commit: LogCommit,
+    late: int | None = None,
+    known: str = "",
 ) -> Outcome:
     """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
 
-    Counts that Delta does not make stand in its token.
+    Counts that Delta does not make stand in its token; what it wrote to each partition its files
+    tell. `known` is the id of the table, which only the commit that made it names.
     """
-    messages = {**commit.metrics, **read_metrics(commit.token)}
-    messages |= strategy_named(intent.strategy).counts(messages)
-    if commit.operation == "MERGE":
-        rows = RowCounts(
-            messages.get("numTargetRowsInserted", 0),
-            messages.get("numTargetRowsUpdated", 0),
-            messages.get("numTargetRowsDeleted", 0),
-            late,
-        )
-    elif commit.operation == "UPDATE":
-        rows = RowCounts(0, messages.get("numUpdatedRows", 0), 0, late)
-    else:
-        written = messages.get("numOutputRows", 0) - messages.get("numCopiedRows", 0)
-        deleted = messages.get("numDeletedRows")
-        if deleted is None:  # Delta leaves it out where a range was only emptied
-            gone = intent.writing is Writing.RANGES and commit.row_change is not None
-            deleted = written - (commit.row_change or 0) if gone else 0
-        rows = RowCounts(written, 0, deleted, late)
-    size = messages.get("numOutputBytes", messages.get("numTargetBytesAdded", 0))
+    table_id = commit.table_id or known
+    if not table_id and (facts := services.log.facts(intent.uri)) is not None:
+        table_id = facts.table_id
     # An empty commit only carries the step's transaction: readers of the table need not look again.
-    is_empty = intent.kind is StepKind.BUILD and not (commit.changes_data or commit.table_id)
+    is_build = intent.kind is StepKind.BUILD
+    is_empty = is_build and not (commit.changes_data or commit.table_id)
     version = None if is_empty else commit.version
-    return Outcome(version, table_id, commit.version, rows, size, messages)
-
-
-def with_partitions(services: Services, intent: Intent, outcome: Outcome) -> Outcome:
-    """Add what a commit wrote to each partition, where its files tell."""
+    metrics = {**commit.metrics, **read_metrics(commit.token)}
+    metrics |= strategy_named(intent.strategy).counts(metrics)
+    rows = _rows_of(commit, intent, metrics, late)
+    size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
+    outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
     model = services.project.models.get(intent.model)
     settings = model.partition if model else None
-    if settings is None or outcome.version is None or intent.kind is not StepKind.BUILD:
+    if settings is None or version is None or not is_build:
         return outcome
-    found = services.places.written(intent.uri, outcome.version, settings.field, settings.type)
+    found = services.places.written(intent.uri, version, settings.field, settings.type)
     if found is None:
         return outcome
-    rows = tuple(replace(each, ord=intent.grid.at(place)) for place, each in found.items())
-    return replace(outcome, partitions=tuple(sorted(rows, key=lambda each: each.ord)))
+    parts = (replace(each, ord=intent.grid.at(place)) for place, each in found.items())
+    return replace(outcome, partitions=tuple(sorted(parts, key=lambda each: each.ord)))
+
+
+def _rows_of(
+    commit: LogCommit, intent: Intent, metrics: Mapping[str, int], late: int | None
+) -> RowCounts:
+    if commit.operation == "MERGE":
+        names = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+        inserted, updated, deleted = (metrics.get(name, 0) for name in names)
+        return RowCounts(inserted, updated, deleted, late)
+    if commit.operation == "UPDATE":
+        return RowCounts(0, metrics.get("numUpdatedRows", 0), 0, late)
+    written = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
+    gone = 0
+    if intent.writing is Writing.RANGES and commit.row_change is not None:
+        gone = written - commit.row_change  # Delta leaves it out where a range was only emptied
+    return RowCounts(written, 0, metrics.get("numDeletedRows", gone), late)
 
 
 _RESHAPES = (StepKind.ALTER, StepKind.REWRITE)
-
-
-@dataclass(frozen=True, slots=True)
-class Undoing:
-    """The step that undoes another: what it intends, what it runs, which version comes back."""
-
-    intent: Intent
-    statement: Commit
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What became of a step that was to be taken back.
-
-    `undone` is what came of the RESTORE, `version` the one that came back; both None without one.
-    """
-
-    checked: Checked
-    undone: Outcome | None = None
-    version: int | None = None
-    note: str = ""
-
-
-def taken_back(
-    services: Services,
-    intent: Intent,
-    checked: Checked,
-    version: int,
-    commit: Callable[[Intent, Commit], Outcome],
-) -> Taken:
-    """Take back a step that failed after its commit; `commit` does the step that restores.
-
-    One that cannot be undone is flagged. What keeps it from being undone now is told, and the next
-    command tries again.
-    """
-    try:
-        found = way_back(services, intent, version)
-        if isinstance(found, str):
-            return Taken(settle_as_flag(services, intent, checked), note=found)
-        if checked.mode is not OnFailure.ROLLBACK:
-            return Taken(checked)
-        undone = commit(found.intent, found.statement)
-    except PenstockError as error:
-        if not can_be_tried_again(error):
-            raise
-        return Taken(checked, note=f"not rolled back yet: {error.sentence}")
-    return Taken(checked, undone, found.version, features_left(services, intent, found.version))
 
 
 def features_left(services: Services, intent: Intent, version: int) -> str:
@@ -146,36 +115,40 @@ def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) ->
     return replace(checked, mode=OnFailure.FLAG)
 
 
-def settle_as_flag(services: Services, intent: Intent, checked: Checked) -> Checked:
-    """Settle a failure that was to be undone as a flag; nothing is written where it is one."""
-    if checked.mode is OnFailure.FLAG:
-        return checked
-    flagged = replace(checked, mode=OnFailure.FLAG)
-    services.writing.journal.settle_checks(intent.step, flagged)
-    return flagged
-
-
 def foreign_after(services: Services, intent: Intent, version: int) -> Touched | None:
     """Give the first change of rows by anybody after a version of the target."""
     commits = services.places.touched(intent.uri, version, {}, partial=True)
     return next((each for each in commits if each.step != intent.step), None)
 
 
-def way_back(services: Services, intent: Intent, version: int) -> Undoing | str:
-    """Give the step that brings a target back to what it was before a step's commit.
+def way_back(services: Services, intent: Intent, version: int) -> tuple[Intent, int] | str:
+    """Give the step that brings a target back to the version before a step's commit, and that.
 
     What made the table ready for the step goes too, unless others wrote between. Where there is no
     way back the words that say why: rows of others would be undone, or VACUUM took the old ones.
     """
     foreign = foreign_after(services, intent, version)
+    refused = f"rollback-refused: {intent.model}: {{}}; rows stay and are flagged"
     if foreign is not None:
-        messages = f"version {foreign.version} ({foreign.operation}, not ours)"
-        return _refused(intent, f"{messages} lies after version {version}")
+        what = f"version {foreign.version} ({foreign.operation}, not ours)"
+        return refused.format(f"{what} lies after version {version}")
     first, before = _before(services, intent, version)
     missing = services.places.missing_files(intent.uri, before)
     if missing:
-        return _refused(intent, f"{missing:,} files of version {before} are gone")
-    return _undoing(services, intent, first, before)
+        return refused.format(f"{missing:,} files of version {before} are gone")
+    head = services.log.head(intent.uri)
+    undoing = replace(
+        intent,
+        kind=StepKind.ROLLBACK,
+        reason=f"rollback: {intent.step} failed its checks",
+        triggered_by="rollback",
+        inputs=(),
+        base_version=head.version if head else None,
+        restores=first,
+        step_seq=0,
+        on_failure=str(OnFailure.ROLLBACK),
+    )
+    return undoing, before
 
 
 def can_be_tried_again(error: PenstockError) -> bool:
@@ -183,28 +156,6 @@ def can_be_tried_again(error: PenstockError) -> bool:
     if isinstance(error, LeaseHeldError):
         return True
     return not isinstance(error, StateError | InterruptedRunError)
-
-
-def _undoing(services: Services, intent: Intent, first: int, version: int) -> Undoing:
-    """Give the RESTORE. Nobody may write in between: their rows would be undone too."""
-    head = services.log.head(intent.uri)
-    made = replace(
-        intent,
-        step=services.clock.new_id(),
-        kind=StepKind.ROLLBACK,
-        reason=f"rollback: {intent.step} failed its checks",
-        triggered_by="rollback",
-        inputs=(),
-        windows=(),
-        watermarks=(),
-        lowers_watermarks=False,
-        base_version=head.version if head else None,
-        restores=first,
-        step_seq=0,
-        on_failure=str(OnFailure.ROLLBACK),
-    )
-    statement = restore(services.project.sql_of(intent.table), version)
-    return Undoing(made, replace(statement, exclusive=True), version)
 
 
 def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
@@ -231,7 +182,3 @@ def _made_ready(steps: Sequence[StepRecord], intent: Intent) -> list[StepRecord]
         reversed(older),
     )
     return list(own)[::-1]
-
-
-def _refused(intent: Intent, why: str) -> str:
-    return f"rollback-refused: {intent.model}: {why}; rows stay and are flagged"

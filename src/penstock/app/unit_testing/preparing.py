@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from penstock.app.execution.seed_step import define_seed
-from penstock.app.preparing.outcomes import outcome_of, with_partitions
+from penstock.app.preparing.outcomes import outcome_of
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
 from penstock.app.unit_testing.targets import target_sql, target_types
@@ -96,8 +96,7 @@ class Preparing:
         intent = self._intent(uri=uri, at=run.as_of - _BEFORE)
         session.commit(target_sql(services.project, model, made, table.where), intent)
         commit = services.log.commits(uri, -1)[-1]
-        outcome = outcome_of(commit, commit.table_id, intent)
-        outcome = with_partitions(services, intent, outcome)
+        outcome = outcome_of(services, intent, commit)
         watermarks = self._watermarks(run.given, made)
         self._record(run, outcome, run.given.history, watermarks, intent)
 
