@@ -85,7 +85,7 @@ class World:
     def verdicts(self) -> dict[str, Verdict]:
         """Judge every model of partitions."""
         return {
-            name: detect_drift(model, partition_code(model), self._evidence(name), self._changes())
+            name: detect_drift(model, *partition_code(model), self._evidence(name), self._changes())
             for name, model in self.project.models.items()
             if model.partition is not None
         }

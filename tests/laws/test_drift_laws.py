@@ -26,7 +26,7 @@ from penstock.core.partitions.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.detect_drift import Evidence, PartitionCode, detect_drift
+from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.resolve import Segment, resolve
 from penstock.plan.values import Observed
 
@@ -238,7 +238,7 @@ def judged(services) -> dict[int, tuple]:
         target=target_of(target),
     )
     known = ((sql[0][0][0], sql[-1][0][1]),)
-    verdict = detect_drift(model, PartitionCode(known, segments), evidence, changes_of(above))
+    verdict = detect_drift(model, known, segments, evidence, changes_of(above))
     return {n: piece.states for piece in verdict.pieces for n in range(piece.low, piece.high + 1)}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, InputMapping, Model
-from penstock.core.names import InputKind
+from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, reading
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges, intersection, merged
@@ -197,21 +197,23 @@ def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
     return made.parser != now.parser and meaning(made) == now.canonical
 
 
-def sources_below(project: Project, model: Model) -> list[str]:
-    """Give the sources that a model reads, itself or through views, sorted."""
-    found: set[str] = set()
-    waiting = list(model.inputs)
-    seen = set(waiting)
-    while waiting:
-        name = waiting.pop()
-        if name.kind is InputKind.SOURCE:
-            found.add(name.name)
-        inner = project.models.get(name.name)
-        if name.kind is InputKind.MODEL and inner is not None and inner.is_view:
+def through_views(project: Project, names: Iterable[InputName]) -> list[InputName]:
+    """Give some inputs, and after them what those of them read that are views."""
+    found = [*dict.fromkeys(names)]
+    seen = set(found)
+    for name in found:  # it grows on the way
+        inner = project.models.get(name.name) if name.kind is InputKind.MODEL else None
+        if inner is not None and inner.is_view:
             more = [each for each in inner.inputs if each not in seen]
             seen.update(more)
-            waiting.extend(more)
-    return sorted(found)
+            found += more
+    return found
+
+
+def sources_below(project: Project, *models: Model) -> list[str]:
+    """Give the sources that some models read, themselves or through views, sorted."""
+    read = through_views(project, (name for model in models for name in model.inputs))
+    return sorted({name.name for name in read if name.kind is InputKind.SOURCE})
 
 
 def table_input_differences(
@@ -228,25 +230,18 @@ def table_input_differences(
             continue
         upstream = records.get(name)
         if name in project.models or name in project.seeds:
-            if recorded is None or upstream is None or _moved(recorded, pin):
-                yield Difference(State.UPSTREAM_CHANGED, name)
+            match recorded if upstream is not None else None, pin:
+                case DeltaPin(old, read), DeltaPin(new, changed) if old == new and changed <= read:
+                    continue  # its last data change came before the version that was read
+                case ViewPin(read), ViewPin(made) if made <= read:
+                    continue
+            yield Difference(State.UPSTREAM_CHANGED, name)
         elif recorded is None:
             yield Difference(State.SOURCE_CHANGED, f"{name} is new")
         else:
             yield Difference(State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}")
     if record.cut_at is not None and record.cut_at < now.run_timestamp:
         yield Difference(State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only")
-
-
-def _moved(recorded: Pin, pin: Pin) -> bool:
-    """Whether an upstream's last data change came after the version that was read."""
-    match recorded, pin:
-        case DeltaPin(old_id, read), DeltaPin(new_id, changed):
-            return old_id != new_id or changed > read
-        case ViewPin(read), ViewPin(made):
-            return made > read
-        case _:
-            return True
 
 
 def wanted_pins(
@@ -293,7 +288,8 @@ def input_differences(
             if not candidates:
                 continue
             for mapping in segment.body.inputs:
-                name, pin = mapping.input.name, pins.get(mapping.input.name)
+                name, kind = mapping.input.name, mapping.input.kind
+                pin = pins.get(name)
                 grid = changes.grid(name)
                 read = hull(mapping.mapping, model.grid, candidates, grid)
                 if read is not None and changes.is_old(name, pin, read):
@@ -301,7 +297,9 @@ def input_differences(
                 changed = changes.since(mapping, pin)
                 hit = downstream(mapping.mapping, model.grid, candidates, changed, grid)
                 if hit:
-                    yield Difference(_state_of(mapping), name, hit)
+                    is_ours = name and kind in (InputKind.MODEL, InputKind.THIS)
+                    state = State.UPSTREAM_CHANGED if is_ours else State.SOURCE_CHANGED
+                    yield Difference(state, name, hit)
 
 
 def hull(mapping: RangeMapping, grid: Grid, candidates: Ranges, grid_input: Grid) -> Span | None:
@@ -320,9 +318,3 @@ def hull(mapping: RangeMapping, grid: Grid, candidates: Ranges, grid_input: Grid
         read((grid.lower(last), grid.upper(last))),
     )
     return (begin[0][0], end[-1][1]) if begin and end else None
-
-
-def _state_of(mapping: InputMapping) -> State:
-    name = mapping.input
-    ours = name.kind in (InputKind.MODEL, InputKind.THIS)
-    return State.UPSTREAM_CHANGED if ours and name.name else State.SOURCE_CHANGED

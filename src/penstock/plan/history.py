@@ -85,14 +85,11 @@ def read_property(text: str) -> Mapping[str, object]:
 def differences(model: Model, text: str) -> tuple[str, ...]:
     """Name each setting in which table and model disagree, with both values."""
     messages = read_property(text)
-    found = []
-    for word, wanted in _said(_settings(model)).items():
-        stored = messages.get(word)
-        if _folded(stored) != _folded(wanted):
-            found.append(
-                f"{word} is {_shown(stored)} in the table and {_shown(wanted)} in the model"
-            )
-    return tuple(found)
+    return tuple(
+        f"{word} is {_shown(messages.get(word))} in the table and {_shown(wanted)} in the model"
+        for word, wanted in _said(_settings(model)).items()
+        if _folded(messages.get(word)) != _folded(wanted)
+    )
 
 
 def needs_refresh(wrong: Iterable[str]) -> bool:
@@ -206,11 +203,25 @@ def history_refusal(
         return None
     messages = seen.facts.properties.get(PROPERTY)
     if messages is None:
-        return _foreign(model)
+        return TableError(
+            "foreign-table",
+            f"{model.table} exists and is no history table of penstock",
+            where=model.where,
+            hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
+        )
     wrong = differences(model, messages)
     if wrong:
         return _changed(model, wrong)
-    return run_time_refusal(model, high_time(record, messages), now.run_timestamp)
+    high = high_time(record, messages)
+    if high is None or now.run_timestamp >= high:
+        return None
+    return TableError(  # it would break the intervals
+        "run-time-before-history",
+        f"run timestamp {now.run_timestamp:%Y-%m-%d %H:%M:%S} is before "
+        f"{high:%Y-%m-%d %H:%M:%S}, the last run of {model.name!r}",
+        where=model.where,
+        hint="give a later --as-of, or none",
+    )
 
 
 def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
@@ -220,21 +231,6 @@ def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
     if record is not None and record.high_time is not None:
         found.append(record.high_time)
     return max(found, default=None)
-
-
-def run_time_refusal(
-    model: Model, high: dt.datetime | None, run_timestamp: dt.datetime
-) -> PenstockError | None:
-    """Refuse a run before the last one: it would break the intervals."""
-    if high is None or run_timestamp >= high:
-        return None
-    return TableError(
-        "run-time-before-history",
-        f"run timestamp {run_timestamp:%Y-%m-%d %H:%M:%S} is before "
-        f"{high:%Y-%m-%d %H:%M:%S}, the last run of {model.name!r}",
-        where=model.where,
-        hint="give a later --as-of, or none",
-    )
 
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
@@ -248,15 +244,6 @@ def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
         where=model.where,
         hint=f"{away}restore it, or start over without its versions: penstock snapshot run "
         f"--select {model.name} --full-refresh",
-    )
-
-
-def _foreign(model: Model) -> TableError:
-    return TableError(
-        "foreign-table",
-        f"{model.table} exists and is no history table of penstock",
-        where=model.where,
-        hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
     )
 
 

@@ -98,12 +98,17 @@ def table_obstacle(
     question: Question, earlier: Earlier, model: Model, reason: Reason
 ) -> PenstockError | None:
     """Find what keeps a model of one partition from being planned; `reason` is its drift."""
-    return (
+    error = (
         question.now.unreadable.get(model.name)
         or obstacle(question, earlier, model)
         or _table_refusal(question, model, reason)
-        or _mutated_table(question, model)
     )
+    record, now = question.records.get(model.name), model.fingerprint
+    made = record.fingerprint if record else None
+    if error or made is None or not model.immutable or question.options.allow_source_mutation:
+        return error
+    mutated = made.label == now.label and not means_same(made, now, question.now.meaning)
+    return source_mutated(model, now, "rows", model.where) if mutated else None
 
 
 def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
@@ -113,7 +118,10 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
             return question.now.broken[name]
     for name in upstream_models(model):
         record = question.records.get(name)
-        if _is_built(question, earlier, name) or (record is not None and record.succeeded_once):
+        above = earlier.get(name, Decided())
+        # where the plan cannot see to a table, what reads the table is skipped
+        planned = (name in question.selected or bool(above.todo)) and not above.is_unborn
+        if planned or (record is not None and record.succeeded_once):
             continue
         if name in question.project.seeds:
             return TableError(
@@ -124,12 +132,6 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
             )
         return _not_built(model, question.project.models[name])
     return None
-
-
-def _is_built(question: Question, earlier: Earlier, name: str) -> bool:
-    """Whether the plan sees to a table; where it cannot, what reads the table is skipped."""
-    above = earlier.get(name, Decided())
-    return (name in question.selected or bool(above.todo)) and not above.is_unborn
 
 
 def _not_built(model: Model, upstream: Model) -> TableError:
@@ -170,16 +172,6 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
         hint = f"to take it over: penstock run --select {model.name} --adopt"
         return foreign_table(model, hint)
     return None
-
-
-def _mutated_table(question: Question, model: Model) -> PenstockError | None:
-    record, now = question.records.get(model.name), model.fingerprint
-    made = record.fingerprint if record else None
-    if not model.immutable or question.options.allow_source_mutation or made is None:
-        return None
-    if made.label != now.label or means_same(made, now, question.now.meaning):
-        return None
-    return source_mutated(model, now, "rows", model.where)
 
 
 def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError | None:

@@ -14,7 +14,7 @@ from penstock.core.records import ModelRecord
 from penstock.plan.cascade import reads_itself, upstream_models
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
-from penstock.plan.verdict import Piece, Verdict, is_replaced
+from penstock.plan.verdict import Verdict, is_replaced
 
 LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))
 """The states in which a cascade that stopped half way leaves what it had still to make."""
@@ -124,15 +124,21 @@ def table_step(
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
     adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.keeps_history)
-    replaced = is_replaced(record, question.now.targets.get(model.name, Observed()))
+    seen = question.now.targets.get(model.name, Observed())
     initial = (
         anew
-        or replaced
+        or is_replaced(record, seen)
         or options.full_refresh
         or reason.state is State.MISSING
         or not (built or adopted)
     )
-    executed = ""
+    notes, owner = _notes(model, reason, initial=initial), seen.owner
+    if owner is not None:
+        notes = (*notes, f"takes the table from {owner}, whose next run will be refused")
+    executed, estimate = "", None
+    if record is not None and built:
+        took = record.duration_ms / 1000
+        estimate = Estimate(record.rows_written, record.bytes_written, took)
     if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
         executed = record.fingerprint.sql
     return Step(
@@ -142,8 +148,8 @@ def table_step(
         upstream=waits,
         planned_on=record.last_step_seq if record else 0,
         executed=executed,
-        estimate=_estimate(record),
-        notes=(*_notes(model, reason, initial=initial), *_taken(question, model)),
+        estimate=estimate,
+        notes=notes,
     )
 
 
@@ -155,12 +161,6 @@ def alteration(model: Model, record: ModelRecord) -> Step:
     )
 
 
-def _estimate(record: ModelRecord | None) -> Estimate | None:
-    if record is None or not record.succeeded_once:
-        return None
-    return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
-
-
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
     states = {reason.state, *reason.also}
@@ -170,12 +170,8 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
         return ()
     reads_all = not (model.strategy.adds_again or model.keeps_history)
     if reads_all and model.strategy.window is None:
-        wrong = states & {State.SQL_CHANGED, State.TAMPERED}
-        return (
-            ("rows that the query no longer gives stay; --full-refresh drops them",)
-            if wrong
-            else ()
-        )
+        wrong = bool(states & {State.SQL_CHANGED, State.TAMPERED})
+        return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
     kept, others = _KEPT[model.keeps_history]
     notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, others) if State.TAMPERED in states else notes
@@ -192,14 +188,6 @@ _KEPT = {
     ),
 }
 """What is said of rows by earlier SQL and by others, of tables (False) and of histories (True)."""
-
-
-def _taken(question: Question, model: Model) -> tuple[str, ...]:
-    """Say what it means to take over a table that somebody else writes."""
-    owner = question.now.targets.get(model.name, Observed()).owner
-    if owner is None:
-        return ()
-    return (f"takes the table from {owner}, whose next run will be refused",)
 
 
 def partition_steps(
@@ -223,8 +211,18 @@ def partition_steps(
         for segment in verdict.segments:
             pieces = intersection(todo, (segment.range,))
             for batch in _batches(model, segment, pieces, batch_size):
-                reason = _reason_of_batch(verdict, batch, wanted, pending=pending)
-                found.append(_batch_step(model, segment, batch, reason, name))
+                step = Step(
+                    model=model.name,
+                    reason=_reason_of_batch(verdict, batch, wanted, pending=pending),
+                    initial=False,
+                    partitions=batch,
+                    grid=model.grid,
+                    version=segment.version.number,
+                    revision=segment.body.fingerprint.revision,
+                    trigger=name,
+                    is_range=segment.body.is_range,
+                )
+                found.append(step)
     yield from sorted(found, key=lambda step: step.partitions)
 
 
@@ -261,22 +259,6 @@ def _gathered(pieces: Ranges, size: int) -> Iterator[Ranges]:
         left = difference(left, batch)
 
 
-def _batch_step(
-    model: Model, segment: Segment, batch: Ranges, reason: Reason, trigger: str
-) -> Step:
-    return Step(
-        model=model.name,
-        reason=reason,
-        initial=False,
-        partitions=batch,
-        grid=model.grid,
-        version=segment.version.number,
-        revision=segment.body.fingerprint.revision,
-        trigger=trigger,
-        is_range=segment.body.is_range,
-    )
-
-
 def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending: bool) -> Reason:
     inside = [p for p in verdict.pieces if intersection((p.range,), batch)]
     if not inside or pending:
@@ -286,9 +268,6 @@ def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending
     order = list(State)
     first = min(inside, key=lambda p: order.index(p.state))
     others = {state for p in inside for state in p.states} - {first.state}
-    detail = ", ".join(first.because) if _says(first) else ""
+    silent = first.state in (State.SQL_CHANGED, State.NEVER_RUN)
+    detail = "" if silent else ", ".join(first.because)
     return Reason(first.state, detail, tuple(sorted(others, key=order.index)))
-
-
-def _says(piece: Piece) -> bool:
-    return piece.state not in (State.SQL_CHANGED, State.NEVER_RUN)

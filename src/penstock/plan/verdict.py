@@ -160,18 +160,13 @@ def without_success(
             unknown = "its log holds commits of penstock that the state does not know"
             yield Difference(State.UNRECORDED, unknown)
         else:
-            yield Difference(State.FOREIGN_TABLE, whose_table(seen))
+            made = f"of {seen.owner}" if seen.owner else "that penstock did not make"
+            yield Difference(State.FOREIGN_TABLE, f"a table {made} is there")
         return
     if record is not None and record.status is Status.FAILED:
         yield Difference(State.FAILED, record.failure.code if record.failure else "")
         return
     yield Difference(State.NEVER_RUN)
-
-
-def whose_table(seen: Observed) -> str:
-    """Say who made a table that is not ours."""
-    made = f"of {seen.owner}" if seen.owner else "that penstock did not make"
-    return f"a table {made} is there"
 
 
 def is_replaced(record: ModelRecord | None, seen: Observed) -> bool:

@@ -338,7 +338,7 @@ def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
 
     code = partition_code(daily())
 
-    assert refused(daily(), unreadable("daily", code.known, code.segments, lost)) is lost
+    assert refused(daily(), unreadable("daily", *code, lost)) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():

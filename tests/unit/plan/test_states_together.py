@@ -18,7 +18,7 @@ from penstock.core.partitions.mapping import Same
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.detect_drift import Evidence, PartitionCode, detect_drift
+from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.values import Observed, State
 from penstock.plan.verdict import Verdict, states_of
 
@@ -58,12 +58,12 @@ def in_states(*states: State) -> Verdict:
     pins = {3: {"raw.events": pin("e"), "up": pin("u")}}
     unread = "log-unreadable: it is damaged" if State.UNREADABLE in states else ""
     evidence = Evidence((run,), pins, {1: made}, "t", target, unread=unread)
-    segments = () if State.NOT_EFFECTIVE in states else partition_code(ONE).segments[-1:]
+    segments = () if State.NOT_EFFECTIVE in states else partition_code(ONE)[1][-1:]
     read = 4 if State.SOURCE_CHANGED in states else 3
     source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
     above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
     changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
-    return detect_drift(ONE, PartitionCode(THE_DAY, segments), evidence, changes)
+    return detect_drift(ONE, THE_DAY, segments, evidence, changes)
 
 
 def pin(table_id: str, version: int = 3) -> DeltaPin:

@@ -65,6 +65,7 @@ _SEVERITY = {"error": "error", "warning": "warn"}
 def _check(project: Project, model: Model, check: Check) -> Node:
     """Give SQL as dbt's singular test, every other type as a generic one."""
     path, condition = check.where.path, check.condition
+    labels: Node = {"tags": [*check.tags], "meta": {**check.meta}}
     node: Node = {
         "database": project.target.catalog or None,
         "schema": model.table.schema,
@@ -82,26 +83,21 @@ def _check(project: Project, model: Model, check: Check) -> Node:
             "materialized": "test",
             "severity": _SEVERITY[check.severity],
             "where": _shown(project, model, condition.text) if condition else None,
-            "tags": [*check.tags],
-            "meta": {**check.meta},
+            **labels,
         },
-        "tags": [*check.tags],
-        "meta": {**check.meta},
+        **labels,
         "description": check.description,
         "columns": {},
         "raw_code": "",
         "language": "sql",
         **_read(check.reads),
-        "depends_on": {"macros": [], "nodes": [*_looked_at(project, model, check)]},
+        "depends_on": {"macros": [], "nodes": [*_upstream(project, model, check)]},
     }
     if isinstance(check.rule, SqlCheck):
         return node | {"raw_code": _shown(project, model, check.rule.query.text)}
+    asked = _arguments(project, model, check.rule)
     return node | {
-        "test_metadata": {
-            "name": check.type,
-            "kwargs": _arguments(project, model, check.rule),
-            "namespace": None,
-        },
+        "test_metadata": {"name": check.type, "kwargs": asked, "namespace": None},
         "column_name": getattr(check.rule, "column", None),
         "attached_node": node_id(project, model.name),
     }
@@ -121,7 +117,7 @@ def _sha256(checksum: str) -> Node:
     return {"name": "sha256", "checksum": checksum}
 
 
-def _looked_at(project: Project, model: Model, check: Check) -> list[str]:
+def _upstream(project: Project, model: Model, check: Check) -> list[str]:
     """Give the ids of what a check looks at: its model, and the tables it reads beside it."""
     read = {found for name in check.reads for found in input_ids(project, name)}
     return sorted(read | {node_id(project, model.name)})
@@ -177,7 +173,7 @@ def manifest(project: Project, metadata: Node) -> Node:
             for check in checks.all:
                 key = check_id(project, model.name, check.phase, check.name)
                 nodes[key] = _check(project, model, check)
-                parents[key] = _looked_at(project, model, check)
+                parents[key] = _upstream(project, model, check)
     return {
         "metadata": metadata,
         "nodes": {**nodes},

@@ -26,7 +26,6 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.query import with_parameters
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.steps.step import Intent, StepKind
-from penstock.core.strategy import PartitionSettings
 from penstock.plan.cascade import reads_itself
 from penstock.plan.evolution import check_names, refuse
 from penstock.plan.obstacles import incompatible_type
@@ -167,16 +166,16 @@ class Reshaping:
 
     def _rewrites(self, moved: Migration) -> bool:
         """Whether rows that are there must be written anew before rows can come."""
-        relays = self.context.options.full_refresh and (
-            bool(moved.moved) or self._is_cut_otherwise()
-        )
-        return bool(moved.breaking) or relays or self._drops(moved)
+        relays = bool(moved.moved)
+        if self.context.options.full_refresh and not relays:  # are the records of another grid?
+            known = self.services.reading.records.partitions().get(self.model.name)
+            relays = known is not None and known.grid != self.model.grid
+        relays = relays and self.context.options.full_refresh
+        drops = bool(moved.droppable) and self.context.options.allow_breaking
+        return bool(moved.breaking) or relays or drops
 
     def _rewritten(self, moved: Migration) -> Schema:
-        return moved.dropped if self._drops(moved) else moved.schema
-
-    def _drops(self, moved: Migration) -> bool:
-        return bool(moved.droppable) and self.context.options.allow_breaking
+        return moved.dropped if self.context.options.allow_breaking else moved.schema
 
     def _commit(
         self,
@@ -200,11 +199,6 @@ class Reshaping:
         """Whether another table took the place of the one on record."""
         record = self.context.records.get(self.model.name)
         return record is not None and record.table_id not in ("", facts.table_id)
-
-    def _is_cut_otherwise(self) -> bool:
-        """Whether the records are of another grid."""
-        known = self.services.reading.records.partitions().get(self.model.name)
-        return known is not None and known.grid != self.model.grid
 
     def _wanted(self, described: Schema) -> Schema:
         declared = target_schema(self.model)
@@ -266,7 +260,12 @@ def ready_partitions(state: StepState) -> StepState:
             reshaping.require_declared()
         reshaping.create(state.intent, Schema())
     with committer.rejecting(state.intent):
-        state = _with_own(state)
+        # the model's own table, if the step reads it, may not have been there before
+        names = read_by(state, known(state.body), own=True)
+        own = pin_names(state.services, model, names, state.context.records, state.context.view)
+        inputs = Inputs(state.inputs.reads | own.reads, (*state.inputs.pins, *own.pins))
+        intent = replace(state.intent, inputs=inputs.pins)
+        state = replace(state, inputs=inputs, intent=intent)
         slices, described = _slices(state)
         check_columns(model.name, known(state.body).where, version.schema, described)
         reshaping.check(described)
@@ -288,7 +287,7 @@ def ready_partitions(state: StepState) -> StepState:
 
 
 def _table(state: StepState, shape: Shape, described: Schema) -> PartitionTable:
-    model, settings, grid = state.model, _settings(state), state.model.grid
+    model, settings, grid = state.model, known(state.model.partition), state.model.grid
     return PartitionTable(
         target=state.services.project.sql_of(model.table),
         shown=str(model.table),
@@ -302,25 +301,12 @@ def _table(state: StepState, shape: Shape, described: Schema) -> PartitionTable:
     )
 
 
-def _settings(state: StepState) -> PartitionSettings:
-    return known(state.model.partition)
-
-
 def read_by(state: StepState, body: Body, *, own: bool) -> tuple[InputName, ...]:
     """Name what a step of partitions reads: its own table, or everything else."""
     read = leaves_of(state.services.project, body.query.inputs)
     names = dict.fromkeys((*read, *(mapping.input for mapping in body.inputs)))
     this = state.model.input_name
     return tuple(n for n in names if (n == this or n.kind is InputKind.THIS) is own)
-
-
-def _with_own(state: StepState) -> StepState:
-    """Add the model's own table, if the step reads it, to what was pinned."""
-    context, inputs = state.context, state.inputs
-    names = read_by(state, known(state.body), own=True)
-    own = pin_names(state.services, state.model, names, context.records, context.view)
-    inputs = Inputs(inputs.reads | own.reads, (*inputs.pins, *own.pins))
-    return replace(state, inputs=inputs, intent=replace(state.intent, inputs=inputs.pins))
 
 
 def _slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
@@ -345,7 +331,8 @@ def _slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
 
 def _slice(state: StepState, sql: str, number: int, piece: Range) -> tuple[Slice, Schema]:
     """Define the SQL with the parameters of some neighbours."""
-    values = of_range(_settings(state), state.context.run_timestamp, *piece)
+    settings = known(state.model.partition)
+    values = of_range(settings, state.context.run_timestamp, *piece)
     view = f"{QUERY_VIEW}_{number}"
     schema = state.committer.session.define(view, with_parameters(sql, values))
     return _defined(state, view, (piece,)), schema
@@ -356,7 +343,8 @@ def _together(state: StepState, sql: str, described: Schema) -> Slice | None:
 
     Spark has the last word: the query must pass its analysis with the columns of the single one.
     """
-    partitions, settings, grid = state.step.partitions, _settings(state), state.model.grid
+    partitions, grid = state.step.partitions, state.model.grid
+    settings = known(state.model.partition)
     if state.step.is_range or count(partitions) == 1:
         return None
     kind = parameter_type(settings)

@@ -38,9 +38,7 @@ def rebuild(services: Services) -> RebuildReport:
     """
     found: list[RebuiltStep] = []
     untold = []
-    tables = {m.name: m.table for m in services.project.models.values() if not m.is_view}
-    tables |= {seed.name: seed.table for seed in services.project.seeds.values()}
-    for name, table in tables.items():
+    for name, table in _tables(services):
         uri, steps = services.project.uri_of(table), list[RebuiltStep]()
         with suppress(TableError):  # one log that cannot be read hides no other
             if services.log.head(uri) is None:
@@ -57,6 +55,12 @@ def rebuild(services: Services) -> RebuildReport:
     return RebuildReport(len(found), models, tuple(untold))
 
 
+def _tables(services: Services) -> Iterator[tuple[str, TableName]]:
+    """Give the models and seeds whose tables have logs."""
+    yield from ((m.name, m.table) for m in services.project.models.values() if not m.is_view)
+    yield from ((seed.name, seed.table) for seed in services.project.seeds.values())
+
+
 def steps_in_log(
     services: Services, name: str, uri: str, commits: Iterable[LogCommit]
 ) -> Iterator[RebuiltStep]:
@@ -65,23 +69,18 @@ def steps_in_log(
     table_id = ""
     for commit in commits:
         table_id = commit.table_id or table_id
-        intent = _intent_of(commit, uri)
-        if intent is None or intent.model != name:
+        if not commit.step:
+            continue
+        try:
+            intent = replace(read_intent(commit.token), uri=uri)
+        except (KeyError, ValueError):  # the token was cut
+            continue
+        if intent.model != name:
             continue
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
         known = table_id or (facts.table_id if facts else "")
         yield RebuiltStep(intent, outcome_of(services, intent, commit, known=known), commit.time)
-
-
-def _intent_of(commit: LogCommit, uri: str) -> Intent | None:
-    """Read the intent in a commit's token; None for others' commits and for cut tokens."""
-    if not commit.step:
-        return None
-    try:
-        return replace(read_intent(commit.token), uri=uri)
-    except (KeyError, ValueError):
-        return None
 
 
 _CRASHED = StepFailure("crashed", "the process died before the step committed")
@@ -148,7 +147,12 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         except PenstockError as error:
             stuck[intent.model] = error
         except OSError as error:
-            stuck[intent.model] = _unreadable(intent, error)
+            stuck[intent.model] = TableError(
+                "target-unreadable",
+                f"{intent.table} cannot be read, so nobody can tell what became of step "
+                f"{intent.step}: {error}",
+                hint="restore what is missing or damaged; nothing was written",
+            )
     found.extend(_adopt(services))
     sweep(services)
     return Recovery(tuple(found), stuck)
@@ -246,15 +250,6 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
     return None, first == after + 1 or not reached
 
 
-def _unreadable(intent: Intent, error: OSError) -> TableError:
-    return TableError(
-        "target-unreadable",
-        f"{intent.table} cannot be read, so nobody can tell what became of step {intent.step}: "
-        f"{error}",
-        hint="restore what is missing or damaged; nothing was written",
-    )
-
-
 def _undecidable(intent: Intent) -> TableError:
     command = strategy_named(intent.strategy).command
     again = f"penstock {command} --select {intent.model} --full-refresh"
@@ -273,10 +268,8 @@ def _adopt(services: Services) -> Iterator[Recovered]:
     An older copy of the store was put back, or a step landed after it had been given up.
     """
     records = services.writing.records.models()
-    project, found = services.project, list[RebuiltStep]()
-    tables = {m.name: m.table for m in project.models.values() if not m.is_view}
-    tables |= {seed.name: seed.table for seed in project.seeds.values()}
-    for name, table in tables.items():
+    found: list[RebuiltStep] = []
+    for name, table in _tables(services):
         found += _unknown_steps(services, name, table, records.get(name))
     if not found:
         return

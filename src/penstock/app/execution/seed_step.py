@@ -12,7 +12,7 @@ from penstock.app.observation.observe import not_read, observe_target
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.errors import PenstockError, TableError
+from penstock.core.errors import TableError
 from penstock.core.model import Fingerprint, Model, Seed
 from penstock.core.names import quoted
 from penstock.core.ports.engine import StepSession
@@ -92,20 +92,14 @@ def seeds_to_load(
         above = [up for up in parents_of(project, project.models[name]) if up in project.seeds]
         for seed in above:
             if seed not in messages:
-                messages[seed] = _line(services, project.seeds[seed], records, run_timestamp)
+                reason = seed_reason(services, project.seeds[seed], records, run_timestamp)
+                # of what was never loaded or cannot be read its readers say more
+                silent = reason.state in (State.CURRENT, State.NEVER_RUN, State.UNREADABLE)
+                messages[seed] = "" if silent else f"{seed}: {reason}; penstock seed loads it"
         lines = tuple(messages[seed] for seed in above if messages[seed])
         if lines:
             found[name] = lines
     return found
-
-
-def _line(
-    services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
-) -> str:
-    reason = seed_reason(services, seed, records, run_timestamp)
-    if reason.state in (State.CURRENT, State.NEVER_RUN, State.UNREADABLE):
-        return ""  # of the latter two what reads it says more
-    return f"{seed.name}: {reason}; penstock seed loads it"
 
 
 STRATEGY = "seed"
@@ -186,13 +180,11 @@ def define_seed(session: StepSession, seed: Seed) -> Schema:
     typed = _relation(seed, _TYPED_VIEW, {"header": "true", "inferSchema": "true"})
     inferred = _known(seed, session.bind([raw, typed])[_TYPED_VIEW])
     declared = {column.name.lower(): column.type for column in _typed(seed)}
-    casts = [_cast(column, declared.get(column.name.lower())) for column in inferred.columns]
+    casts = [
+        f"CAST({name} AS {declared.get(column.name.lower()) or column.type}) AS {name}"
+        for column, name in ((each, quoted(each.name)) for each in inferred.columns)
+    ]
     return session.define(QUERY_VIEW, f"SELECT {', '.join(casts)} FROM {quoted(_RAW_VIEW)}")
-
-
-def _cast(column: Column, declared: str | None) -> str:
-    name = quoted(column.name)
-    return f"CAST({name} AS {declared or column.type}) AS {name}"
 
 
 def _typed(seed: Seed) -> tuple[Column, ...]:
@@ -201,18 +193,17 @@ def _typed(seed: Seed) -> tuple[Column, ...]:
 
 def _known(seed: Seed, found: Schema) -> Schema:
     """Refuse a file without columns, and declared columns that the file does not have."""
-    name = Path(seed.path).name
-    if not found.columns:
-        raise _bad(seed, f"{name} has no columns", "write its header into the first line")
     missing = [column.name for column in seed.columns if found.find(column.name) is None]
-    if missing:
-        known = ", ".join(found.names[:20])
-        raise _bad(seed, f"{name} has no column {missing[0]!r}", f"its columns are: {known}")
-    return found
-
-
-def _bad(seed: Seed, sentence: str, hint: str) -> PenstockError:
-    return TableError("bad-seed", sentence, where=seed.where, hint=hint)
+    if found.columns and not missing:
+        return found
+    what = f"column {missing[0]!r}" if found.columns else "columns"
+    known = f"its columns are: {', '.join(found.names[:20])}"
+    raise TableError(
+        "bad-seed",
+        f"{Path(seed.path).name} has no {what}",
+        where=seed.where,
+        hint=known if found.columns else "write its header into the first line",
+    )
 
 
 def _relation(

@@ -40,7 +40,7 @@ from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
 from penstock.plan.changes import column_of, touched_since
 from penstock.plan.resolve import Segment, body_of
-from penstock.plan.values import Options, Step
+from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
 
 EVERYTHING: Ranges = ((-(2**62), 2**62),)
@@ -186,11 +186,14 @@ def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> 
             raise
         error.hint = error.hint or _WAY_OUT.format(intent)
         stuck = replace(result, status="failed", error=error)
-        failed = _within(model, intent, intent.ords, due=what.rollback_due)
+        regridded = model.grid != intent.grid
+        failed = EVERYTHING if what.rollback_due or regridded else intent.ords
         unlooked = frozenset() if what.rollback_due else frozenset({model.name})
         return Settled((stuck,), {model.name: failed}, unlooked)
     result = with_checks(replace(result, version=ended.outcome.settled_version), ended)
-    failed = _within(model, intent, failed_by(ended), due=_is_due(ended))
+    failed = failed_by(ended)
+    if failed and (_is_due(ended) or model.grid != intent.grid):
+        failed = EVERYTHING  # nothing may be built on, or its partitions are others now
     return Settled((result,), {model.name: failed} if failed else {})
 
 
@@ -215,11 +218,6 @@ def _is_due(ended: Ended) -> bool:
     if checked is None or checked.failure is None or ended.undone is not None:
         return False
     return checked.mode is OnFailure.ROLLBACK and ended.outcome.version is not None
-
-
-def _within(model: Model, intent: Intent, failed: Ranges, *, due: bool) -> Ranges:
-    """Give what may not be built on: all where a rollback is due, or partitions are others now."""
-    return EVERYTHING if failed and (due or model.grid != intent.grid) else failed
 
 
 def _result(model: Model, what: Unsettled, intent: Intent) -> ModelResult:
@@ -247,7 +245,13 @@ class _Settling:
     def settle(self) -> Ended:
         """Evaluate what is pending, undo what must be undone."""
         services, intent, model = self.services, self.what.step.intent, self.model
-        context = self._context(intent)
+        context = Context(
+            run=self.run,
+            run_timestamp=intent.run_timestamp,
+            project=services.project,
+            view=ObservedTables.empty(intent.run_timestamp),
+            records=dict(services.reading.records.models()),
+        )
         with services.engine.session(model.name, model.where) as session:
             checked = self.what.checked
             if checked is None:
@@ -331,14 +335,3 @@ class _Settling:
                 uri = source.path if source else project.uri_of(project.table_of(name))
                 found[name] = DeltaRead(uri, pin.version)
         return found
-
-    def _context(self, intent: Intent) -> Context:
-        services = self.services
-        return Context(
-            run=self.run,
-            run_timestamp=intent.run_timestamp,
-            project=services.project,
-            view=ObservedTables.empty(intent.run_timestamp),
-            records=dict(services.reading.records.models()),
-            options=Options(),
-        )

@@ -14,7 +14,7 @@ from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.partitions import look as look_at_partitions
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
-from penstock.app.preparing.run_context import Context, Inputs, pin_names
+from penstock.app.preparing.run_context import Context, pin_names
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
 from penstock.app.services.services import Services
@@ -112,6 +112,12 @@ def _altered(state: StepState, found: StepInputs) -> Intent:
     return replace(intent, base_version=base)
 
 
+def schema_changes(found: StepInputs) -> tuple[str, ...]:
+    """Word how the query's columns change the table."""
+    added = (f"added {name}" for name in found.evolution.added)
+    return (*added, *(f"widened {name}" for name in found.evolution.widened))
+
+
 def bring_properties(state: StepState) -> StepState:
     """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
     services, model, intent = state.services, state.model, state.intent
@@ -135,12 +141,6 @@ def bring_properties(state: StepState) -> StepState:
     return replace(state, ended=ended)
 
 
-def schema_changes(step_inputs: StepInputs) -> tuple[str, ...]:
-    """Word how the query's columns change the table."""
-    added = tuple(f"added {name}" for name in step_inputs.evolution.added)
-    return added + tuple(f"widened {name}" for name in step_inputs.evolution.widened)
-
-
 def pin(state: StepState) -> StepState:
     """Fix the versions of all inputs, once nobody else writes the target.
 
@@ -150,19 +150,17 @@ def pin(state: StepState) -> StepState:
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
     state.committer.await_target(intent)
     with state.committer.rejecting(intent):
-        inputs = state.held.inputs if state.held else _pinned(state)
+        if state.held:
+            inputs = state.held.inputs
+        else:  # the own table of partitions later, as it may not be there yet
+            model, body = state.model, state.body
+            names = read_by(state, body, own=False) if body else leaves(services.project, model)
+            inputs = pin_names(services, model, names, context.records, context.view)
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
         if reads_views and not (state.held or step.only_alters):
             look_at_views(services, context, step.key, intent, inputs, step.partitions)
     return replace(state, intent=intent, inputs=inputs)
-
-
-def _pinned(state: StepState) -> Inputs:
-    """Pin what the step reads; the own table of partitions later, as it may not be there yet."""
-    services, context, model, body = state.services, state.context, state.model, state.body
-    names = leaves(services.project, model) if body is None else read_by(state, body, own=False)
-    return pin_names(services, model, names, context.records, context.view)
 
 
 def look(state: StepState) -> StepState:

@@ -26,15 +26,13 @@ def selected_models(
     Drift and results are read only when a selector asks for them.
     """
     asked = " ".join((*include, *exclude))
-    states = _states(services, run_timestamp) if "state:" in asked else {}
+    states = {}
+    if "state:" in asked:
+        found = detect_drift(look(services, services.project.models, run_timestamp))
+        states = {name: found.states(name) for name in found.project_state.names}
     results = services.reading.records.last_results() if "result:" in asked else {}
     known = Known(states, {name: str(status).lower() for name, status in results.items()})
     return select(services.project, include, exclude, known)
-
-
-def _states(services: Services, run_timestamp: dt.datetime) -> dict[str, frozenset[str]]:
-    drift_report = detect_drift(look(services, services.project.models, run_timestamp))
-    return {name: drift_report.states(name) for name in drift_report.project_state.names}
 
 
 Divided = tuple[tuple[str, ...], tuple[str, ...], str]
@@ -56,7 +54,9 @@ def divided(services: Services, request: AnyRun, run_timestamp: dt.datetime) -> 
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
-    named = _named(project, request.select)
+    known = {str(model.table).lower(): name for name, model in project.models.items()}
+    known |= {name.lower(): name for name in project.models}
+    named = [known[n] for name in exact_names(request.select) if (n := name.lower()) in known]
     if isinstance(request, SnapshotRequest):
         refused = [name for name in named if not project.models[name].keeps_history]
         if not refused and not snapshots and not request.select:
@@ -81,12 +81,6 @@ NEEDS_SNAPSHOT_RUN = (
 
 def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if project.models[name].keeps_history)
-
-
-def _named(project: Project, include: Sequence[str]) -> list[str]:
-    known = {str(model.table).lower(): name for name, model in project.models.items()}
-    known |= {name.lower(): name for name in project.models}
-    return [known[name.lower()] for name in exact_names(include) if name.lower() in known]
 
 
 def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:

@@ -100,11 +100,6 @@ class Measuring:
     was_cut: bool = False
 
 
-def views_of(bound: BoundQuery) -> dict[str, str]:
-    """Give the view of each input in a session that was bound without windows."""
-    return {relation.input.name: relation.view for relation in bound.relations}
-
-
 def measure(session: StepSession, what: Measuring) -> Opened:
     """Find the greatest value and the NULLs of every windowed input, and open the windows.
 
@@ -203,7 +198,8 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
     low = low_bound(what.settings, _known(what.watermarks, each.input))
     if arrived is None or low is None:
         return None
-    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in arrived.files):
+    bounds = (_value(each, file.minimum.get(each.column)) for file in arrived.files)
+    if all(bound is not None and bound > low.value for bound in bounds):
         return 0
     before = f"{what.views[each.input]}_before"
     read = DeltaRead(arrived.uri, arrived.after)
@@ -214,10 +210,6 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
         f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
     )
     return int(seen["late"] or 0)
-
-
-def _is_above(minimum: str | None, each: WindowedInput, low: TypedValue) -> bool:
-    return minimum is not None and TypedValue.parse(each.type, minimum) > low
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +284,7 @@ class Looking:
     def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
         whole = self._bind({})
         schemas = session.bind(whole.relations)
-        views = views_of(whole)
+        views = {relation.input.name: relation.view for relation in whole.relations}
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
@@ -318,7 +310,13 @@ class Looking:
         record = self.context.records.get(self.model.name)
         if self.step.initial:
             return ()
-        watermarks = record.watermarks if record else self._set_by_hand()
+        watermarks = record.watermarks if record else ()
+        if record is None:  # what somebody set for a model that never had a step
+            found: dict[tuple[str, str], Watermark | None] = {}
+            for each in self.services.reading.records.watermark_history(self.model.name):
+                set_to = each.value and Watermark(each.input, each.column, read_typed(each.value))
+                found.setdefault((each.input, each.column), set_to or None)
+            watermarks = tuple(each for each in found.values() if each is not None)
         built = record is not None and record.succeeded_once
         if not built and not watermarks and self.model.strategy.adds_again:
             raise TableError(
@@ -329,16 +327,6 @@ class Looking:
                 "--column INPUT.COLUMN --type TYPE",
             )
         return watermarks
-
-    def _set_by_hand(self) -> tuple[Watermark, ...]:
-        """Give the watermarks that somebody set for a model that never had a step."""
-        found: dict[tuple[str, str], Watermark | None] = {}
-        for change in self.services.reading.records.watermark_history(self.model.name):
-            watermark = change.value and Watermark(
-                change.input, change.column, read_typed(change.value)
-            )
-            found.setdefault((change.input, change.column), watermark or None)
-        return tuple(watermark for watermark in found.values() if watermark is not None)
 
     def _bind(self, windows: dict[str, Window]) -> BoundQuery:
         return bind(
