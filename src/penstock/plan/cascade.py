@@ -9,7 +9,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import downstream
 from penstock.core.partitions.partition import Grid
-from penstock.core.partitions.ranges import WHOLE, Ranges, intersection, merged, union
+from penstock.core.partitions.ranges import WHOLE, Ranges, difference, merged, union
 from penstock.core.project import Project
 from penstock.plan.changes import spans_of, through_views
 from penstock.plan.resolve import Segment
@@ -36,7 +36,7 @@ def cascaded(
             if any(up in todo for up in parents[name]) and takes_part(model):
                 todo[name] = WHOLE
             continue
-        found = _below(project, model, candidates(name), todo)
+        found = following(project, model, candidates(name), todo)
         if found:
             todo[name] = union(todo.get(name, ()), found)
     return todo
@@ -99,20 +99,20 @@ def mapped_to(
     return merged(found)
 
 
-def _below(
+def following(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
-    """Give what must be run of a model; of one that reads itself, until nothing follows."""
-    found = mapped_to(project, model, segments, todo)
-    if not reads_itself(model):
-        return found
-    everything = merged(segment.range for segment in segments)
-    while True:
-        before = intersection(union(todo.get(model.name, ()), found), everything)
-        more = union(found, mapped_to(project, model, segments, {**todo, model.name: before}))
-        if more == found:
-            return found
-        found = more
+    """Give what must be run of a model after `todo`, its own partitions in it included.
+
+    Of one that reads itself that is what follows from those too, until nothing does.
+    """
+    own, found = todo.get(model.name, ()), mapped_to(project, model, segments, todo)
+    while reads_itself(model):
+        more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})
+        if not difference(more, found):
+            break
+        found = union(found, more)
+    return found
 
 
 def reads_itself(model: Model) -> bool:

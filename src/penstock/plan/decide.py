@@ -8,12 +8,11 @@ from dataclasses import replace
 from penstock.core.model import Model
 from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, intersection, union
 from penstock.core.project import Project
-from penstock.plan.cascade import is_decided_alone, mapped_to, parents_of, reads_itself
+from penstock.plan.cascade import following, is_decided_alone, parents_of, reads_itself
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import LayoutChange, layout_change
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
-from penstock.plan.resolve import Segment
 from penstock.plan.steps import (
     LEFT,
     Decided,
@@ -96,7 +95,8 @@ def wanted_of(
     followed = scope.followed.get(model.name, ())
     undone = difference(followed, scope.within.get(model.name, ()))
     undone = intersection(states_of(verdict, LEFT), intersection(undone, verdict.effective))
-    below = union(_below(project, model, segments, todo, own), undone)
+    below = following(project, model, segments, {**todo, model.name: own})
+    below = union(below, undone)
     if not scope.cascade:
         own = union(own, below)
     everything = union(own, below)
@@ -105,22 +105,6 @@ def wanted_of(
     if reads_itself(model):
         after = (*after, model.name)
     return Wanted(everything, own, sure, after)
-
-
-def _below(
-    project: Project,
-    model: Model,
-    segments: tuple[Segment, ...],
-    todo: Mapping[str, Ranges],
-    own: Ranges,
-) -> Ranges:
-    """Follow what runs above, and of a model that reads itself what runs before."""
-    found = mapped_to(project, model, segments, {**todo, model.name: own})
-    while True:
-        more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})
-        if not difference(more, found):
-            return found
-        found = union(found, more)
 
 
 def reason_of(question: Question, model: Model) -> Reason:

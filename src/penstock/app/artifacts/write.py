@@ -78,11 +78,6 @@ def check_results(project: Project, model: str, report: InvariantReport) -> list
     return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
 
 
-def source_result(project: Project, name: str, result: CheckResult) -> Node:
-    """Give how old a source's newest row is."""
-    return _check(source_id(project, project.sources[name]), result)
-
-
 def unit_test_node(project: Project, tested: UnitTested) -> Node:
     """Give a unit test for the manifest; its rows stay in its file."""
     return {
@@ -99,13 +94,6 @@ def unit_test_node(project: Project, tested: UnitTested) -> Node:
         "description": "",
         "depends_on": {"macros": [], "nodes": [node_id(project, tested.model)]},
     }
-
-
-def unit_test_result(project: Project, tested: UnitTested) -> Node:
-    """Give how a unit test came out."""
-    key = unit_test_id(project, tested.model, tested.name)
-    status = _TESTED.get(tested.status, tested.status)
-    return _bare(key, status, tested.seconds, tested.message or None)
 
 
 def _check(key: str, result: CheckResult) -> Node:
@@ -185,7 +173,7 @@ def write_check_artifacts(
     results = [
         one for model, each in reports.items() for one in check_results(project, model, each)
     ]
-    results += [source_result(project, name, result) for name, result in sources.items()]
+    results += [_check(source_id(project, project.sources[n]), each) for n, each in sources.items()]
     elapsed = sum(one.duration for each in reports.values() for one in each.all)
     elapsed += sum(result.duration for result in sources.values())
     _write_both(services, Invocation("check", services.run_id, tuple(results), elapsed))
@@ -193,7 +181,15 @@ def write_check_artifacts(
 
 def write_unit_test_artifacts(services: Services, tested: Sequence[UnitTested]) -> None:
     """Write both files after `penstock test`: a result for each unit test."""
-    results = tuple(unit_test_result(services.project, each) for each in tested)
+    results = tuple(
+        _bare(
+            unit_test_id(services.project, each.model, each.name),
+            _TESTED.get(each.status, each.status),
+            each.seconds,
+            each.message or None,
+        )
+        for each in tested
+    )
     nodes = tuple(unit_test_node(services.project, each) for each in tested)
     elapsed = sum(each.seconds for each in tested)
     _write_both(services, Invocation("test", services.run_id, results, elapsed, nodes))

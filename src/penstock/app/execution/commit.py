@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -138,6 +138,14 @@ class Committer:
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
         return self.finish(begun, self._outcome(begun, self._commit(begun, statement), None))
+
+    def alter_each(self, intent: Intent, statements: Iterable[str]) -> tuple[Intent, Ended | None]:
+        """Make some changes, a step each; give the intent that follows them, and the last one."""
+        ended = None
+        for sql in statements:
+            ended = self.alter(intent, Commit(sql, once=False))
+            intent = replace(intent, base_version=ended.outcome.settled_version)
+        return intent, ended
 
     def undo(self, ended: Ended) -> Ended:
         """Take back a step whose failure asks for it, as a step of its own.

@@ -21,7 +21,6 @@ from penstock.app.services.services import Services
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.ports.engine import StepSession
-from penstock.core.statement import Commit
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Writing
@@ -104,12 +103,9 @@ def _altered(state: StepState, found: StepInputs) -> Intent:
         statements = (*allow_widening(target, facts.properties), *statements)
     record = state.context.records.get(intent.model)
     kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
-    base: int | None = facts.version
-    for sql in statements:
-        altering = replace(intent, base_version=base, fingerprint=kept)
-        ended = state.committer.alter(altering, Commit(sql, once=False))
-        base = ended.outcome.settled_version
-    return replace(intent, base_version=base)
+    altering = replace(intent, base_version=facts.version, fingerprint=kept)
+    altered, _ = state.committer.alter_each(altering, statements)
+    return replace(intent, base_version=altered.base_version)
 
 
 def schema_changes(found: StepInputs) -> tuple[str, ...]:
@@ -132,10 +128,8 @@ def bring_properties(state: StepState) -> StepState:
     layout = record.fingerprint.layout if moved else model.fingerprint.layout
     made = replace(record.fingerprint, layout=layout)
     intent = replace(intent, base_version=facts.version, fingerprint=made)
-    ended = None
-    for sql in alter_properties(services.project.sql_of(model.table), model, facts):
-        ended = state.committer.alter(intent, Commit(sql, once=False))
-        intent = replace(intent, base_version=ended.outcome.settled_version)
+    statements = alter_properties(services.project.sql_of(model.table), model, facts)
+    _, ended = state.committer.alter_each(intent, statements)
     if ended is None:
         raise table_gone(model)
     return replace(state, ended=ended)

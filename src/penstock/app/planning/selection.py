@@ -107,15 +107,23 @@ def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Rang
             return known
         today = run_timestamp.date()
         return intersection(known, (grid.holding(today - dt.timedelta(given.days - 1), today),))
-    low = grid.bound(given.first, last=False) if given.first is not None else known[0][0]
-    high = grid.bound(given.last, last=True) if given.last is not None else known[-1][1]
-    if low > high and given.first is not None and given.last is not None:
+    low, high = _ends(model, given)
+    least = low if given.first is not None else known[0][0]
+    most = high if given.last is not None else known[-1][1]
+    return intersection(known, merged([(least, most)]))
+
+
+def _ends(model: Model, given: Range) -> Numbers:
+    """Give the partitions that a range names; one end stands for both."""
+    low = model.grid.bound(given.first or given.last or "", last=False)
+    high = model.grid.bound(given.last or given.first or "", last=True)
+    if low > high:
         raise UsageError(
             "bad-value",
             f"--from {given.first} lies after --to {given.last}",
             hint="turn them round",
         )
-    return intersection(known, merged([(low, high)]))
+    return low, high
 
 
 def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> None:
@@ -123,11 +131,10 @@ def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> 
 
     Inside a range such partitions are passed over.
     """
-    asked = named_range(model, given)
-    if asked is None:
-        return
-    low, high = asked
     grid = model.grid
+    if grid.is_whole or (given.first is None and given.last is None):
+        return
+    low, high = _ends(model, given)
     if there and low > there[-1][1]:
         raise UsageError(
             "partition-not-due",
@@ -143,19 +150,3 @@ def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> 
             f"no version of {model.name} is for {grid.key(low)}{since}",
             hint="give a version an earlier effective_from",
         )
-
-
-def named_range(model: Model, given: Range) -> Numbers | None:
-    """Give the partitions that a range names; None where it names none."""
-    grid = model.grid
-    if grid.is_whole or (given.first is None and given.last is None):
-        return None
-    low = grid.bound(given.first or given.last or "", last=False)
-    high = grid.bound(given.last or given.first or "", last=True)
-    if low > high:
-        raise UsageError(
-            "bad-value",
-            f"--from {given.first} lies after --to {given.last}",
-            hint="turn them round",
-        )
-    return low, high

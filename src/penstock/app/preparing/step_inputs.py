@@ -254,7 +254,11 @@ class Looking:
         bound = self._bind(windows)
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
-        facts = self._facts()
+        facts = None
+        if not self.model.is_view:
+            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+            if facts is None and not self.step.initial:
+                raise table_gone(self.model)
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
         evolution = evolve(self.model, query, table, properties)
@@ -337,14 +341,6 @@ class Looking:
             incremental=not self.step.initial,
             moment=self.context.run_timestamp,
         )
-
-    def _facts(self) -> TableFacts | None:
-        if self.model.is_view:
-            return None
-        facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
-        if facts is None and not self.step.initial:
-            raise table_gone(self.model)
-        return facts
 
 
 def table_gone(model: Model) -> TableError:
