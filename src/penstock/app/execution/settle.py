@@ -27,10 +27,10 @@ from penstock.app.services.workers import on_record, on_worker
 from penstock.core.check_results import Checked, InvariantReport
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.model import InputMapping, Model
+from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.partitions.mapping import downstream
-from penstock.core.partitions.partition import Grid, Span, key_pairs
+from penstock.core.partitions.partition import Grid, key_pairs
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, union
 from penstock.core.ports.checks import Unsettled
 from penstock.core.ports.engine import StepSession
@@ -85,21 +85,17 @@ def _moved(services: Services, context: Context, model: Model, here: tuple[Segme
     found = mapped_to(context.project, model, here, cut)
     for segment in here:
         for mapping in segment.body.inputs:
-            if mapping.input.name in bases:
-                spans = _touched(services, context, mapping)
+            name, column = mapping.input.name, column_of(mapping)
+            if name in bases:
+                uri = services.project.uri_of(services.project.table_of(mapping.input))
+                facts = services.log.facts(uri)
+                known = facts.schema.find(column) if facts is not None and column else None
+                kinds = {column: known.type} if known is not None else {}
+                commits = services.places.touched(uri, bases[name], kinds)
+                spans = touched_since(commits, bases[name], column)
                 below = downstream(mapping.mapping, model.grid, (segment.range,), spans, Grid())
                 found = union(found, below)
     return found
-
-
-def _touched(services: Services, context: Context, mapping: InputMapping) -> tuple[Span, ...]:
-    name, column = mapping.input.name, column_of(mapping)
-    uri = services.project.uri_of(services.project.table_of(mapping.input))
-    facts = services.log.facts(uri)
-    known = facts.schema.find(column) if facts is not None and column else None
-    kinds = {column: known.type} if known is not None else {}
-    commits = services.places.touched(uri, context.bases[name], kinds)
-    return touched_since(commits, context.bases[name], column)
 
 
 def _cut(step: Step, ranges: Ranges) -> tuple[Step, ...]:
@@ -266,21 +262,28 @@ class _Settling:
 
     def _checked(self, context: Context, session: StepSession) -> Checked:
         """Look at the rows; those of a step that the model would not make so now fail unlooked."""
-        intent, model = self.what.step.intent, self.model
+        intent, model, project = self.what.step.intent, self.model, self.services.project
+        checks = checks_of_step(project, model, intent.fingerprint.version, context.options)
         if model.grid == intent.grid and model.strategy_name == intent.strategy:
-            return self._evaluate(context, session)
+            target = CheckTarget(
+                services=self.services,
+                context=context,
+                session=session,
+                model=model,
+                checks=checks,
+                inputs=Inputs(self._reads(model), intent.inputs),
+                windows=intent.windows,
+                partitions=intent.ords,
+            )
+            return self._evaluate(target)
         check_inputs = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
         why = f"{model.name} is built otherwise now than by step {intent.step}"
-        checks = checks_of_step(
-            self.services.project, model, intent.fingerprint.version, context.options
-        ).after
-        results = tuple(refused(check, check_inputs, why) for check in checks)
+        results = tuple(refused(check, check_inputs, why) for check in checks.after)
         version = self.outcome.stands_at
         return decided(intent, OnFailure.FLAG, InvariantReport((), results), version)
 
-    def _evaluate(self, context: Context, session: StepSession) -> Checked:
+    def _evaluate(self, check_target: CheckTarget) -> Checked:
         services, intent, outcome = self.services, self.what.step.intent, self.outcome
-        check_target = self._check_target(context, session)
         folder = staging_folder(services, intent.table, intent.step)
         version = outcome.stands_at
         if version is not None and services.places.missing_files(intent.uri, version):
@@ -307,21 +310,6 @@ class _Settling:
         if adds and version is not None and intent.base_version is not None and made is not None:
             return added_rows(check_target.session, intent.uri, made, folder)
         return check_target.left_of_step(version)
-
-    def _check_target(self, context: Context, session: StepSession) -> CheckTarget:
-        intent, model = self.what.step.intent, self.model
-        return CheckTarget(
-            services=self.services,
-            context=context,
-            session=session,
-            model=model,
-            checks=checks_of_step(
-                self.services.project, model, intent.fingerprint.version, context.options
-            ),
-            inputs=Inputs(self._reads(model), intent.inputs),
-            windows=intent.windows,
-            partitions=intent.ords,
-        )
 
     def _reads(self, model: Model) -> dict[InputName, Read]:
         """Give how inputs are read at the versions that the step pinned."""
