@@ -139,14 +139,6 @@ class Committer:
         self.fault(f"begun-{kind}")
         return self.finish(begun, self._outcome(begun, self._commit(begun, statement), None))
 
-    def alter_each(self, intent: Intent, statements: Iterable[str]) -> tuple[Intent, Ended | None]:
-        """Make some changes, a step each; give the intent that follows them, and the last one."""
-        ended = None
-        for sql in statements:
-            ended = self.alter(intent, Commit(sql, once=False))
-            intent = replace(intent, base_version=ended.outcome.settled_version)
-        return intent, ended
-
     def undo(self, ended: Ended) -> Ended:
         """Take back a step whose failure asks for it, as a step of its own.
 
@@ -367,6 +359,17 @@ class Committer:
             ) from error
         self.fault("after-finish")
         return Ended(intent, outcome, checked=checked, notes=self._notes)
+
+
+def alter_each(
+    committer: Committer, intent: Intent, statements: Iterable[str]
+) -> tuple[Intent, Ended | None]:
+    """Make some changes, a step each; give the intent that follows them, and the last one."""
+    ended = None
+    for sql in statements:
+        ended = committer.alter(intent, Commit(sql, once=False))
+        intent = replace(intent, base_version=ended.outcome.settled_version)
+    return intent, ended
 
 
 def make(committer: Committer, intent: Intent, work: Work) -> Ended:

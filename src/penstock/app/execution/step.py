@@ -10,7 +10,7 @@ from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import watched
-from penstock.app.execution.commit import Committer, Ended
+from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.partitions import look as look_at_partitions
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
@@ -104,7 +104,7 @@ def _altered(state: StepState, found: StepInputs) -> Intent:
     record = state.context.records.get(intent.model)
     kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
     altering = replace(intent, base_version=facts.version, fingerprint=kept)
-    altered, _ = state.committer.alter_each(altering, statements)
+    altered, _ = alter_each(state.committer, altering, statements)
     return replace(intent, base_version=altered.base_version)
 
 
@@ -129,7 +129,7 @@ def bring_properties(state: StepState) -> StepState:
     made = replace(record.fingerprint, layout=layout)
     intent = replace(intent, base_version=facts.version, fingerprint=made)
     statements = alter_properties(services.project.sql_of(model.table), model, facts)
-    _, ended = state.committer.alter_each(intent, statements)
+    _, ended = alter_each(state.committer, intent, statements)
     if ended is None:
         raise table_gone(model)
     return replace(state, ended=ended)
