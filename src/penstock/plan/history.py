@@ -212,16 +212,7 @@ def history_refusal(
     wrong = differences(model, messages)
     if wrong:
         return _changed(model, wrong)
-    high = high_time(record, messages)
-    if high is None or now.run_timestamp >= high:
-        return None
-    return TableError(  # it would break the intervals
-        "run-time-before-history",
-        f"run timestamp {now.run_timestamp:%Y-%m-%d %H:%M:%S} is before "
-        f"{high:%Y-%m-%d %H:%M:%S}, the last run of {model.name!r}",
-        where=model.where,
-        hint="give a later --as-of, or none",
-    )
+    return run_time_refusal(model, high_time(record, messages), now.run_timestamp)
 
 
 def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
@@ -231,6 +222,21 @@ def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
     if record is not None and record.high_time is not None:
         found.append(record.high_time)
     return max(found, default=None)
+
+
+def run_time_refusal(
+    model: Model, high: dt.datetime | None, run_timestamp: dt.datetime
+) -> PenstockError | None:
+    """Refuse a run before the last one: it would break the intervals."""
+    if high is None or run_timestamp >= high:
+        return None
+    return TableError(
+        "run-time-before-history",
+        f"run timestamp {run_timestamp:%Y-%m-%d %H:%M:%S} is before "
+        f"{high:%Y-%m-%d %H:%M:%S}, the last run of {model.name!r}",
+        where=model.where,
+        hint="give a later --as-of, or none",
+    )
 
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
