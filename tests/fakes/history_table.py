@@ -22,7 +22,7 @@ from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build, HistoryRun, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
-from penstock.plan.schema.evolution import evolve
+from penstock.plan.evolution import evolve
 from penstock.strategies.history.snapshot import Snapshot, history, terms_of
 from penstock.strategies.history.terms import Terms
 from penstock.strategies.reshape import allow_widening

@@ -24,7 +24,7 @@ from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.plan.resolve import due, resolve
-from penstock.state.transitions.views import RECOVER
+from penstock.state.transitions.model_state import RECOVER
 from penstock.strategies.checks.literals import counted
 
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

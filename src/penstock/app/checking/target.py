@@ -8,9 +8,14 @@ from dataclasses import dataclass, replace
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs, refused
-from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import (
+    Context,
+    Inputs,
+    source_read,
+    table_pin,
+    tombstones_of,
+)
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore

@@ -9,9 +9,9 @@ from penstock.app.checking.chosen import SKIPPED, skipped
 from penstock.app.checking.flags import drop_staged, keeps_rows, quarantine_of, staging_folder
 from penstock.app.checking.results import CheckedRows, decided, is_of_the_job
 from penstock.app.checking.target import AFTER_VIEW, CheckTarget
+from penstock.app.preparing.outcomes import flag_if_overwritten
 from penstock.app.preparing.statements import DecidedStatement, build_of
 from penstock.app.preparing.step_inputs import StepInputs
-from penstock.app.preparing.undo import flag_if_overwritten
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
 from penstock.core.columns.schema import Schema

@@ -23,12 +23,11 @@ from penstock.app.checking.watch import replaced_rows
 from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
-from penstock.app.observation.inputs import Inputs, pin_names, source_read
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import narrowed, selected_models
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, Inputs, pin_names, source_read
 from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.observation.inputs import tombstones_of
+from penstock.app.preparing.run_context import tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.model import Source

@@ -14,7 +14,6 @@ from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.commands.plan import context_of, report_of
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
 from penstock.app.execution.results import (
     failed_by,
     gave_up,
@@ -301,8 +300,8 @@ class Runner:
         if ended.undone is not None:
             self._context.records.update(self._services.reading.records.models())
         elif not ended.held_back:
-            self._context.records[intent.model] = remembered(
-                before, ended, self._services.clock.now()
+            self._context.records[intent.model] = ended.record_after(
+                before, self._services.clock.now()
             )
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:

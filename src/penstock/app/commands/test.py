@@ -12,8 +12,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from penstock.app.artifacts.results import UnitTested
-from penstock.app.artifacts.write import write_unit_test_artifacts
+from penstock.app.artifacts.write import UnitTested, write_unit_test_artifacts
 from penstock.app.commands.run import run as run_models
 from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRequest
 from penstock.app.services.services import Services

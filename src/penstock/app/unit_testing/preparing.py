@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.execution.seed_step import define_seed
+from penstock.app.preparing.outcomes import outcome_of
 from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
@@ -169,8 +169,7 @@ class Preparing:
             written = target_sql(self.services.project, self.model, made, given.target.where)
             session.commit(written, intent)
             commit = self.services.log.commits(self._uri, -1)[-1]
-            outcome = outcome_of(commit, commit.table_id, intent)
-            outcome = with_partitions(self.services, intent, outcome)
+            outcome = outcome_of(self.services, intent, commit)
             self._record(run, outcome, self._watermarks(given, made), intent)
             return
         if given.history:

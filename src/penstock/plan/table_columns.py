@@ -6,7 +6,7 @@ See spec/drift.md §7.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,10 +24,16 @@ from penstock.core.columns.types import (
     widens,
 )
 from penstock.core.facts import TableFacts
-from penstock.core.model import Model, Version
+from penstock.core.model import Model
 from penstock.core.strategy import OnSchemaChange
 
-_WIDENING = "delta.enableTypeWidening"
+WIDENING = "delta.enableTypeWidening"
+
+
+def keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
+    """Whether somebody switched type widening off, for the sake of other readers."""
+    wanted = {**properties, **model.layout.properties}.get(WIDENING, "true")
+    return wanted.lower() == "false"
 
 
 class Turn(StrEnum):
@@ -89,12 +95,13 @@ def target_schema(model: Model) -> Schema | None:
     They stand in the order of their first appearance, versions by date. A type is that of the
     latest version that has the column; a column is NOT NULL only if every version requires it.
     """
-    versions = sorted(model.versions, key=_since)
+    versions = sorted(model.versions, key=lambda each: each.effective_from or dt.date.min)
     found: dict[str, Column] = {}
     for version in versions:
         for column in version.schema.columns:
             first = found.get(column.name.lower(), column)
-            always = all(_requires(each, column.name) for each in versions)
+            asked = [each.schema.find(column.name) for each in versions]
+            always = all(each is not None and not each.nullable for each in asked)
             messages = column.comment or first.comment
             found[column.name.lower()] = Column(first.name, column.type, not always, messages)
     return Schema(tuple(found.values())) if found else None
@@ -119,9 +126,9 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
     drops = model.on_schema_change is OnSchemaChange.SYNC and not loose
     widened = tuple(line for change in changes for line in change.messages(Turn.WIDENING))
     breaking = tuple(line for change in changes for line in change.messages(Turn.BREAKING))
-    if _keeps_types(model, facts):
+    if keeps_types(model, facts.properties):
         widened, breaking = (), (*widened, *breaking)
-    allows = facts.properties.get(_WIDENING, "").lower() == "true"
+    allows = facts.properties.get(WIDENING, "").lower() == "true"
     names = tuple(column.name for column in kept)
     return Migration(
         schema=_afterwards(facts.schema, changes, kept),
@@ -171,15 +178,6 @@ def _typed(column: Column) -> str:
 
 def _type(column: Column) -> str:
     return column.type.upper() + ("" if column.nullable else " REQUIRED")
-
-
-def _since(version: Version) -> dt.date:
-    return version.effective_from or dt.date.min
-
-
-def _requires(version: Version, name: str) -> bool:
-    column = version.schema.find(name)
-    return column is not None and not column.nullable
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +275,6 @@ def _guarded(table: Schema, wanted: Schema) -> Iterator[str]:
         known = table.find(column.name)
         if not column.nullable and known is not None and known.nullable:
             yield column.name
-
-
-def _keeps_types(model: Model, facts: TableFacts) -> bool:
-    """Whether somebody switched type widening off, for the sake of other readers."""
-    messages = {**facts.properties, **model.layout.properties}
-    return messages.get(_WIDENING, "true").lower() == "false"
 
 
 def _moved(model: Model, facts: TableFacts) -> Iterator[str]:

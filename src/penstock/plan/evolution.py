@@ -23,9 +23,8 @@ from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.strategy import OnSchemaChange, Writing
-from penstock.plan.schema.history_columns import check_history
-
-_WIDENING = "delta.enableTypeWidening"
+from penstock.plan.history_columns import check_history
+from penstock.plan.table_columns import keeps_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,8 @@ def evolve(
     if table is None:
         refuse(wrong)
         return Evolution(query.names)
-    stored = _business(model, table)
+    system = {name.lower() for name in model.history.columns.names} if model.history else ()
+    stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
     shared = [(column, stored.find(column.name)) for column in query.columns]
     grown = [_grown(model, column, known, properties or {}) for column, known in shared]
     misfits = [
@@ -208,14 +208,6 @@ def incompatible(model: Model, query: Column, table: Column, more: int) -> Findi
     )
 
 
-def _business(model: Model, table: Schema) -> Schema:
-    """Leave out the columns that penstock added to a history table."""
-    if model.history is None:
-        return table
-    system = {name.lower() for name in model.history.columns.names}
-    return Schema(tuple(c for c in table.columns if c.name.lower() not in system))
-
-
 def _grown(
     model: Model, query: Column, table: Column | None, properties: Mapping[str, str]
 ) -> _Growth:
@@ -229,17 +221,11 @@ def _grown(
     added = tuple(path for path, is_new in parts if is_new)
     widened = tuple(path for path, is_new in parts if not is_new)
     lacks = any(is_new for _, is_new in _parts(asked, both, query.name))
-    fits = not (widened and _keeps_types(model, properties))
+    fits = not (widened and keeps_types(model, properties))
     if not model.keeps_history:  # Delta's INSERT refuses lacking fields, its MERGE keeps old values
         fits = fits and not lacks
         fits = fits and not (added and model.on_schema_change is OnSchemaChange.IGNORE)
     return _Growth(fits, added, widened)
-
-
-def _keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
-    """Whether somebody switched type widening off, for the sake of other readers."""
-    wanted = {**properties, **model.layout.properties}.get(_WIDENING, "true")
-    return wanted.lower() == "false"
 
 
 def _parts(have: ColumnType, grown: ColumnType, path: str) -> Iterator[tuple[str, bool]]:

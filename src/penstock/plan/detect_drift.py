@@ -16,12 +16,28 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.steps.inputs import Pin
 from penstock.plan.cascade import is_decided_alone
-from penstock.plan.changes import Changes, TargetNow, differences, means_same
-from penstock.plan.drift import inputs, target
-from penstock.plan.drift.verdict import Difference, Piece, Verdict, first_of, gap_line
-from penstock.plan.refusals import unrecorded_detail
+from penstock.plan.changes import (
+    Changes,
+    differences,
+    input_differences,
+    means_same,
+    sources_below,
+    table_input_differences,
+)
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Meaning, Now, Observed, Reason, State, as_recorded, error_line
+from penstock.plan.verdict import (
+    Difference,
+    Piece,
+    Verdict,
+    first_of,
+    gap_line,
+    lines_of,
+    table_differences,
+    target_differences,
+    unrecorded_detail,
+    without_success,
+)
 
 _INPUTS = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
@@ -37,64 +53,63 @@ class Evidence:
     pins: Mapping[int, Mapping[str, Pin]] = field(default_factory=dict)
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
     recorded: str = ""
-    target: TargetNow = TargetNow()
+    target: Observed = Observed()
     meaning: Meaning = as_recorded
     unread: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionCode:
-    """The partitions that a verdict is about, and the SQL that is for them now."""
-
-    known: Ranges
-    segments: tuple[Segment, ...]
-
-
 def detect_drift(
-    model: Model, code: PartitionCode, evidence: Evidence, changes: Changes
+    model: Model,
+    known: Ranges,
+    segments: tuple[Segment, ...],
+    evidence: Evidence,
+    changes: Changes,
 ) -> Verdict:
-    """Give every partition its first state that holds, with the others beside it."""
-    known, segments = code.known, code.segments
+    """Give every partition its first state that holds, with the others beside it.
+
+    `known` are the partitions that the verdict is about, `segments` their SQL.
+    """
     done = tuple(run for run in evidence.runs if run.step_seq)
-    recorded = merged((run.low, run.high) for run in done)
     seen = evidence.target
-    ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
-    replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
     if seen.unrecorded:
         messages = (unrecorded_detail(seen.unrecorded[0]),)
         return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=messages)
-    if seen.there and not ours and not replaced:
+    if _is_unknown(evidence):
         whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole, owner=seen.owner)
     effective = intersection(known, merged(segment.range for segment in segments))
+    on_record = merged((run.low, run.high) for run in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
     all_found = [
         *_without_segment(difference(known, effective), done, evidence),
-        Difference(State.NEVER_RUN, ranges=_without(effective, evidence.runs)),
+        Difference(State.NEVER_RUN, ranges=difference(effective, on_record)),
         Difference(State.FAILED, ranges=failed),
-        *target.of_partitions(model, done, seen, evidence.recorded),
-        *inputs.of_partitions(model, done, segments, evidence.pins, changes),
+        *target_differences(model, done, seen, evidence.recorded),
+        *input_differences(model, done, segments, evidence.pins, changes),
         Difference(State.UNREADABLE, evidence.unread, effective if evidence.unread else ()),
     ]
     found = list(_of_code(done, segments, evidence))
     all_found += (each for each in found if each.state is not State.CURRENT)
-    cosmetic = sum(count(each.ranges) for each in found if each.state is State.CURRENT)
     return Verdict(
         model.name,
         known,
         segments,
         tuple(_pieces(all_found, segments, known)),
-        recorded,
-        cosmetic,
-        lines=target.lines_of(model, known, seen),
+        merged((run.low, run.high) for run in done),
+        sum(count(each.ranges) for each in found if each.state is State.CURRENT),
+        lines=lines_of(model, known, seen),
         mutated=tuple(_mutated(done, evidence, model)) if model.immutable else (),
         owner=seen.owner,
         gap=seen.gap,
     )
 
 
-def _without(ranges: Ranges, runs: tuple[PartitionRun, ...]) -> Ranges:
-    return difference(ranges, merged((run.low, run.high) for run in runs))
+def _is_unknown(evidence: Evidence) -> bool:
+    """Whether a table is there that is not the one on record, and took the place of none."""
+    seen = evidence.target
+    ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
+    replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
+    return seen.there and not ours and not replaced
 
 
 def _without_segment(
@@ -171,14 +186,11 @@ def _pieces(
             else:
                 active.remove(what)
         if active and at + 1 < len(places):
-            yield _piece(place, places[at + 1] - 1, active, inside)
-
-
-def _piece(low: int, high: int, active: list[Difference], segment: Segment | None) -> Piece:
-    found = sorted(active, key=lambda each: _ORDER[each.state])
-    reason = first_of(found)
-    because = (each.because for each in found if each.state is reason.state and each.because)
-    return Piece(low, high, replace(reason, detail=""), tuple(dict.fromkeys(because)), segment)
+            here = sorted(active, key=lambda each: _ORDER[each.state])
+            reason = replace(first_of(here), detail="")
+            because = (each.because for each in here if each.state is reason.state)
+            details = tuple(dict.fromkeys(each for each in because if each))
+            yield Piece(place, places[at + 1] - 1, reason, details, inside)
 
 
 def detect_table_drift(
@@ -209,31 +221,22 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
 
     New input of a windowed model is not drift, because its window takes the new rows; the reason
     then says `drift=False`. What an upstream changed below the watermark no window takes: it is,
-    until a step reads everything.
+    until a step reads everything; so are others' changes of its table.
     """
     record = records.get(model.name)
     seen = now.targets.get(model.name, Observed())
     found = list(_differences(project, model, record, seen, records, now))
     if model.strategy.window is None:
         return first_of(found)
-    lasting = list(_passed(model, record, now))
+    passed, lasting = record.passed_by if record is not None else (), []
+    if model.name in passed:
+        lasting = [Difference(State.TAMPERED, "rows that others changed stay as they are")]
+    if stale := {*now.below.get(model.name, ()), *passed} - {model.name}:
+        lasting.append(Difference(State.UPSTREAM_CHANGED, ", ".join(sorted(stale))))
     only_new = bool(found) and found[0].state in _INPUTS  # the next window takes what is new
     if lasting and (only_new or not found):
         return replace(first_of([*lasting, *found]), stale=True, passed=not found)
     return replace(first_of(found), stale=bool(lasting), drift=not only_new)
-
-
-def _passed(model: Model, record: ModelRecord | None, now: Now) -> Iterator[Difference]:
-    """Give what the next window leaves as it is: others' changes of the table, and of its inputs.
-
-    Both last until a step reads everything.
-    """
-    passed = record.passed_by if record is not None else ()
-    if model.name in passed:
-        yield Difference(State.TAMPERED, "rows that others changed stay as they are")
-    stale = {*now.below.get(model.name, ()), *passed} - {model.name}
-    if stale:
-        yield Difference(State.UPSTREAM_CHANGED, ", ".join(sorted(stale)))
 
 
 def _differences(  # one question, six sides
@@ -252,19 +255,19 @@ def _differences(  # one question, six sides
         yield Difference(State.UNREADABLE, error_line(now.unreadable[model.name]))
         return
     if record is None or not record.succeeded_once:
-        yield from target.without_success(model, record, seen)
+        yield from without_success(model, record, seen)
         return
     if record.status is Status.FAILED:
         code = record.failure.code if record.failure else ""
         yield Difference(State.FAILED, code)
     if not model.is_view:
-        yield from target.of_table(record, seen)
+        yield from table_differences(record, seen)
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
     if not model.is_view or is_decided_alone(project, model):
         # a view has no rows that could be stale, but checks that somebody must look at
-        yield from inputs.of_table(project, model, record, records, now)
-    for name in inputs.sources_below(project, model) if now.broken else ():
+        yield from table_input_differences(project, model, record, records, now)
+    for name in sources_below(project, model) if now.broken else ():
         if name in now.broken:
             yield Difference(State.UNREADABLE, error_line(now.broken[name]))

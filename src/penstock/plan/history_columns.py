@@ -10,7 +10,6 @@ from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.findings import Finding
 from penstock.core.history import (
     ENGINE_PREFIX,
-    ChangeTest,
     ColumnsDiffer,
     HashDiffers,
     HistorySettings,
@@ -96,24 +95,20 @@ def _uncomparable(history: HistorySettings, query: Schema) -> _Found:
 
 def compared(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
     """Give the columns of the query whose values decide whether a row changed."""
-    names = _compared_names(history.change)
+    names: tuple[str, ...] | None
+    match history.change:
+        case NewerThan(_, compare_rows):
+            names = None if compare_rows else ()
+        case ColumnsDiffer(columns):
+            names = columns
+        case HashDiffers(_, columns):
+            names = columns or ()
     if names is not None:
         return tuple(c for name in names if (c := query.find(name)) is not None)
     apart = {name.lower() for name in history.keys}
     if isinstance(history.change, NewerThan):
         apart.add(history.change.column.lower())
     return tuple(column for column in query.columns if column.name.lower() not in apart)
-
-
-def _compared_names(change: ChangeTest) -> tuple[str, ...] | None:
-    """Give the names of a list, None for all columns."""
-    match change:
-        case NewerThan(_, compare_rows):
-            return None if compare_rows else ()
-        case ColumnsDiffer(columns):
-            return columns
-        case HashDiffers(_, columns):
-            return columns or ()
 
 
 def _bad_keys(history: HistorySettings, query: Schema) -> _Found:
