@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.app.application import App
     from penstock.app.application import App as conf  # noqa: N813  what scripts call
-    from penstock.app.checking.reports import CheckReport
+    from penstock.app.checking.results import CheckReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.entry import (
         audit,
@@ -48,37 +48,22 @@ _DECORATORS = ("source", "model", "table", "incremental_table")
 _INSIDE = {"conf": "App", "Window": "FunctionWindow"}
 """The names inside of what is called otherwise outside."""
 _HOMES = {
-    "conf": "penstock.app.application",
-    "App": "penstock.app.application",
-    "Window": "penstock.engine.function_windows",
-    "incremental_filter": "penstock.engine.function_windows",
-    "check": "penstock.app.entry",
-    "CheckReport": "penstock.app.checking.reports",
-    "audit": "penstock.app.entry",
-    "backfill": "penstock.app.entry",
-    "diff": "penstock.app.entry",
-    "history": "penstock.app.entry",
-    "rollback": "penstock.app.entry",
-    "sync": "penstock.app.entry",
-    "AuditReport": "penstock.app.reports",
-    "DiffReport": "penstock.app.reports",
-    "HistoryReport": "penstock.app.reports",
-    "StatusReport": "penstock.app.reports",
-    "load": "penstock.app.entry",
-    "run": "penstock.app.entry",
-    "snapshot_run": "penstock.app.entry",
-    "snapshot_verify": "penstock.app.entry",
-    "status": "penstock.app.entry",
-    "ModelResult": "penstock.app.reports",
-    "RunReport": "penstock.app.reports",
-    "VerifyReport": "penstock.app.commands.verify",
-    "Violation": "penstock.app.commands.verify",
-    "CheckResult": "penstock.core.check_results",
-    "InvariantReport": "penstock.core.check_results",
-    "CheckFailedError": "penstock.core.errors",
-    "PenstockError": "penstock.core.errors",
-    "ProjectError": "penstock.core.errors",
+    "penstock.app.application": ("App", "conf"),
+    "penstock.engine.function_windows": ("Window", "incremental_filter"),
+    "penstock.app.checking.results": ("CheckReport",),
+    "penstock.app.commands.verify": ("VerifyReport", "Violation"),
+    "penstock.app.reports": (
+        "AuditReport",
+        "DiffReport",
+        "HistoryReport",
+        "ModelResult",
+        "RunReport",
+        "StatusReport",
+    ),
+    "penstock.core.check_results": ("CheckResult", "InvariantReport"),
+    "penstock.core.errors": ("CheckFailedError", "PenstockError", "ProjectError"),
 }
+"""Where a name stands; all others are functions of `penstock.app.entry`."""
 
 __all__ = [
     "App",
@@ -119,12 +104,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _DECORATORS:
-        from penstock.project.python.declare import PACKAGE
-
-        return getattr(PACKAGE, name)
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))
+    if name in _DECORATORS:
+        return getattr(import_module("penstock.project.python.declare").PACKAGE, name)
+    homes = (home for home, names in _HOMES.items() if name in names)
+    return getattr(import_module(next(homes, "penstock.app.entry")), _INSIDE.get(name, name))

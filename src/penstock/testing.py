@@ -11,7 +11,7 @@ A project's test is one function::
 from __future__ import annotations
 
 from penstock.app.entry import run_unit_tests
-from penstock.app.unit_testing.reports import UnitResult, UnitTestReport
+from penstock.app.unit_testing.differences import UnitResult, UnitTestReport
 from penstock.engine.function_windows import window
 
 __all__ = ["UnitResult", "UnitTestReport", "run_unit_tests", "window"]

@@ -20,7 +20,15 @@ from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import Ask, preview_sync, sync
 from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
-from penstock.app.request import BackfillRequest, RollbackRequest, StatusRequest, SyncRequest
+from penstock.app.request import (
+    AuditRequest,
+    BackfillRequest,
+    DiffRequest,
+    HistoryRequest,
+    RollbackRequest,
+    StatusRequest,
+    SyncRequest,
+)
 from penstock.app.services.services import Services
 from penstock.app.services.wire import wired
 from penstock.project.load import load_project
@@ -141,13 +149,17 @@ class DriftPlace:
         return self.with_shop(lambda services: run(services, request))
 
     def diff(self, *asked: Any) -> DiffReport:
-        return self.with_shop(lambda services: diff(services, *asked))
+        request = DiffRequest(".", *asked)
+        return self.with_shop(lambda services: diff(services, request))
 
-    def history(self, *asked: Any, **more: Any) -> HistoryReport:
-        return self.with_shop(lambda services: history(services, *asked, **more))
+    def history(
+        self, model: str, partition: str | None = None, limit: int = 20, **more: Any
+    ) -> HistoryReport:
+        request = HistoryRequest(".", model, partition=partition, limit=limit, **more)
+        return self.with_shop(lambda services: history(services, request))
 
     def audit(self, **asked: Any) -> AuditReport:
-        return self.with_shop(lambda services: audit(services, **asked))
+        return self.with_shop(lambda services: audit(services, AuditRequest(**asked)))
 
     def rollback(self, model: str, step: str, **asked: Any) -> RollbackReport:
         request = RollbackRequest(".", model, to=step, **asked)

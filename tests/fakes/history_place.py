@@ -12,7 +12,7 @@ from fakes.history_story import source, word
 from fakes.history_table import literal, utc
 from fakes.oracle_types import Metrics
 from fakes.place import Place
-from penstock.app.commands.rehearse import rehearse
+from penstock.app.commands.plan import rehearse
 from penstock.app.commands.run import run
 from penstock.app.request import SnapshotRequest
 from penstock.app.services.wire import Where, open_project, wired

@@ -21,7 +21,8 @@ from penstock.core.partitions.mapping import Computed, RangeMapping
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention, mentioned
 from penstock.project.files.cache import ParseCache
-from penstock.project.input_ranges.mappings import Declared, map_inputs
+from penstock.project.input_ranges.inputs import Declared
+from penstock.project.input_ranges.mappings import map_inputs
 from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table
 from penstock.strategies.view import View

@@ -12,8 +12,7 @@ from penstock.app.commands.plan import preview
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.test import run_tests
-from penstock.app.request import RunRequest, StatusRequest
-from penstock.app.request.questions import CheckRequest, UnitTestRequest
+from penstock.app.request import CheckRequest, RunRequest, StatusRequest, UnitTestRequest
 from penstock.core.strategy import strategies
 
 TOP = """\

@@ -101,7 +101,7 @@ class App(Decorators):
 
     def again(self, name: str, low: Given, high: Given, *, dry_run: bool = False) -> ModelResult:
         """Make the rows of a range of one table again; see `PythonModel.rerun`."""
-        from penstock.app.request.work import RerunRequest
+        from penstock.app.request import RerunRequest
         from penstock.plan.rerun import bounds
 
         with self.opened() as services:
@@ -110,7 +110,7 @@ class App(Decorators):
             record = services.reading.records.models().get(name)
             known = record.watermarks if record else ()
             ends = bounds(model, facts.schema if facts else None, known, low, high)
-            request = RerunRequest(str(self._root), select=(name,), dry_run=dry_run, bounds=ends)
+            request = RerunRequest(str(self._root), select=(name,), dry_run=dry_run, rerun=ends)
             report = self._done(services, request)
         return report[name]
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.app.flags import takes
 from penstock.app.request import (
     AuditRequest,
     BackfillRequest,
     CheckRequest,
+    CommandRequest,
     DiffRequest,
     HistoryRequest,
-    ProjectRequest,
     RollbackRequest,
     RunRequest,
     SnapshotRequest,
@@ -25,21 +26,20 @@ from penstock.app.request import (
     UnitTestRequest,
     VerifyRequest,
 )
-from penstock.app.request.flags import takes
 from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
-    from penstock.app.checking.reports import CheckReport
+    from penstock.app.checking.results import CheckReport
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
     from penstock.app.request import AnySync
-    from penstock.app.unit_testing.reports import UnitTestReport
+    from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
 
 
-@takes(ProjectRequest)
-def load(request: ProjectRequest) -> Project:
+@takes(CommandRequest)
+def load(request: CommandRequest) -> Project:
     """Load a project folder; raise `ProjectError` with every finding of every file."""
     return open_project(place_of(request))
 
@@ -51,14 +51,11 @@ def run(request: RunRequest) -> RunReport:
     A list of selectors means what a repeated `--select` means: each narrows. `as_of` without an
     offset is UTC. A Spark that is handed in, or runs in this process, is used and never stopped.
     """
+    from penstock.app.commands.plan import preview
+    from penstock.app.commands.run import run as execute
+
     with opened(request) as services:
-        if request.dry_run:
-            from penstock.app.commands.plan import preview
-
-            return preview(services, request).report
-        from penstock.app.commands.run import run as execute
-
-        return execute(services, request)
+        return preview(services, request).report if request.dry_run else execute(services, request)
 
 
 @takes(SnapshotRequest)
@@ -68,14 +65,11 @@ def snapshot_run(request: SnapshotRequest) -> RunReport:
     `report["users_snapshot"].metrics["opened_new"]` is one of the counts of docs/history.md. With
     `dry_run` they are counted and nothing is written.
     """
+    from penstock.app.commands.plan import rehearse
+    from penstock.app.commands.run import run as execute
+
     with opened(request) as services:
-        if request.dry_run:
-            from penstock.app.commands.rehearse import rehearse
-
-            return rehearse(services, request)
-        from penstock.app.commands.run import run as execute
-
-        return execute(services, request)
+        return rehearse(services, request) if request.dry_run else execute(services, request)
 
 
 @takes(VerifyRequest)
@@ -136,7 +130,7 @@ def diff(request: DiffRequest) -> DiffReport:
     from penstock.app.commands.diff import diff as compare
 
     with opened(request) as services:
-        return compare(services, request.model, request.partition, request.run_timestamp)
+        return compare(services, request)
 
 
 @takes(HistoryRequest)
@@ -145,9 +139,7 @@ def history(request: HistoryRequest) -> HistoryReport:
     from penstock.app.commands.history import history as executions
 
     with opened(request) as services:
-        return executions(
-            services, request.model, request.partition, request.limit, show_sql=request.show_sql
-        )
+        return executions(services, request)
 
 
 @takes(AuditRequest)
@@ -156,13 +148,7 @@ def audit(request: AuditRequest) -> AuditReport:
     from penstock.app.commands.audit import audit as compare
 
     with opened(request) as services:
-        return compare(
-            services,
-            request.select,
-            request.exclude,
-            modified_only=request.modified_only,
-            diffs=request.diffs,
-        )
+        return compare(services, request)
 
 
 @takes(RollbackRequest)

@@ -1,41 +1,63 @@
-"""The first pass: what each file says by itself, from the cache where nothing changed."""
+"""The first pass: what each file says by itself, from the cache where nothing changed.
+
+Whatever needs a parser imports it on first use, so that a warm load imports none.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
+from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import is_secret_key, mask
+from penstock.core.model import Model, Seed
+from penstock.core.names import TableName
+from penstock.core.project import Project
+from penstock.core.query import Query
 from penstock.project.files.cache import (
-    FORMAT,
     CacheEntry,
     ParseCache,
-    open_cache,
-    sound,
-    unpacked,
-    versions,
-)
-from penstock.project.files.discovery import Content, decode, read_content
-from penstock.project.files.parsed import (
-    SqlFile,
-    YamlFile,
-    path_of,
-    place_key,
     read_sql,
     read_yaml,
+    unpacked,
     write_sql,
     write_yaml,
 )
-from penstock.project.files.render_context import RenderContext, fill_environment, walk
-from penstock.project.files.values import Plain, digest, mapping_of
-from penstock.project.late import parse_sql, parse_sql_files, parse_yaml_file, truncations
+from penstock.project.files.parsed import (
+    AskedVariables,
+    Dependency,
+    RefKind,
+    RenderContext,
+    SqlFile,
+    YamlFile,
+    fill_environment,
+    path_of,
+    place_key,
+)
+from penstock.project.files.references import Content, decode, read_content
+from penstock.project.files.values import Plain, digest
+from penstock.project.sql.names import NameResolver, QueryOwner, link
 
+T = TypeVar("T")
+F = TypeVar("F", SqlFile, YamlFile)
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 _TRUNCATES = re.compile("trunc", re.IGNORECASE)
+
+
+def parse_sql_files(
+    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
+) -> dict[str, SqlFile]:
+    """Render and read model files; imports Jinja, sqlglot and pydantic if there is any."""
+    if not texts:
+        return {}
+    from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+
+    return sql_file.parse_sql_files(texts, macros, render_context)
 
 
 @dataclass(slots=True)
@@ -57,10 +79,6 @@ class FirstPass:
             self.documents[path] = file
         return self.documents[path]
 
-    def yaml_tree(self, path: str) -> Mapping[str, Plain]:
-        """Give a YAML file's tree with the environment's values filled in."""
-        return mapping_of(self.filled(path))
-
     def filled(self, path: str) -> Plain:
         """Give whatever a YAML file holds with the environment's values filled in."""
         file = self.yaml_file(path)
@@ -68,7 +86,7 @@ class FirstPass:
 
     def fill(self, tree: Plain) -> Plain:
         """Fill the environment's values into a tree."""
-        return fill_environment(tree, self.environ).tree
+        return fill_environment(tree, self.environ, AskedVariables())
 
     def has(self, path: str) -> bool:
         """Whether there is such a file in the project."""
@@ -82,17 +100,18 @@ class FirstPass:
     def text(self, path: str) -> str | None:
         """Give a file as text; one that cannot be read is None, and a finding."""
         content = self._content(path)
-        return self._decoded(content) if content else None
+        return decode(content, self.findings) if content else None
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
         """Read SQL that is no template and begins on a line of a file."""
         fingerprint = digest(text)
         key = place_key((path, "sql", line))
-        file = self._cached_sql(key, fingerprint, RenderContext(self.environ))
+        file = self._recalled(key, fingerprint, read_sql)
         if file is None:
-            file = parse_sql(path, text, line)
-            if not any(f.is_error for f in file.findings):
-                self.cache.keep(key, CacheEntry(fingerprint, file.reads, write_sql(file)))
+            from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+
+            file = sql_file.parse_plain_sql(path, text, line)
+            self._keep(key, fingerprint, file, write_sql)
         self.findings += file.findings
         return file
 
@@ -111,11 +130,11 @@ class FirstPass:
         for content in contents:
             path = content.path
             fingerprints[path] = digest(f"{content.digest} {macro_digest}")
-            cached = self._cached_sql(path, fingerprints[path], render_context)
+            cached = self._recalled(path, fingerprints[path], read_sql, render_context)
             if cached is not None:
                 known[path] = cached
                 continue
-            text = self._decoded(content)
+            text = decode(content, self.findings)
             if text is not None and not text.strip():
                 hint = "write a query, or delete the file"
                 where = Location(path)
@@ -124,18 +143,13 @@ class FirstPass:
                 texts[path] = text
         for path, file in parse_sql_files(texts, macro_texts, render_context).items():
             known[path] = file
-            if not any(f.is_error for f in file.findings):
-                self.cache.keep(path, CacheEntry(fingerprints[path], file.reads, write_sql(file)))
+            self._keep(path, fingerprints[path], file, write_sql)
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}
 
     def model_contents(self, paths: Sequence[str]) -> list[Content]:
         """Read model files; those that cannot be read are left out, and findings."""
         return [content for path in paths if (content := self._content(path)) is not None]
-
-    def save(self) -> None:
-        """Keep what was learned."""
-        self.cache.save()
 
     def truncations(self, path: str, text: str, line: int) -> Mapping[str, str]:
         """Give the output columns of SQL that are truncated to a unit of the calendar."""
@@ -145,82 +159,113 @@ class FirstPass:
         key = place_key((path, "truncations", line))
         found = self.cache.recall(key, fingerprint, lambda e: {str(n): str(u) for n, u in e.result})
         if found is None:
-            found = dict(truncations(text))
+            from penstock.project.sql import outputs  # costs 0.2 s that a warm load saves
+
+            found = dict(outputs.truncations(text))
             self.cache.keep(key, CacheEntry(fingerprint, (), [[*pair] for pair in found.items()]))
         return found
 
-    def _cached_sql(
-        self, path: str, fingerprint: str, render_context: RenderContext
-    ) -> SqlFile | None:
-        def read(entry: CacheEntry) -> SqlFile | None:
-            if not render_context.agrees(entry.reads):
-                return None
-            return read_sql(path_of(path), entry.reads, entry.result)
+    def _recalled(
+        self,
+        key: str,
+        fingerprint: str,
+        read: Callable[[str, Sequence[Dependency], Sequence[Any]], T],
+        render_context: RenderContext | None = None,
+    ) -> T | None:
+        context = render_context or RenderContext(self.environ)
 
-        return self.cache.recall(path, fingerprint, read)
+        def current(entry: CacheEntry) -> T | None:
+            agrees = context.agrees(entry.reads)
+            return read(path_of(key), entry.reads, entry.result) if agrees else None
+
+        return self.cache.recall(key, fingerprint, current)
+
+    def _keep(self, key: str, fingerprint: str, file: F, write: Callable[[F], list[Any]]) -> None:
+        if not any(finding.is_error for finding in file.findings):
+            self.cache.keep(key, CacheEntry(fingerprint, file.reads, write(file)))
 
     def _read_yaml(self, path: str) -> YamlFile:
         content = self._content(path)
-        if content is None:
-            return YamlFile(path)
-
-        def read(entry: CacheEntry) -> YamlFile | None:
-            if not RenderContext(self.environ).agrees(entry.reads):
-                return None
-            file = read_yaml(path, entry.reads, entry.result)
-            _ = [sound(text) for text in file.checks.values()]
-            return file
-
-        kept = self.cache.recall(path, content.digest, read)
+        kept = self._recalled(path, content.digest, read_yaml) if content else None
         if kept is not None:
             return kept
-        text = self._decoded(content)
-        if text is None:
+        text = decode(content, self.findings) if content else None
+        if content is None or text is None:
             return YamlFile(path)
-        file = parse_yaml_file(path, text, self.environ)
-        if not any(f.is_error for f in file.findings) and not _is_secret(file):
-            self.cache.keep(path, CacheEntry(content.digest, file.reads, write_yaml(file)))
+        from penstock.project.settings import yaml_file  # costs 0.1 s that a warm load saves
+
+        file = yaml_file.parse_yaml_file(path, text, self.environ)
+        checks = (json.loads(unpacked(each)) for each in file.checks.values())
+        if not any(map(holds_secret, (file.tree, *checks))):
+            self._keep(path, content.digest, file, write_yaml)
         return file
 
     def _content(self, path: str) -> Content | None:
         if path not in self.contents:
-            content = read_content(self.root, path)
-            if isinstance(content, Finding):
-                self.findings.append(content)
-            self.contents[path] = content if isinstance(content, Content) else None
+            self.contents[path] = read_content(self.root, path, self.findings)
         return self.contents[path]
 
-    def _decoded(self, content: Content) -> str | None:
-        text = decode(content)
-        if isinstance(text, Finding):
-            self.findings.append(text)
-            return None
-        return text
 
-
-def open_first_pass(root: Path, environ: Mapping[str, str], *, use_cache: bool) -> FirstPass:
-    """Start a load with the cache of the last one."""
-    return FirstPass(root, environ, open_cache(root, f"{FORMAT} {versions()}", use=use_cache))
-
-
-def _is_secret(file: YamlFile) -> bool:
-    return any(
-        map(
-            holds_secret,
-            (file.tree, *(json.loads(unpacked(each)) for each in file.checks.values())),
-        )
-    )
-
-
-def holds_secret(tree: Plain) -> bool:
+def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
     """Whether a document has a password written into it: such a file is never cached.
 
     >>> holds_secret({"password": "{{ env_var('PW') }}"}), holds_secret({"password": "x"})
     (False, True)
     """
-    for path, value in walk(tree):
-        if not isinstance(value, str) or not value or _FROM_OUTSIDE.fullmatch(value):
-            continue
-        if mask(value) != value or any(is_secret_key(str(part)) for part in path):
-            return True
-    return False
+    if isinstance(tree, Mapping):
+        named = ((value, is_named or is_secret_key(key)) for key, value in tree.items())
+        return any(holds_secret(value, is_named=is_so) for value, is_so in named)
+    if isinstance(tree, list):
+        return any(holds_secret(item, is_named=is_named) for item in tree)
+    if not isinstance(tree, str) or not tree or _FROM_OUTSIDE.fullmatch(tree):
+        return False
+    return is_named or mask(tree) != tree
+
+
+def parse_user_query(project: Project, sql: str) -> Query:
+    """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
+
+    Other tables are external. Raises `UsageError` `not-a-query`, or `parameter-without-partition`:
+    nobody gives a typed query the values of parameters.
+    """
+    from penstock.project.sql.canonical import NotAQueryError
+    from penstock.project.sql.sql_file import read_branch
+
+    try:
+        branch, _ = read_branch(sql, ())
+    except NotAQueryError as error:
+        sentence = error.sentence.replace("a model is one query", "one query is expected")
+        raise UsageError("not-a-query", sentence, hint='penstock query "select …"') from error
+    asked = next((ref.names[0] for ref in branch.refs if ref.kind is RefKind.PARAM), "")
+    if asked:
+        sentence = f"@{asked} has no value here"
+        raise UsageError("parameter-without-partition", sentence, hint="write the value itself")
+    return link([branch], _resolver_of(project), QueryOwner("query")).query
+
+
+def canonical_of(text: str) -> str:
+    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
+    from penstock.project.sql import canonical  # imports sqlglot
+
+    return canonical.canonical_of(text)
+
+
+def json_schemas() -> Mapping[str, str]:
+    """Give the JSON Schema of every YAML file by the name it is written under."""
+    from penstock.project import editor_schemas  # imports pydantic
+
+    return editor_schemas.json_schemas()
+
+
+def _resolver_of(project: Project) -> NameResolver:
+    """Give the names of a loaded project."""
+    resolver = NameResolver(catalog=project.target.catalog)
+    built: list[Model | Seed] = [*project.models.values(), *project.seeds.values()]
+    for each in built:
+        resolver.add_model(each.name, each.table)
+    for each in built:
+        schema = each.table.schema.removeprefix(project.target.schema_prefix)
+        resolver.add_table(TableName(schema, each.table.table), each.name)
+    for source in project.sources.values():
+        resolver.add_source(source.table)
+    return resolver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -18,24 +18,24 @@ from penstock.core.names import (
     maps_columns,
     refused_by_delta,
 )
-from penstock.core.strategy import Layout, Strategy
-from penstock.project.files.discovery import check_name, model_name
+from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.files.parsed import SqlFile
+from penstock.project.files.references import check_name, model_name
 from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import (
-    Config,
-    layout_of,
     lift,
     merged,
-    on_schema_change_of,
     shown_config,
 )
-from penstock.project.settings.partitions import declared_schema, partition_layout
-from penstock.project.settings.project import Settings, defaults_for
+from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
 from penstock.project.settings.snapshot import check_outputs
-from penstock.project.settings.sources import YamlEntry, column_docs
-from penstock.project.settings.strategy import strategy_of
+from penstock.project.settings.strategy import (
+    StrategyConfig,
+    declared_schema,
+    layout_of,
+    strategy_of,
+)
 from penstock.project.sql.bodies import (
     Description,
     fingerprint,
@@ -43,8 +43,7 @@ from penstock.project.sql.bodies import (
     no_parameter_findings,
     parameter_findings,
 )
-from penstock.project.sql.link import QueryOwner, link
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.names import Named, NameResolver, QueryOwner, link
 from penstock.project.sql.template_lines import line_of
 
 SNAPSHOTS = "snapshots"
@@ -63,10 +62,9 @@ class Draft:
     where: Location
     stem: str
     file: SqlFile
-    config: Config
+    config: StrategyConfig
     table: TableName
     written: TableName
-    columns: Plain = None
     entry: YamlEntry | None = None
     findings: list[Finding] = field(default_factory=list)
 
@@ -91,7 +89,7 @@ class Draft:
         is_file = self.where == Location(self.file.path)
         return self.file.path if is_file else str(self.where)
 
-    def built(self, resolver: NameResolver) -> Built:
+    def made(self, resolver: NameResolver) -> Built:
         """Resolve every setting and every name."""
         return model_of(self, resolver)
 
@@ -108,21 +106,13 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
         name, where = model_name(file.path), Location(file.path)
         stem = PurePosixPath(file.path).name.removesuffix(".sql")
     config = _config(name, file, entry, settings)
-    schema = config.text("schema") or _folder(file.path, settings)
-    table = config.text("alias") or name
-    columns = entry.tree.get("columns") if entry else None
-    result = Draft(
-        name,
-        where,
-        stem,
-        file,
-        config,
-        TableName(settings.target.schema_prefix + schema, table),
-        TableName(schema, table),
-        columns if columns is not None else config.settings.get("columns"),
-        entry,
-    )
-    for what, word in (("model", name), ("schema", schema), ("table", table)):
+    folder = PurePosixPath(file.path).parent
+    usual = settings.name if str(folder) in settings.folders else folder.name
+    written = TableName(config.text("schema") or usual, config.text("alias") or name)
+    table = replace(written, schema=settings.target.schema_prefix + written.schema)
+    result = Draft(name, where, stem, file, config, table, written, entry)
+    named = (("model", name), ("schema", written.schema), ("table", written.table))
+    for what, word in named:
         bad = check_name(what, word, config.where if word != name else where)
         said_elsewhere = (what == "table" and word == name) or word == settings.name
         if bad and not said_elsewhere:
@@ -130,7 +120,9 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     return result
 
 
-def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Config:
+def _config(
+    name: str, file: SqlFile, entry: YamlEntry | None, settings: Settings
+) -> StrategyConfig:
     header_at = Location(file.path, file.config_line)
 
     def header_place(path: Path) -> Location:
@@ -155,7 +147,10 @@ def _config(name: str, file: SqlFile, entry: YamlEntry | None, settings: Setting
         columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
         values |= {_SYSTEM: columns} if columns else {}
     where = header_at if file.config or not entry else beside_place(())
-    return Config(values, own, where, name, [*beside.findings, *header.findings])
+    described = entry.tree.get("columns") if entry else None
+    docs = column_docs(values.get("columns") if described is None else described)
+    findings = [*beside.findings, *header.findings]
+    return StrategyConfig(values, own, where, name, findings, docs)
 
 
 def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
@@ -171,24 +166,6 @@ def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
     return config
 
 
-def _folder(path: str, settings: Settings) -> str:
-    parent = PurePosixPath(path).parent
-    return settings.name if str(parent) in settings.folders else parent.name
-
-
-def without_duplicates(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Finding]]:
-    """Leave out models whose name is taken; the finding names both places."""
-    seen: dict[str, Draft] = {}
-    findings = []
-    for item in drafts:
-        first = seen.setdefault(item.name.lower(), item)
-        if first is not item:
-            sentence = f"{item.name!r} is defined in {first.place} and {item.place}"
-            hint = "model names are unique in the project, whatever the folder; rename one"
-            findings.append(Finding(item.where, "duplicate-model", sentence, hint))
-    return list(seen.values()), findings
-
-
 @dataclass(slots=True)
 class Built:
     """A model (None where its file is broken), the lines of its parents, and findings."""
@@ -201,25 +178,23 @@ class Built:
 
 def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
-    config = item.config
-    said = _said(item)
-    strategy = strategy_of(config, said.columns)
+    config, file = item.config, item.file
+    words = config.text("description") or config.text("comment")
+    said = Description(words.strip(), config.columns)
+    strategy = strategy_of(config)
     partition = strategy.partitioning
-    layout = partition_layout(config, partition) if partition else layout_of(config, strategy)
+    layout = layout_of(config, strategy)
     built = Built(strategy, findings=config.findings)
-    if not item.file.branches:
+    if not file.branches:
         return built
     _check_columns(item, strategy, layout)
-    branches = item.file.branches if strategy.is_incremental else item.file.branches[:1]
-    linked = link(branches, resolver, QueryOwner(item.file.path, item.named))
-    misused = parameter_findings(branches, item.file.path, has_partition=partition is not None)
-    built.findings = [*config.findings, *linked.findings, *misused]
-    inputs = dict(linked.inputs)
-    for name in config.texts("depends_on"):
-        _depend(name, item, resolver, inputs, built)
-    built.parents = {i.name: line for i, line in inputs.items() if i.kind is InputKind.MODEL}
-    if strategy.is_view:
-        built.parents |= {i.name: n for i, n in inputs.items() if i.kind is InputKind.THIS}
+    branches = file.branches if strategy.is_incremental else file.branches[:1]
+    linked = link(branches, resolver, QueryOwner(file.path, item.named))
+    config.findings += linked.findings
+    config.findings += parameter_findings(branches, file.path, has_partition=bool(partition))
+    inputs = _with_dependencies(item, dict(linked.inputs), resolver)
+    kinds = (InputKind.MODEL, InputKind.THIS) if strategy.is_view else (InputKind.MODEL,)
+    built.parents = {each.name: line for each, line in inputs.items() if each.kind in kinds}
     built.model = Model(
         name=item.name,
         table=item.table,
@@ -229,7 +204,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         fingerprint=fingerprint(linked, strategy, layout, said),
         depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
         layout=layout,
-        on_schema_change=on_schema_change_of(config),
+        on_schema_change=config.word("on_schema_change", OnSchemaChange.APPEND),
         columns=said.columns,
         description=said.description,
         tags=config.texts("tags"),
@@ -254,9 +229,20 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
             item.config.findings.append(Finding(where, "column-name", sentence, NAMES_HINT))
 
 
-def _said(item: Draft) -> Description:
-    words = item.config.text("description") or item.config.text("comment")
-    return Description(words.strip(), column_docs(item.columns))
+def _with_dependencies(
+    item: Draft, inputs: dict[InputName, int], resolver: NameResolver
+) -> dict[InputName, int]:
+    """Add what `depends_on` names to what the query reads."""
+    where = item.config.own.get("depends_on", item.where)
+    for name in item.config.texts("depends_on"):
+        found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
+        if found.input.kind is InputKind.EXTERNAL:
+            sentence = f"depends_on: {name!r} is no model, seed or source"
+            hint = resolver.model_hint(name.rpartition(".")[2])
+            item.config.findings.append(Finding(where, "unknown-reference", sentence, hint))
+        else:
+            inputs.setdefault(found.input, where.line)
+    return inputs
 
 
 def _with_version(model: Model, text: str, built: Built) -> Model:
@@ -291,21 +277,3 @@ def cycle_findings(
     sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
     hint = "a model cannot read what is built from it; take one of these references out"
     return [Finding(places[0], "dependency-cycle", sentence, hint)]
-
-
-def _depend(
-    name: str, item: Draft, resolver: NameResolver, inputs: dict[InputName, int], built: Built
-) -> None:
-    where = item.config.own.get("depends_on", item.where)
-    found = _find(name, resolver)
-    if found is None:
-        sentence = f"depends_on: {name!r} is no model, seed or source"
-        hint = resolver.model_hint(name.rpartition(".")[2])
-        built.findings.append(Finding(where, "unknown-reference", sentence, hint))
-    else:
-        inputs.setdefault(found.input, where.line)
-
-
-def _find(name: str, resolver: NameResolver) -> Named | None:
-    found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
-    return None if found.input.kind is InputKind.EXTERNAL else found

@@ -17,26 +17,24 @@ from penstock.project.files.values import did_you_mean, some_of
 
 _TERM = re.compile(
     r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?:(?P<method>[A-Za-z_][\w.]*):)?(?P<value>[^+@]+?)"
-    r"(?P<down>\+(?P<depth>\d*))?"
+    r"(?:\+(?P<down>\d*))?"
 )
 _ABSENT = ("entity", "group", "connection", "connectiongroup")
-_KIND = "sql"
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorTerm:
     """One selector: a method with a value, and which neighbours come along.
 
-    A depth of None has no limit. `whole_build` is `@`: children and all that those need.
+    `up` and `down` are how far parents and children come along: None not at all, "" without limit.
+    `whole_build` is `@`: children and all that those need.
     """
 
     text: str
     method: str
     value: str
-    with_parents: bool = False
-    parent_depth: int | None = None
-    with_children: bool = False
-    child_depth: int | None = None
+    up: str | None = None
+    down: str | None = None
     whole_build: bool = False
 
 
@@ -60,137 +58,91 @@ def _term(text: str) -> SelectorTerm:
             f"{text!r} is no selector",
             hint="for example name, +name, name+1, @name, tag:daily, path:models/staging",
         )
-    return SelectorTerm(
-        text=text,
-        method=found["method"] or "",
-        value=found["value"],
-        with_parents=found["up"] is not None,
-        parent_depth=int(found["up"]) if found["up"] else None,
-        with_children=found["down"] is not None,
-        child_depth=int(found["depth"]) if found["depth"] else None,
-        whole_build=bool(found["at"]),
-    )
+    method, value = found["method"] or "", found["value"]
+    return SelectorTerm(text, method, value, found["up"], found["down"], bool(found["at"]))
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """What selectors may ask about."""
+class Known:
+    """What is known beside the files: drift states and last results by model name."""
 
-    project: Project
-    states: Mapping[str, frozenset[str]]
-    results: Mapping[str, str]
+    states: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)
 
 
-def find(asked: Candidates, term: SelectorTerm) -> set[str]:
+_WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
+    "tag": lambda model, _: {*model.tags, *(t for each in model.all_checks for t in each.tags)},
+    "kind": lambda *_: ("sql",),
+    "strategy": lambda model, _: (model.strategy_name,),
+    "state": lambda model, known: known.states.get(model.name, ()),
+    "result": lambda model, known: filter(None, [known.results.get(model.name)]),
+}
+"""What a model says to the methods that compare words."""
+_METHODS = ("name", "fqn", "path", "source", *_WORDS)
+
+
+def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
     """Give the models that a term names, before neighbours; raise `SelectorError` if none."""
-    if term.method.startswith("config."):
-        return _config(asked, term)
-    if term.method in _ABSENT:
+    models, method = project.models, term.method
+    if method in _WORDS:
+        words = {name: [*_WORDS[method](model, known)] for name, model in models.items()}
+        is_drift = (method, term.value) == ("state", "drifted")
+        return _drifted(words) if is_drift else _among(term, method, words)
+    match method:
+        case "" | "fqn" if "/" not in term.value:
+            found = {n for n, m in models.items() if _is_named(m, term.value, project.name)}
+            return found or _nothing(term, "model", models)
+        case "name":
+            return {n for n in models if _matches(n, term.value)} or _nothing(term, "model", models)
+        case "" | "fqn" | "path":
+            return _by_path(models, term)
+        case "source":
+            return _by_source(project, term)
+    if method.startswith("config."):
+        return _by_config(models, term)
+    if method in _ABSENT:
         raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
-    method = _METHODS.get(term.method)
-    if method is None:
-        known = [name for name in _METHODS if name]
-        raise SelectorError(
-            "bad-selector",
-            f"{term.method!r} is no selector method",
-            hint=did_you_mean(term.method, known) or f"methods: {some_of(known)}",
-        )
-    return method(asked, term)
+    hint = did_you_mean(method, _METHODS) or f"methods: {some_of(_METHODS)}"
+    raise SelectorError("bad-selector", f"{method!r} is no selector method", hint=hint)
 
 
-def _any(asked: Candidates, term: SelectorTerm) -> set[str]:
-    if "/" in term.value:
-        return _path(asked, term)
-    found = {n for n, m in asked.project.models.items() if _is_named(m, term.value, asked)}
-    return found or _nothing(term, "model", asked.project.models)
-
-
-def _name(asked: Candidates, term: SelectorTerm) -> set[str]:
-    found = {name for name in asked.project.models if _matches(name, term.value)}
-    return found or _nothing(term, "model", asked.project.models)
-
-
-def _path(asked: Candidates, term: SelectorTerm) -> set[str]:
+def _by_path(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
     wanted = term.value.removeprefix("./").rstrip("/")
-    found = {
-        name
-        for name, model in asked.project.models.items()
-        if model.where.path.startswith(f"{wanted}/") or fnmatchcase(model.where.path, wanted)
-    }
-    folders = {str(PurePosixPath(m.where.path).parent) for m in asked.project.models.values()}
+    paths = {name: model.where.path for name, model in models.items()}
+    found = {n for n, p in paths.items() if p.startswith(f"{wanted}/") or fnmatchcase(p, wanted)}
+    folders = {str(PurePosixPath(path).parent) for path in paths.values()}
     return found or _nothing(term, "model file", folders)
 
 
-def _tag(asked: Candidates, term: SelectorTerm) -> set[str]:
-    return _among(term, "tag", {n: _tags(m) for n, m in asked.project.models.items()})
-
-
-def _tags(model: Model) -> set[str]:
-    """Give the tags of a model and of its checks."""
-    return {*model.tags, *(tag for each in model.all_checks for tag in each.tags)}
-
-
-def _kind(asked: Candidates, term: SelectorTerm) -> set[str]:
-    return _among(term, "kind", dict.fromkeys(asked.project.models, (_KIND,)))
-
-
-def _strategy(asked: Candidates, term: SelectorTerm) -> set[str]:
-    words = {n: (m.strategy_name,) for n, m in asked.project.models.items()}
-    return _among(term, "strategy", words)
-
-
-def _source(asked: Candidates, term: SelectorTerm) -> set[str]:
-    read = {n: _sources(m) for n, m in asked.project.models.items()}
-    known = sorted(asked.project.sources)
-    wanted = {s for s in known if _matches(s, term.value) or _matches(s, f"{term.value}.*")}
+def _by_source(project: Project, term: SelectorTerm) -> set[str]:
+    known, value = sorted(project.sources), term.value
+    wanted = {s for s in known if _matches(s, value) or _matches(s, f"{value}.*")}
     if not wanted:
         return _nothing(term, "source", known)
-    found = {name for name, sources in read.items() if wanted & set(sources)}
+    found = {
+        name
+        for name, model in project.models.items()
+        if any(i.kind is InputKind.SOURCE and i.name in wanted for i in model.query.inputs)
+    }
     if not found:
-        raise SelectorError("no-match", f"no model reads the source {term.value!r}")
+        raise SelectorError("no-match", f"no model reads the source {value!r}")
     return found
 
 
-def _state(asked: Candidates, term: SelectorTerm) -> set[str]:
-    states = {n: asked.states.get(n, frozenset()) for n in asked.project.models}
-    if term.value == "drifted":
-        found = {name for name, now in states.items() if now - {"current"}}
-        if not found:
-            raise SelectorError("no-match", "no model has drifted")
-        return found
-    return _among(term, "state", states)
+def _drifted(states: Mapping[str, Iterable[str]]) -> set[str]:
+    found = {name for name, now in states.items() if {*now} - {"current"}}
+    if not found:
+        raise SelectorError("no-match", "no model has drifted")
+    return found
 
 
-def _result(asked: Candidates, term: SelectorTerm) -> set[str]:
-    results = {n: (r,) for n, r in asked.results.items() if n in asked.project.models}
-    return _among(term, "result", results)
-
-
-def _config(asked: Candidates, term: SelectorTerm) -> set[str]:
+def _by_config(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
     key = term.method.removeprefix("config.")
-    values = {
-        name: (model.config[key], *model.config[key].split(","))
-        for name, model in asked.project.models.items()
-        if key in model.config
-    }
-    if not values:
-        known = {key for model in asked.project.models.values() for key in model.config}
+    said = {name: model.config[key] for name, model in models.items() if key in model.config}
+    if not said:
+        known = {key for model in models.values() for key in model.config}
         return _nothing(term, f"model with config {key}", known)
-    return _among(term, f"config {key}", values)
-
-
-_METHODS: Mapping[str, Callable[[Candidates, SelectorTerm], set[str]]] = {
-    "": _any,
-    "name": _name,
-    "fqn": _any,
-    "path": _path,
-    "tag": _tag,
-    "kind": _kind,
-    "strategy": _strategy,
-    "source": _source,
-    "state": _state,
-    "result": _result,
-}
+    return _among(term, f"config {key}", {n: (text, *text.split(",")) for n, text in said.items()})
 
 
 def _among(term: SelectorTerm, what: str, words: Mapping[str, Iterable[str]]) -> set[str]:
@@ -214,14 +166,13 @@ def _nothing(term: SelectorTerm, what: str, known: Iterable[str]) -> set[str]:
     )
 
 
-def _is_named(model: Model, wanted: str, asked: Candidates) -> bool:
-    stem = PurePosixPath(model.where.path).name.removesuffix(".sql")
-    if any(_matches(name, wanted) for name in (model.name, stem, str(model.table))):
+def _is_named(model: Model, wanted: str, project: str) -> bool:
+    path = PurePosixPath(model.where.path)
+    names = (model.name, path.name.removesuffix(".sql"), str(model.table))
+    if any(_matches(name, wanted) for name in names):
         return True
-    folders = PurePosixPath(model.where.path).parts[1:-1]
-    parts = wanted.split(".")
-    full = (*folders, model.name)
-    return _starts(full, parts) or _starts((asked.project.name, *full), parts)
+    full = (*path.parts[1:-1], model.name)
+    return _starts(full, wanted.split(".")) or _starts((project, *full), wanted.split("."))
 
 
 def _starts(full: Sequence[str], parts: Sequence[str]) -> bool:
@@ -229,20 +180,8 @@ def _starts(full: Sequence[str], parts: Sequence[str]) -> bool:
     return len(parts) <= len(full) and all(_matches(name, part) for name, part in pairs)
 
 
-def _sources(model: Model) -> tuple[str, ...]:
-    return tuple(i.name for i in model.query.inputs if i.kind is InputKind.SOURCE)
-
-
 def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name.lower(), pattern.lower())
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known beside the files: drift states and last results by model name."""
-
-    states: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    results: Mapping[str, str] = field(default_factory=dict)
 
 
 def select(
@@ -268,7 +207,9 @@ def select(
     left = chosen.difference(*(graph.union(value) for value in exclude))
     if chosen and not left:
         raise SelectorError("empty-selection", "everything that was selected is excluded")
-    return tuple(name for name in ordered(graph.before) if name in left)
+    models = project.models.items()
+    before = {name: [*graph.parents[name], *model.order_after] for name, model in models}
+    return tuple(name for name in ordered(before) if name in left)
 
 
 def exact_names(include: Sequence[str]) -> tuple[str, ...]:
@@ -281,9 +222,7 @@ def exact_names(include: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         term.value
         for term in terms
-        if term.method in ("", "name")
-        and not (term.with_parents or term.with_children or term.whole_build)
-        and not set(term.value) & set("*?[/")
+        if term.text.removeprefix("name:") == term.value and not set(term.value) & set("*?[/")
     )
 
 
@@ -291,35 +230,30 @@ class _Graph:
     """The models of one project with their arrows both ways."""
 
     def __init__(self, project: Project, known: Known) -> None:
-        self._asked = Candidates(project, known.states, known.results)
+        self._project, self._known = project, known
         self.parents = {name: list(m.depends_on) for name, m in project.models.items()}
-        self.before = {
-            name: [*parents, *project.models[name].order_after]
-            for name, parents in self.parents.items()
-        }
         self._children = children(self.parents)
 
     def union(self, value: str) -> set[str]:
         """Give what a value with its spaces and commas selects; never empty."""
         found: set[str] = set()
         for terms in parse_terms(value):
-            parts = [self._term(term) for term in terms]
-            both = set.intersection(*parts)
+            both = set.intersection(*(self._with_neighbours(term) for term in terms))
             if not both:
                 shown = ",".join(term.text for term in terms)
                 raise SelectorError("empty-selection", f"no model matches all of {shown!r}")
             found |= both
         return found
 
-    def _term(self, term: SelectorTerm) -> set[str]:
-        start = find(self._asked, term)
+    def _with_neighbours(self, term: SelectorTerm) -> set[str]:
+        start = _find(self._project, self._known, term)
         result = set(start)
-        if term.with_parents:
-            result |= reach(start, self.parents, term.parent_depth)
-        if term.with_children:
+        if term.up is not None:
+            result |= reach(start, self.parents, int(term.up) if term.up else None)
+        if term.down is not None:
             # a source is one arrow above the models that read it
             above = 1 if term.method == "source" else 0
-            depth = None if term.child_depth is None else max(0, term.child_depth - above)
+            depth = max(0, int(term.down) - above) if term.down else None
             result |= reach(start, self._children, depth)
         if term.whole_build:
             result |= reach(reach(start, self._children), self.parents)

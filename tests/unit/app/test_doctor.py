@@ -123,7 +123,7 @@ def test_a_project_with_findings_sends_to_validate(tmp_path):
 def test_a_warehouse_under_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
 
-    check = doctor._warehouse(str(tmp_path / "file" / "warehouse"))
+    check = HealthCheck("warehouse", *doctor._warehouse(str(tmp_path / "file" / "warehouse")))
 
     assert not check.ok
 
@@ -163,7 +163,7 @@ def test_a_clock_behind_the_records_is_an_error():
     built(services, model)
     services.clock.advance(hours=-2)
 
-    assert doctor._clock(services) == HealthCheck(
+    assert HealthCheck("clock", *doctor._clock(services)) == HealthCheck(
         "clock",
         Health.ERROR,
         "the clock says 2024-03-01 10:00 UTC, but something ran at 2024-03-01 12:00 UTC",
@@ -175,6 +175,6 @@ def test_a_clock_before_the_first_release_is_an_error():
     services = a_shop(a_project())
     services.has_state = lambda: False
 
-    assert not doctor._clock(services).ok
+    assert not HealthCheck("clock", *doctor._clock(services)).ok
     services.clock.advance(days=(dt.date(2025, 1, 2) - dt.date(2024, 3, 1)).days)
-    assert doctor._clock(services).ok
+    assert HealthCheck("clock", *doctor._clock(services)).ok

@@ -6,7 +6,7 @@ import pytest
 
 import penstock
 from penstock.app import entry
-from penstock.app.request.flags import flag_fields
+from penstock.app.flags import flag_fields
 from penstock.core.errors import UsageError
 
 POINTS = [name for name, found in vars(entry).items() if hasattr(found, "__signature__")]

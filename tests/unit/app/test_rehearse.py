@@ -6,7 +6,7 @@ from dataclasses import replace
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import Workshop
-from penstock.app.commands.rehearse import rehearse
+from penstock.app.commands.plan import rehearse
 from penstock.app.request import SnapshotRequest
 from penstock.core.columns.schema import Column
 from penstock.core.history import ColumnsDiffer

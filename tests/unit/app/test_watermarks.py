@@ -6,7 +6,6 @@ from fakes.builders import a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.services import ME, a_shop, an_intent, built
 from penstock.app.commands.watermark import (
-    WantedWatermark,
     reset_watermarks,
     set_watermark,
     show_watermarks,
@@ -32,7 +31,7 @@ def test_a_value_takes_the_type_of_the_watermark_before_it():
     services = a_log_shop()
     built(services, LOG, MARK)
 
-    change = set_watermark(services, WantedWatermark("log", "3"))
+    change = set_watermark(services, "log", "3")
 
     assert (change.input, change.column, change.value) == ("raw.events", "ts", "BIGINT 3")
     assert services.reading.records.models()["log"].watermarks[0].value == TypedValue("BIGINT", "3")
@@ -42,14 +41,14 @@ def test_the_first_value_takes_the_type_of_the_inputs_column():
     schema = Schema((Column("ts", "timestamp"),))
     services = a_log_shop(described={"/landing/events": TableFacts("id", 0, schema)})
 
-    change = set_watermark(services, WantedWatermark("log", "2024-03-01", column="ts"))
+    change = set_watermark(services, "log", "2024-03-01", column="ts")
 
     assert change.value == "TIMESTAMP 2024-03-01T00:00:00.000000Z"
 
 
 def test_a_type_that_nobody_knows_must_be_said():
     with pytest.raises(UsageError) as caught:
-        set_watermark(a_log_shop(), WantedWatermark("log", "1"))
+        set_watermark(a_log_shop(), "log", "1")
 
     assert caught.value.render() == (
         "error: watermark-type: the type of ts is not known\n"
@@ -62,7 +61,7 @@ def test_a_run_that_writes_the_target_is_not_disturbed():
     services.writing.journal.begin(an_intent(LOG), {}, ME, None)
 
     with pytest.raises(LeaseHeldError):
-        set_watermark(services, WantedWatermark("log", "1", type="INT"))
+        set_watermark(services, "log", "1", type_="INT")
 
 
 def test_a_reset_names_what_it_takes_away():

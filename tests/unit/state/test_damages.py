@@ -25,7 +25,14 @@ from penstock.app.commands.status import status
 from penstock.app.commands.sync import plan_sync
 from penstock.app.commands.watermark import show_watermarks
 from penstock.app.execution.recover import recover
-from penstock.app.request import RunRequest, StatusRequest, SyncRequest
+from penstock.app.request import (
+    AuditRequest,
+    DiffRequest,
+    HistoryRequest,
+    RunRequest,
+    StatusRequest,
+    SyncRequest,
+)
 from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
@@ -34,7 +41,7 @@ from penstock.core.records import Status
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
-from penstock.state.restore import restore
+from penstock.state.sql.sqlite import restore
 from penstock.strategies.append import Append
 from penstock.ui.render.plan import plan_text
 from penstock.ui.render.status import status_document, status_text
@@ -148,13 +155,13 @@ def planned(workshop):
 def listed(workshop):
     for model in ("top", "log", "daily"):
         show(workshop.services(), model)
-        history(workshop.services(), model, show_sql=True)
-        check_history(workshop.services(), model)
+        history(workshop.services(), HistoryRequest(".", model, show_sql=True))
+        check_history(workshop.services(), HistoryRequest(".", model))
 
 
 def compared(workshop):
-    audit(workshop.services(), diffs=True)
-    diff(workshop.services())
+    audit(workshop.services(), AuditRequest(diffs=True))
+    diff(workshop.services(), DiffRequest())
     show_watermarks(workshop.services(), history=True)
 
 

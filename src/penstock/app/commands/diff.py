@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass
-
 from penstock.app.commands.status import keys_of
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
+from penstock.app.request import DiffRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.columns.schema import Schema
-from penstock.core.model import Body, Fingerprint, Model, Version
+from penstock.core.model import Fingerprint, Model, Version
 from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
 from penstock.plan.changes import differences
 from penstock.plan.resolve import Segment, resolve
-from penstock.plan.schema.table_columns import version_schema_diff
+from penstock.plan.table_columns import version_schema_diff
 from penstock.plan.values import State
 from penstock.project.versioned.schema import read_schema_text
 
 
 @in_one_state
-def diff(
-    services: Services,
-    model: str | None = None,
-    partition: str | None = None,
-    as_of: dt.datetime | None = None,
-) -> DiffReport:
+def diff(services: Services, request: DiffRequest) -> DiffReport:
     """Compare what built the rows now there with what is for them; start no JVM.
 
     Raises `unknown-model` and `invalid-partition`.
     """
-    run_timestamp = as_of or services.clock.now()
-    chosen = [named_model(services, model).name] if model else list(services.project.models)
+    run_timestamp = request.run_timestamp or services.clock.now()
+    models = services.project.models
+    chosen = [named_model(services, request.model).name] if request.model else list(models)
     project_state = look(services, chosen, run_timestamp)
     found = []
     for name in project_state.names:
-        grid = project_state.project.models[name].grid
-        number = grid.parse(partition) if partition is not None else None
-        within = None if number is None else ((number, number),)
+        within = None
+        if request.partition is not None:
+            number = project_state.project.models[name].grid.parse(request.partition)
+            within = ((number, number),)
         one = model_diff(services, project_state, name, within)
         if one.diffs:
             found.append(one)
     return DiffReport(run_timestamp, tuple(found))
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    made: Fingerprint
-    version: Version | None
-    body: Body | None
 
 
 def model_diff(
@@ -58,7 +46,7 @@ def model_diff(
     model = project_state.project.models[name]
     if model.partition is None:
         return _table_diff(services, project_state, model)
-    pairs: dict[tuple[Fingerprint, int], tuple[_Pair, list[Range]]] = {}
+    pairs: dict[tuple[Fingerprint, int], tuple[Fingerprint, Segment, list[Range]]] = {}
     for run in services.reading.records.runs(name) if name in project_state.detection.parts else ():
         if not run.step_seq:
             continue
@@ -66,41 +54,25 @@ def model_diff(
         here = here if within is None else intersection(here, within)
         made = project_state.detection.fingerprints[run.fingerprint]
         for segment in resolve(model, project_state.run_timestamp.date(), here):
-            key = made, id(segment.body)
-            pair = _Pair(made, segment.version, segment.body)
-            pairs.setdefault(key, (pair, []))[1].append(_clip(segment, here))
+            _, _, ranges = pairs.setdefault((made, id(segment.body)), (made, segment, []))
+            ranges.append(intersection((segment.range,), here)[0])
     found = []
-    for pair, ranges in pairs.values():
-        one = _sql_diff(services, project_state, model, pair, merged(ranges))
-        if one is not None:
-            found.append(one)
+    for made, segment, ranges in pairs.values():
+        now = segment.body.fingerprint
+        states = {s for s, _ in differences(made, now, project_state.detection.meaning)}
+        if not states:
+            continue
+        one = SqlDiff(
+            version=now.label if made.version == now.version else f"{made.label} -> {now.label}",
+            partitions=keys_of(model.grid, merged(ranges)),
+            count=count(merged(ranges)),
+            before=services.reading.records.text(made.sql) or "",
+            after=segment.body.text,
+            cosmetic=states == {State.CURRENT},
+            schema=_schema_lines(services, made, segment.version),
+        )
+        found.append(one)
     return ModelDiff(name, tuple(found))
-
-
-def _clip(segment: Segment, here: Ranges) -> Range:
-    return intersection((segment.range,), here)[0]
-
-
-def _sql_diff(
-    services: Services, project_state: ProjectState, model: Model, pair: _Pair, ranges: Ranges
-) -> SqlDiff | None:
-    version, body, made = pair.version, pair.body, pair.made
-    if body is None or version is None:
-        return None
-    states = {s for s, _ in differences(made, body.fingerprint, project_state.detection.meaning)}
-    if not states:
-        return None
-    before = services.reading.records.text(made.sql) or ""
-    label = body.fingerprint.label
-    return SqlDiff(
-        version=label if made.version == body.fingerprint.version else f"{made.label} -> {label}",
-        partitions=keys_of(model.grid, ranges),
-        count=count(ranges),
-        before=before,
-        after=body.text,
-        cosmetic=states == {State.CURRENT},
-        schema=_schema_lines(services, made, version),
-    )
 
 
 def _schema_lines(services: Services, made: Fingerprint, version: Version) -> tuple[str, ...]:
@@ -115,15 +87,12 @@ def _table_diff(services: Services, project_state: ProjectState, model: Model) -
     record = project_state.records.get(model.name)
     made = record.fingerprint if record else None
     now = model.fingerprint
-    if made is None or made.sql == now.sql:
-        return ModelDiff(model.name)
-    before = services.reading.records.text(made.sql)
-    if before is None:
+    before = services.reading.records.text(made.sql) if made and made.sql != now.sql else None
+    if made is None or before is None:
         return ModelDiff(model.name)
     cosmetic = made.canonical == now.canonical and made.version == now.version
-    after = project_state.project.shown_sql(model)
-    for version in model.versions:
-        for body in version.bodies:
-            after = body.text if body.fingerprint == now else after
+    bodies = (body for version in model.versions for body in version.bodies)
+    texts = [body.text for body in bodies if body.fingerprint == now]
+    after = texts[-1] if texts else project_state.project.shown_sql(model)
     one = SqlDiff(now.label, (("*", "*"),), 1, before, after, cosmetic)
     return ModelDiff(model.name, (one,))

@@ -56,6 +56,10 @@ class HealthCheck:
         return self.health is not Health.ERROR
 
 
+_Found = tuple[Health, str, str]
+"""What a check finds: how well the thing is, what it says, and the hint, "" if all is well."""
+
+
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
     """What was looked at, in order."""
@@ -81,141 +85,127 @@ def examine(
     that lets sessions start faster; nothing else is changed.
     """
     system = dict(os.environ) if environ is None else environ
-    checks = [_python(), *_guarded("java", lambda: _java(system))]
-    checks += _guarded("spark", lambda: _spark(system))
-    checks += _guarded("jars", lambda: _jars(fix=fix))
+    checks = [
+        HealthCheck("python", *_python()),
+        _guarded("java", lambda: _java(system)),
+        _guarded("spark", lambda: _spark(system)),
+        _guarded("jars", lambda: _jars(fix=fix)),
+    ]
     if all(check.ok for check in checks):
-        checks.append(_archive(system, fix=fix))
+        checks.append(HealthCheck("archive", *_archive(system, fix=fix)))
     if root is not None and (root / _PROJECT_FILE).is_file():
         checks += _project(root, target)
     return DoctorReport(tuple(checks))
 
 
-def _guarded(name: str, look: Callable[[], HealthCheck]) -> Iterator[HealthCheck]:
-    """Turn an error into the check that failed."""
+def _guarded(name: str, look: Callable[[], _Found]) -> HealthCheck:
+    """Look at one thing; an error is what is wrong with it."""
     try:
-        yield look()
+        return HealthCheck(name, *look())
     except PenstockError as error:
-        yield HealthCheck(name, Health.ERROR, error.sentence, error.hint)
+        return HealthCheck(name, Health.ERROR, error.sentence, error.hint)
 
 
-def _python() -> HealthCheck:
+def _python() -> _Found:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < PYTHON_FLOOR:
         floor = ".".join(map(str, PYTHON_FLOOR))
         hint = f"install Python {floor} or newer and penstock into it"
-        return HealthCheck("python", Health.ERROR, f"Python {version} is too old", hint)
-    return HealthCheck("python", Health.OK, f"Python {version}")
+        return Health.ERROR, f"Python {version} is too old", hint
+    return Health.OK, f"Python {version}", ""
 
 
-def _java(environ: Mapping[str, str]) -> HealthCheck:
+def _java(environ: Mapping[str, str]) -> _Found:
     java = require_java(environ)
     messages = f"Java {java.version} at {java.executable}"
     if not is_whole(java):
         sentence = f"{messages} is a reduced build without jdk.incubator.vector, which Spark needs"
-        return HealthCheck("java", Health.ERROR, sentence, how_to_install())
-    return HealthCheck("java", Health.OK, messages)
+        return Health.ERROR, sentence, how_to_install()
+    return Health.OK, messages, ""
 
 
-def _spark(environ: Mapping[str, str]) -> HealthCheck:
+def _spark(environ: Mapping[str, str]) -> _Found:
     spark, delta = spark_versions()
     if other := environ.get("SPARK_HOME"):
         sentence = f"pyspark {spark}, but SPARK_HOME points to another Spark: {other}"
-        return HealthCheck(
-            "spark", Health.WARNING, sentence, "unset SPARK_HOME unless that is wanted"
-        )
+        return Health.WARNING, sentence, "unset SPARK_HOME unless that is wanted"
     if not spark.startswith("4.2."):
         sentence = f"pyspark {spark} does not fit delta-spark {delta}, which is built for 4.2"
-        return HealthCheck("spark", Health.ERROR, sentence, "pip install 'penstock[spark]'")
-    return HealthCheck("spark", Health.OK, f"pyspark {spark}, delta-spark {delta}")
+        return Health.ERROR, sentence, "pip install 'penstock[spark]'"
+    return Health.OK, f"pyspark {spark}, delta-spark {delta}", ""
 
 
-def _jars(*, fix: bool) -> HealthCheck:
+def _jars(*, fix: bool) -> _Found:
     jars = cached_jars() or (ensure_jars() if fix else ())
     if not jars:
         sentence = f"the Delta jars ({coordinate()}) are not fetched yet"
-        return HealthCheck(
-            "jars", Health.ERROR, sentence, f"{_FIX}, or let the first run fetch them"
-        )
-    return HealthCheck("jars", Health.OK, f"{len(jars)} Delta jars in {Path(jars[0]).parent}")
+        return Health.ERROR, sentence, f"{_FIX}, or let the first run fetch them"
+    return Health.OK, f"{len(jars)} Delta jars in {Path(jars[0]).parent}", ""
 
 
-def _archive(environ: Mapping[str, str], *, fix: bool) -> HealthCheck:
+def _archive(environ: Mapping[str, str], *, fix: bool) -> _Found:
     java, jars = find_java(environ), cached_jars()
     if java is None or not jars:
-        return HealthCheck("archive", Health.WARNING, "no class archive without jars", _FIX)
+        return Health.WARNING, "no class archive without jars", _FIX
     path = archive_path(java, jars, environ)
     if not path.is_file() and fix:
         make_archive(path)
     if not path.is_file():
-        sentence = f"no class archive, so Spark starts slower; {_FIX} makes one"
-        return HealthCheck("archive", Health.WARNING, sentence, _FIX)
-    return HealthCheck("archive", Health.OK, f"class archive {path}")
+        return Health.WARNING, f"no class archive, so Spark starts slower; {_FIX} makes one", _FIX
+    return Health.OK, f"class archive {path}", ""
 
 
 def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
     try:
         services = open_services(Where(root, target))
-    except ProjectError as error:
-        yield HealthCheck("project", Health.ERROR, error.sentence, "penstock validate")
-        return
     except PenstockError as error:
-        yield HealthCheck("project", Health.ERROR, error.sentence, error.hint)
+        hint = "penstock validate" if isinstance(error, ProjectError) else error.hint
+        yield HealthCheck("project", Health.ERROR, error.sentence, hint)
         return
     try:
         project = services.project
         messages = f"{project.name}, target {project.target.name}: {len(project.models)} models"
         yield HealthCheck("project", Health.OK, messages)
-        yield from _guarded("state", lambda: _state(services))
-        yield _warehouse(project.target.warehouse)
-        yield from _guarded("clock", lambda: _clock(services))
-        yield _logs(root)
+        yield _guarded("state", lambda: _state(services))
+        yield HealthCheck("warehouse", *_warehouse(project.target.warehouse))
+        yield _guarded("clock", lambda: _clock(services))
+        yield HealthCheck("logs", *_logs(root))
     finally:
         services.close()
 
 
-def _state(services: Services) -> HealthCheck:
+def _state(services: Services) -> _Found:
     if not services.has_state():
-        return HealthCheck("state", Health.OK, "no state yet; the first run makes it")
+        return Health.OK, "no state yet; the first run makes it", ""
     count = len(services.reading.records.models())
-    return HealthCheck("state", Health.OK, f"state is reachable and knows {count} models")
+    return Health.OK, f"state is reachable and knows {count} models", ""
 
 
-def _warehouse(warehouse: str) -> HealthCheck:
+def _warehouse(warehouse: str) -> _Found:
     if "://" in warehouse:
-        return HealthCheck(
-            "warehouse", Health.OK, f"{warehouse} (not tried: it is no local folder)"
-        )
+        return Health.OK, f"{warehouse} (not tried: it is no local folder)", ""
     folder = Path(warehouse)
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         sentence = f"the warehouse {warehouse} cannot be written: {there} is not writable"
-        return HealthCheck(
-            "warehouse", Health.ERROR, sentence, "change `warehouse` or its permissions"
-        )
-    return HealthCheck("warehouse", Health.OK, f"{warehouse} is writable")
+        return Health.ERROR, sentence, "change `warehouse` or its permissions"
+    return Health.OK, f"{warehouse} is writable", ""
 
 
-def _logs(root: Path) -> HealthCheck:
+def _logs(root: Path) -> _Found:
     """Look into the logs of the last runs for what a JVM says that is about to die."""
     found = newest_with_signs(root / ".penstock" / "logs")
     if found is None:
-        return HealthCheck(
-            "logs", Health.OK, "the logs of the last runs tell of no trouble of Spark's"
-        )
+        return Health.OK, "the logs of the last runs tell of no trouble of Spark's", ""
     log, signs = found
-    return HealthCheck(
-        "logs", Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint
-    )
+    return Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint
 
 
-def _clock(services: Services) -> HealthCheck:
+def _clock(services: Services) -> _Found:
     now = services.clock.now()
     records = services.reading.records.models().values() if services.has_state() else ()
     latest = max((r.executed_at for r in records if r.executed_at), default=_RELEASED)
     if now < latest:
         sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"
-        return HealthCheck(
-            "clock", Health.ERROR, sentence, "set the clock; leases and history need it"
-        )
-    return HealthCheck("clock", Health.OK, f"{now:%F %H:%M} UTC")
+        return Health.ERROR, sentence, "set the clock; leases and history need it"
+    return Health.OK, f"{now:%F %H:%M} UTC", ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.app.planning.selection import selected_models
+from penstock.app.request import ModelsRequest
 from penstock.app.services.services import Services
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
+from penstock.core.project import Project
 from penstock.plan.resolve import due, resolve
 
 
@@ -35,18 +36,18 @@ class Graph:
     edges: tuple[tuple[str, str], ...] = ()
 
 
-def graph(services: Services, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> Graph:
+def graph(services: Services, request: ModelsRequest) -> Graph:
     """Draw the selected models with the sources and seeds that they read."""
-    run_timestamp = services.clock.now()
-    names = set(selected_models(services, select, exclude, run_timestamp))
-    nodes: dict[str, GraphNode] = {}
+    project, run_timestamp = services.project, services.clock.now()
+    names = set(selected_models(services, request.select, request.exclude, run_timestamp))
+    chosen = [project.models[name] for name in names]
+    nodes = {str(model.table): _model_node(model, run_timestamp) for model in chosen}
     edges = set()
-    for name in names:
-        model = services.project.models[name]
-        nodes[str(model.table)] = _model_node(model, run_timestamp)
-    for name in names:
-        model = services.project.models[name]
-        for node in _upstreams(services, model):
+    for model in chosen:
+        read = {name for name in model.inputs if name.kind is not InputKind.THIS}
+        read |= {InputName(InputKind.MODEL, name) for name in model.depends_on}
+        for name in sorted(read):
+            node = _node(project, name)
             if node.kind == "model" and node.name not in names:
                 continue
             nodes.setdefault(node.table, node)
@@ -56,24 +57,16 @@ def graph(services: Services, select: Sequence[str] = (), exclude: Sequence[str]
 
 
 def _model_node(model: Model, run_timestamp: dt.datetime) -> GraphNode:
-    ready = due(model, run_timestamp)
-    segments = resolve(model, run_timestamp.date(), ready)
-    fingerprint = segments[-1].body.fingerprint if segments else model.fingerprint
-    return GraphNode(
-        str(model.table), model.name, "model", model.strategy_name, fingerprint.version
-    )
+    segments = resolve(model, run_timestamp.date(), due(model, run_timestamp))
+    now = segments[-1].body.fingerprint if segments else model.fingerprint
+    return GraphNode(str(model.table), model.name, "model", model.strategy_name, now.version)
 
 
-def _upstreams(services: Services, model: Model) -> list[GraphNode]:
-    read = {name for name in model.inputs if name.kind is not InputKind.THIS}
-    read |= {InputName(InputKind.MODEL, name) for name in model.depends_on}
-    return [_node(services, name) for name in sorted(read)]
-
-
-def _node(services: Services, name: InputName) -> GraphNode:
-    table = str(services.project.table_of(name))
-    known = services.project.models.get(name.name) if name.kind is InputKind.MODEL else None
-    if known is not None:
-        return GraphNode(table, name.name, "model", known.strategy_name)
-    kind = "seed" if name.kind is InputKind.MODEL else str(name.kind)
-    return GraphNode(table, name.name, kind)
+def _node(project: Project, name: InputName) -> GraphNode:
+    table = str(project.table_of(name))
+    if name.kind is not InputKind.MODEL:
+        return GraphNode(table, name.name, str(name.kind))
+    known = project.models.get(name.name)
+    if known is None:
+        return GraphNode(table, name.name, "seed")
+    return GraphNode(table, name.name, "model", known.strategy_name)

@@ -1,4 +1,4 @@
-"""The use case `history --checks`: what the checks of a model said so far."""
+"""The use case `history`: the executions of a model, and what its checks said so far."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from penstock.app.checking.chosen import SKIPPED
 from penstock.app.reports import HistoryReport, HistoryRow
+from penstock.app.request import HistoryRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
@@ -20,20 +21,18 @@ SOURCE = "source:"
 
 @in_one_state
 def check_history(
-    services: Services, model: str, name: str | None = None, limit: int = 20
+    services: Services, request: HistoryRequest, name: str | None = None
 ) -> tuple[CheckRecord, ...]:
     """Give results of a model's checks, newest first, at most `limit`; start no JVM.
 
     A check that is in no file any more is found by the name it had; `source:raw.events` gives what
-    `penstock check --sources` said. Raises `unknown-model`, `unknown-check`, and `bad-value` for a
-    limit below 1.
+    `penstock check --sources` said. Raises `unknown-model` and `unknown-check`.
     """
-    if limit < 1:
-        raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
+    model, checks = request.model, services.reading.checks
     if model.startswith(SOURCE) and model.removeprefix(SOURCE) in services.project.sources:
-        return services.reading.checks.checks_of(model, name, limit)
+        return checks.checks_of(model, name, request.limit)
     found = named_model(services, model)
-    records = services.reading.checks.checks_of(found.name, name, limit)
+    records = checks.checks_of(found.name, name, request.limit)
     if name is not None and not records and name not in check_names(found):
         raise unknown_check(found, name)
     return records
@@ -57,30 +56,22 @@ def unknown_check(model: Model, name: str) -> UsageError:
 
 
 @in_one_state
-def history(
-    services: Services,
-    model: str,
-    partition: str | None = None,
-    limit: int = 20,
-    *,
-    show_sql: bool = False,
-) -> HistoryReport:
+def history(services: Services, request: HistoryRequest) -> HistoryReport:
     """Give a model's executions, newest first, at most `limit`; start no JVM.
 
-    Raises `unknown-model`, `invalid-partition`, and `bad-value` for a limit below 1.
+    Raises `unknown-model` and `invalid-partition`.
     """
-    if limit < 1:
-        raise UsageError("bad-value", f"--limit {limit} shows nothing", hint="--limit 20")
-    found = named_model(services, model)
-    key = found.grid.key(found.grid.parse(partition)) if partition is not None else None
-    records = services.reading.records
-    everything = records.history(found.name, None, key) if key else None
-    executions = everything if everything is not None else records.history(found.name, limit)
-    taken_back = _reverted(everything or executions)
+    found, records = named_model(services, request.model), services.reading.records
+    grid, key = found.grid, None
+    if request.partition is not None:
+        key = grid.key(grid.parse(request.partition))
+    # all of one partition: what was taken back may be older than what is shown
+    executions = records.history(found.name, None if key else request.limit, key)
+    taken_back = _reverted(executions)
     unchecked = services.reading.checks.steps_that_skipped(found.name, SKIPPED)
     rows = []
-    for one in executions[:limit]:
-        sql = (records.text(one.fingerprint.sql) or "") if show_sql else ""
+    for one in executions[: request.limit]:
+        sql = (records.text(one.fingerprint.sql) or "") if request.show_sql else ""
         reverted = one.step in taken_back.get(one.partition, ())
         rows.append(HistoryRow(one, reverted, sql, one.step in unchecked))
     return HistoryReport(found.name, key or "", tuple(rows))

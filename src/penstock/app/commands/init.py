@@ -32,16 +32,17 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
             f"{folder} already holds a project ({_PROJECT_FILE})",
             hint="choose another folder, or run penstock in this one",
         )
-    files = dict(
-        sorted(_files(_TEMPLATES / template), key=lambda pair: (pair[0] == _PROJECT_FILE, pair[0]))
-    )
+    files = dict(sorted(_files(_TEMPLATES / template), key=lambda pair: pair[0]))
     for name in files:
         if (folder / name).exists():
             sentence = f"{folder / name} is already there and would be overwritten"
             raise UsageError("file-exists", sentence, hint="choose another folder, or move it away")
-    for name, text in files.items():
-        _write(folder / name, _named(text, folder) if name == _PROJECT_FILE else text)
-    return tuple(sorted(files))
+    project = files.pop(_PROJECT_FILE)
+    called = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "project"
+    named = _NAME.sub(f"name: {called}", project, count=1)
+    for name, text in (*files.items(), (_PROJECT_FILE, named)):
+        _write(folder / name, text)
+    return tuple(sorted((*files, _PROJECT_FILE)))
 
 
 def templates() -> tuple[str, ...]:
@@ -63,8 +64,3 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         sentence = f"{path} cannot be written: {error.strerror}"
         raise UsageError("folder-not-writable", sentence, hint="choose another folder") from error
-
-
-def _named(text: str, folder: Path) -> str:
-    name = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "project"
-    return _NAME.sub(f"name: {name}", text, count=1)

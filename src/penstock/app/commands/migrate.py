@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, Ended, make
+from penstock.app.execution.commit import Committer, make
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
-from penstock.app.observation.inputs import pin_inputs
 from penstock.app.observation.observe import observe
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, pin_inputs
 from penstock.app.preparing.statements import build_of, staged
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
@@ -41,118 +39,6 @@ from penstock.strategies.build import written
 from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.source import add_hash, rewrite_hash, with_hash
 from penstock.strategies.history.verify import HIGH
-
-
-class Resettling:
-    """One history table whose settings change; records of inputs and code stay as they are.
-
-    Every commit is refused if somebody else wrote since the table was looked at.
-    """
-
-    def __init__(
-        self,
-        services: Services,
-        context: Context,
-        model: Model,
-        session: StepSession,
-        facts: TableFacts,
-    ) -> None:
-        """Take the table as it was looked at."""
-        self._services = services
-        self._context = context
-        self._model = model
-        self._session = session
-        self._facts = facts
-        self._version = facts.version
-        self._target = services.project.sql_of(model.table)
-
-    def take_over(self, new_hash: HashDiffers | None, messages: str) -> int:
-        """Make all commits of a migration, hashes before what the table says; give its version."""
-        if new_hash is not None:
-            self.rehash(new_hash)
-        return self.say(messages)
-
-    def say(self, messages: str) -> int:
-        """Let the table say of itself what `messages` says; give its version."""
-        self._alter(
-            f"ALTER TABLE {self._target} SET TBLPROPERTIES ({written({PROPERTY: messages})})"
-        )
-        return self._version
-
-    def rehash(self, change: HashDiffers) -> None:
-        """Make the row hashes of current versions anew.
-
-        Until the table says the new settings it agrees with no model: neither the old list nor the
-        new one is then compared with hashes of the other.
-        """
-        history = self._model.history
-        if history is None:
-            return
-        messages = self._facts.properties.get(PROPERTY)
-        if messages is not None and hash_columns(messages) is not None:
-            self.say(rewriting_property(messages))
-        if self._facts.schema.find(change.column) is None:
-            self._alter(add_hash(change, self._target))
-        columns, table = history.columns, self._facts.schema
-        self._rewrite(rewrite_hash(change, columns, table, self._target))
-
-    def _alter(self, sql: str, *, once: bool = False) -> None:
-        statement = Commit(sql, exclusive=True, once=once)
-        self._ended(self._committer().alter(self._intent(), statement))
-
-    def _rewrite(self, sql: str) -> None:
-        """Change rows as a step that leaves pins, code and high time of the last build on record.
-
-        Readers are told that the table changed. A table without a build on record gets none by
-        this: a run has still to read its inputs.
-        """
-        record = self._context.records.get(self._model.name)
-        if record is None or not record.succeeded_once:
-            self._alter(sql, once=True)
-            return
-        intent = replace(
-            self._intent(),
-            kind=StepKind.BUILD,
-            inputs=tuple(InputPin(name, pin) for name, pin in record.pins.items()),
-            run_timestamp=record.high_time or self._context.run_timestamp,
-        )
-        work = Work.just(Commit(sql, exclusive=True))
-        self._ended(make(self._committer(), intent, work))
-
-    def _ended(self, ended: Ended) -> None:
-        records = self._context.records
-        name, now = self._model.name, self._services.clock.now()
-        if name in records:
-            records[name] = remembered(records[name], ended, now)
-        else:
-            records.update(self._services.writing.records.models())
-        self._version = ended.outcome.settled_version or self._version
-
-    def _committer(self) -> Committer:
-        record = self._context.records.get(self._model.name)
-        planned_on = record.last_step_seq if record else 0
-        committer = Committer(self._services, self._context, self._model.where, planned_on)
-        committer.open(self._session)
-        return committer
-
-    def _intent(self) -> Intent:
-        record = self._context.records.get(self._model.name)
-        kept = record.fingerprint if record else None
-        return Intent(
-            step=self._services.clock.new_id(),
-            run=self._context.run,
-            model=self._model.name,
-            table=self._model.table,
-            uri=self._services.project.uri_of(self._model.table),
-            kind=StepKind.ALTER,
-            strategy=self._model.strategy_name,
-            reason="its settings changed",
-            triggered_by=self._context.triggered_by,
-            run_timestamp=self._context.run_timestamp,
-            fingerprint=kept or self._model.fingerprint,
-            base_version=self._version,
-        )
-
 
 COMMAND = "snapshot migrate"
 _STORED = "penstock_stored"
@@ -194,57 +80,8 @@ def migrate(
     model = history_model(services, name)
     if not dry_run:
         recover(services).require(model.name)
-    context = _context(services, model)
-    _refuse(context, model, adopt=adopt)
-    facts = facts_of(services, model)
-    messages = facts.properties.get(PROPERTY)
-    changes = () if messages is None else differences(model, messages)
-    report = MigrateReport(model.name, facts.version, changes, messages is None, dry_run=dry_run)
-    if not report.differs:
-        return report
-    services.engine.require()
-    with services.engine.session(model.name, model.where) as session:
-        return _migrated(_Migration(services, context, model, facts, session), report)
-
-
-@dataclass(frozen=True, slots=True)
-class _Migration:
-    """One table that is looked at, and what it says of itself."""
-
-    services: Services
-    context: Context
-    model: Model
-    facts: TableFacts
-    session: StepSession
-
-    @property
-    def messages(self) -> str | None:
-        return self.facts.properties.get(PROPERTY)
-
-    @property
-    def uri(self) -> str:
-        return self.services.project.uri_of(self.model.table)
-
-    @property
-    def wanted(self) -> str:
-        """The property that the table is to have, without what its rows tell."""
-        if self.messages is None:
-            return property_of(self.model)
-        return migrated_property(self.model, self.messages)
-
-    @property
-    def new_hash(self) -> HashDiffers | None:
-        """The hash whose values are to be made anew."""
-        change = self.model.history.change if self.model.history else None
-        if not isinstance(change, HashDiffers):
-            return None
-        old = None if self.messages is None else hash_columns(self.messages)
-        return change if old != hash_columns(self.wanted) else None
-
-
-def _context(services: Services, model: Model) -> Context:
     now, records = services.clock.now(), dict(services.reading.records.models())
-    return Context(
+    context = Context(
         run=services.run_id or services.clock.new_id(),
         run_timestamp=now,
         project=services.project,
@@ -252,6 +89,17 @@ def _context(services: Services, model: Model) -> Context:
         records=records,
         triggered_by=COMMAND,
     )
+    _refuse(context, model, adopt=adopt)
+    facts = facts_of(services, model)
+    said = facts.properties.get(PROPERTY)
+    changes = () if said is None else differences(model, said)
+    report = MigrateReport(model.name, facts.version, changes, said is None, dry_run=dry_run)
+    if not report.differs:
+        return report
+    services.engine.require()
+    with services.engine.session(model.name, model.where) as session:
+        migration = _Migration(services, context, model, session, facts, facts.version)
+        return migration.migrated(report)
 
 
 def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
@@ -270,28 +118,141 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
             raise blocked.error
 
 
-def _migrated(work: _Migration, report: MigrateReport) -> MigrateReport:
-    claims = claims_on(work.services, work.model, work.wanted)
-    new_hash = work.new_hash
-    if new_hash and work.facts.schema.find(new_hash.column) is None:
-        claims = replace(claims, hash_column=None)  # it is added
-    held = hold_laws(work.session, work.uri, work.facts, claims)
-    if held.violations:
-        raise _no_history(work.model, held)
-    counts = _counted(work, new_hash)
-    report = replace(
-        report,
-        rehashed=new_hash is not None,
-        opens=counts.opens,
-        closes=counts.closed,
-        metrics=counts.metrics,
-    )
-    if report.dry_run:
-        return report
-    wanted = work.wanted
-    if report.adopted:
-        wanted = property_of(work.model, _high_time(work.model, held))
-    return replace(report, version=_written(work, new_hash, wanted))
+@dataclass(slots=True)
+class _Migration:
+    """One history table whose settings change; records of inputs and code stay as they are.
+
+    `facts` is what was seen of it before, `version` the one that it has by now: every commit is
+    refused if somebody else wrote since.
+    """
+
+    services: Services
+    context: Context
+    model: Model
+    session: StepSession
+    facts: TableFacts
+    version: int
+
+    def migrated(self, report: MigrateReport) -> MigrateReport:
+        """Hold the laws, count, and unless it is a dry run write; raise for what is no history."""
+        model, said = self.model, self.facts.properties.get(PROPERTY)
+        wanted = property_of(model) if said is None else migrated_property(model, said)
+        change = model.history.change if model.history else None
+        old = None if said is None else hash_columns(said)
+        new_hash = None
+        if isinstance(change, HashDiffers) and old != hash_columns(wanted):
+            new_hash = change  # its values are to be made anew
+        claims = claims_on(self.services, model, wanted)
+        if new_hash and self.facts.schema.find(new_hash.column) is None:
+            claims = replace(claims, hash_column=None)  # it is added
+        uri = self.services.project.uri_of(model.table)
+        held = hold_laws(self.session, uri, self.facts, claims)
+        if held.violations:
+            raise _no_history(model, held)
+        counts = self._counted(uri, new_hash)
+        report = replace(
+            report,
+            rehashed=new_hash is not None,
+            opens=counts.opens,
+            closes=counts.closed,
+            metrics=counts.metrics,
+        )
+        if report.dry_run:
+            return report
+        if report.adopted:
+            wanted = property_of(model, _high_time(model, held))
+        self._write(new_hash, wanted)
+        return replace(report, version=self.version)
+
+    def _counted(self, uri: str, new_hash: HashDiffers | None) -> Counts:
+        """Classify as the next run would, against the table as the migration leaves it."""
+        services, context, model = self.services, self.context, self.model
+        inputs = pin_inputs(services, model, context.records, context.view)
+        step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
+        step_inputs = Looking(services, context, step, model, inputs).look(self.session)
+        if new_hash is not None:
+            read = DeltaRead(uri, self.facts.version)
+            self.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
+            self.session.define(TARGET_VIEW, with_hash(new_hash, self.facts.schema, _STORED))
+        run = model.strategy.work(build_of(services, context, model, step_inputs))
+        return Counts.of(staged(self.session, run, model.where))
+
+    def _write(self, new_hash: HashDiffers | None, wanted: str) -> None:
+        """Make all commits as a run of its own, hashes before what the table says."""
+
+        def take_over() -> None:
+            if new_hash is not None:
+                self._rehash(new_hash)
+            self._say(wanted)
+
+        run = self.services.run_record(
+            self.context.run, COMMAND, self.context.run_timestamp, self.model.name
+        )
+        with on_record(self.services, run) as succeeded:
+            on_worker(self.services, take_over)
+            succeeded()
+
+    def _say(self, messages: str) -> None:
+        """Let the table say of itself what `messages` says."""
+        target = self.services.project.sql_of(self.model.table)
+        said = written({PROPERTY: messages})
+        self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({said})")
+
+    def _rehash(self, change: HashDiffers) -> None:
+        """Make the row hashes of current versions anew.
+
+        Until the table says the new settings it agrees with no model: neither the old list nor the
+        new one is then compared with hashes of the other.
+        """
+        history, target = self.model.history, self.services.project.sql_of(self.model.table)
+        if history is None:
+            return
+        messages = self.facts.properties.get(PROPERTY)
+        if messages is not None and hash_columns(messages) is not None:
+            self._say(rewriting_property(messages))
+        if self.facts.schema.find(change.column) is None:
+            self._commit(add_hash(change, target))
+        rewrite = rewrite_hash(change, history.columns, self.facts.schema, target)
+        self._commit(rewrite, of_rows=True)
+
+    def _commit(self, sql: str, *, of_rows: bool = False) -> None:
+        """Commit; one of rows leaves pins, code and high time of the last build on record.
+
+        Readers are told that the table changed. A table without a build on record gets none by
+        this: a run has still to read its inputs.
+        """
+        model, records = self.model, self.context.records
+        record = records.get(model.name)
+        committer = Committer(
+            self.services, self.context, model.where, record.last_step_seq if record else 0
+        )
+        committer.open(self.session)
+        intent = Intent(
+            step=self.services.clock.new_id(),
+            run=self.context.run,
+            model=model.name,
+            table=model.table,
+            uri=self.services.project.uri_of(model.table),
+            kind=StepKind.ALTER,
+            strategy=model.strategy_name,
+            reason="its settings changed",
+            triggered_by=self.context.triggered_by,
+            run_timestamp=self.context.run_timestamp,
+            fingerprint=(record.fingerprint if record else None) or model.fingerprint,
+            base_version=self.version,
+        )
+        if of_rows and record is not None and record.succeeded_once:
+            pins = tuple(InputPin(name, pin) for name, pin in record.pins.items())
+            high = record.high_time or self.context.run_timestamp
+            intent = replace(intent, kind=StepKind.BUILD, inputs=pins, run_timestamp=high)
+            ended = make(committer, intent, Work.just(Commit(sql, exclusive=True)))
+        else:
+            ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
+        if record is not None:
+            records[model.name] = ended.record_after(record, self.services.clock.now())
+        else:
+            records.update(self.services.writing.records.models())
+        self.version = ended.outcome.settled_version or self.version
 
 
 def _high_time(model: Model, held: Held) -> dt.datetime | None:
@@ -300,31 +261,6 @@ def _high_time(model: Model, held: Held) -> dt.datetime | None:
     if micros is None or (model.history and model.history.event_time):
         return None
     return _EPOCH + dt.timedelta(microseconds=int(micros))
-
-
-def _counted(work: _Migration, new_hash: HashDiffers | None) -> Counts:
-    """Classify as the next run would, against the table as the migration leaves it."""
-    services, context, model = work.services, work.context, work.model
-    inputs = pin_inputs(services, model, context.records, context.view)
-    step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
-    project_state = Looking(services, context, step, model, inputs).look(work.session)
-    if new_hash is not None:
-        read = DeltaRead(work.uri, work.facts.version)
-        work.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
-        work.session.define(TARGET_VIEW, with_hash(new_hash, work.facts.schema, _STORED))
-    run = model.strategy.work(build_of(services, context, model, project_state))
-    return Counts.of(staged(work.session, run, model.where))
-
-
-def _written(work: _Migration, new_hash: HashDiffers | None, wanted: str) -> int:
-    """Make the commits of a migration as a run of its own; give the version after them."""
-    services, context = work.services, work.context
-    run = services.run_record(context.run, COMMAND, context.run_timestamp, work.model.name)
-    with on_record(services, run) as succeeded:
-        commits = Resettling(services, context, work.model, work.session, work.facts)
-        version = on_worker(services, lambda: commits.take_over(new_hash, wanted))
-        succeeded()
-    return version
 
 
 def _no_history(model: Model, held: Held) -> TableError:

@@ -1,4 +1,7 @@
-"""The use case `plan`, which is `run --dry-run`: the report of a run that did nothing."""
+"""The use case `plan`, which is `run --dry-run`: the report of a run that did nothing.
+
+`rehearse` is that of `snapshot run`, which counts for real.
+"""
 
 from __future__ import annotations
 
@@ -11,53 +14,89 @@ from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
 from penstock.app.observation.project_state import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
+from penstock.app.preparing.run_context import Context, pin_inputs
+from penstock.app.preparing.statements import build_of, decide
+from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
-from penstock.app.request import AnyRun
+from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services, in_one_state
+from penstock.core.errors import PenstockError
 from penstock.core.graph import ordered
 from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
 from penstock.plan.values import Plan, Step
 
+WOULD_COMMIT = "would commit"
+NO_CHANGE = "no change"
+
+
+def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
+    """Give the report of a run of the plan before anything is done."""
+    return RunReport(
+        run_id="",
+        run_timestamp=planned.plan.run_timestamp,
+        plan=planned.plan,
+        results=(),
+        command=request.command,
+        notes=planned.notes,
+        not_run=planned.not_run,
+    )
+
+
+def context_of(
+    services: Services, planned: Planned, request: AnyRun | AnySync, report: RunReport
+) -> Context:
+    """Give what the steps of a run of the plan share."""
+    return Context(
+        run=report.run_id,
+        run_timestamp=report.run_timestamp,
+        project=services.project,
+        view=planned.project_state.view,
+        records=dict(planned.project_state.records),
+        as_of=request.run_timestamp,
+        wait_seconds=request.wait,
+        options=request.options,
+        triggered_by="run" if request.options.rerun is None else "rerun",
+    )
+
 
 def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
     """Give what would become of each step and each model without one, in the plan's order."""
-    found = [_result(services, name, "unchanged", "current") for name in made.current]
+    models = services.project.models
+    found = [ModelResult.of(models[name], "unchanged", "current") for name in made.current]
     for blocked in made.blocked:
-        result = _result(services, blocked.model, "failed", blocked.error.code)
+        result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
         found.append(replace(result, error=blocked.error))
     bad = {blocked.model for blocked in made.blocked}
     for step in made.steps:
-        stopped = [up for up in step.upstream if up in bad]
-        status = "skipped" if stopped else "planned"
-        reason = f"upstream {_model_of(stopped[0])} failed" if stopped else str(step.reason)
-        result = _result(services, step.model, status, reason)
+        status, reason = "planned", str(step.reason)
+        if stopped := [up for up in step.upstream if up in bad]:
+            model, _, _ = stopped[0].partition(" ")  # a step's key begins with it
+            status, reason = "skipped", f"upstream {model} failed"
+            bad.add(step.key)
         found.append(
             replace(
-                result,
+                ModelResult.of(models[step.model], status, reason),
                 partitions=step.keys,
                 count=step.count,
                 trigger=step.trigger,
                 notes=step.notes,
             )
         )
-        if stopped:
-            bad.add(step.key)
     return tuple(found)
 
 
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
     """Give the states of the models that the plan runs on their own account."""
-    project_state = planned.project_state
     own = planned_partitions(planned, cascaded=False)
-    drift_report = detect_drift(project_state)
+    drift_report = detect_drift(planned.project_state)
     found = []
-    for name in project_state.names:
+    for name in planned.project_state.names:
         if name in own:
-            messages = status_of_models(drift_report, name, own[name])
-            kept = tuple(state for state in messages.states if state.drifted)
-            found.append(replace(messages, states=kept))
+            status = status_of_models(drift_report, name, own[name])
+            kept = tuple(state for state in status.states if state.drifted)
+            found.append(replace(status, states=kept))
     return tuple(found)
 
 
@@ -73,23 +112,10 @@ def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]
 
 def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
     """Give what changed in SQL and schema of the partitions that the plan runs."""
-    project_state = planned.project_state
-    wanted = planned_partitions(planned, cascaded=True)
-    found = [
-        model_diff(services, project_state, name, wanted[name])
-        for name in project_state.names
-        if name in wanted
-    ]
+    state, wanted = planned.project_state, planned_partitions(planned, cascaded=True)
+    names = (name for name in state.names if name in wanted)
+    found = (model_diff(services, state, name, wanted[name]) for name in names)
     return tuple(one for one in found if one.diffs)
-
-
-def _model_of(key: str) -> str:
-    """Give the model that a step's key names."""
-    return key.partition(" ")[0]
-
-
-def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    return ModelResult.of(services.project.models[name], status, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,24 +157,19 @@ class Preview:
 def preview(services: Services, request: AnyRun) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
     planned = make_plan(services, request)
-    report = RunReport(
-        run_id="",
-        run_timestamp=planned.plan.run_timestamp,
-        plan=planned.plan,
-        results=preview_results(services, planned.plan),
-        dry_run=True,
-        notes=planned.notes,
-        not_run=planned.not_run,
-    )
-    changes = [
-        executed_sql(services, step, planned.project_state.records.get(step.model))
-        for step in planned.plan.steps
-    ]
+    results = preview_results(services, planned.plan)
+    report = replace(report_of(planned, request), results=results, dry_run=True)
+    records, steps = planned.project_state.records, planned.plan.steps
+    changes = (executed_sql(services, step, records.get(step.model)) for step in steps)
+    project = services.project
+
+    def creates(step: Step) -> bool:
+        """Whether it finds no table to write to."""
+        return services.log.head(project.uri_of(project.models[step.model].table)) is None
+
     checks = {
-        step.key: planned_checks(
-            services.project, step, request.options, partial(_creates, services, step)
-        )
-        for step in planned.plan.steps
+        step.key: planned_checks(project, step, request.options, partial(creates, step))
+        for step in steps
     }
     return Preview(report, tuple(change for change in changes if change is not None), checks)
 
@@ -160,9 +181,43 @@ def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))
 
 
-def _creates(services: Services, step: Step) -> bool:
-    """Whether a step finds no table to write to."""
-    return (
-        services.log.head(services.project.uri_of(services.project.models[step.model].table))
-        is None
+def rehearse(services: Services, request: AnyRun) -> RunReport:
+    """Classify for real, so start Spark, and commit nothing: no table, no record, no lease.
+
+    A snapshot over another is counted against that one's table as it is now.
+    """
+    planned = make_plan(services, request)
+    report = report_of(planned, request)
+    context = context_of(services, planned, request, report)
+    if planned.plan.steps:
+        services.engine.require()
+    steps = {step.model: step for step in planned.plan.steps}
+    results = tuple(
+        _counted(services, context, steps[each.name], each) if each.status == "planned" else each
+        for each in preview_results(services, planned.plan)
+    )
+    return replace(report, results=results, dry_run=True)
+
+
+def _counted(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
+    if step.only_alters:
+        return replace(result, reason=WOULD_COMMIT)
+    model = services.project.models[step.model]
+    try:
+        inputs = pin_inputs(services, model, context.records, context.view)
+        with services.engine.session(model.name, model.where) as session:
+            step_inputs = Looking(services, context, step, model, inputs).look(session)
+            work = model.strategy.work(build_of(services, context, model, step_inputs))
+            decided = decide(session, work.again or work, model.where)
+    except PenstockError as error:
+        return replace(result, status="failed", error=error)
+    commits = decided.statement is not None
+    return replace(
+        result,
+        status="planned" if commits else "unchanged",
+        reason=WOULD_COMMIT if commits else NO_CHANGE,
+        metrics=decided.work.counts(decided.seen),
+        version=step_inputs.facts.version if step_inputs.facts else None,
+        schema_changes=step_inputs.schema_changes if commits else (),
+        inputs=inputs.pins,
     )

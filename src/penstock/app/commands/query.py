@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.observation.inputs import tombstones_of
+from penstock.app.preparing.run_context import tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.model import Source
@@ -12,7 +12,7 @@ from penstock.core.project import Project
 from penstock.core.query import Query, shown_name
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, Read
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.late import parse_user_query
+from penstock.project.first_pass import parse_user_query
 from penstock.strategies.relations import BoundQuery, bind_query, leaves_of
 
 
@@ -29,48 +29,31 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
 def bound_now(services: Services, parsed: Query) -> BoundQuery:
     """Bind a query to everything it reads as it stands now; raises `not-built-yet`."""
     project = services.project
-    reads = {
-        name: _read(services, name)
-        for name in leaves_of(project, parsed.inputs)
-        if not _is_view(project, name)
-    }
+    reads = {}
+    for name in leaves_of(project, parsed.inputs):
+        model = project.models.get(name.name)
+        if name.kind is not InputKind.MODEL or model is None or not model.is_view:
+            reads[name] = _read(services, name)
     return bind_query(project, parsed, reads, services.clock.now())
 
 
-def _is_view(project: Project, name: InputName) -> bool:
-    model = project.models.get(name.name)
-    return name.kind is InputKind.MODEL and model is not None and model.is_view
-
-
 def _read(services: Services, name: InputName) -> Read:
-    match name.kind:
-        case InputKind.MODEL:
-            return _table(services, name)
-        case InputKind.SOURCE:
-            return _source(services, services.project.sources[name.name])
-        case _:
-            if not services.project.target.catalog:
-                raise _unknown(services.project, name)
-            return CatalogRead(shown_name(name.name))
-
-
-def _table(services: Services, name: InputName) -> Read:
-    uri = services.project.uri_of(services.project.table_of(name))
+    project = services.project
+    if name.kind is InputKind.SOURCE:
+        return _source(services, project.sources[name.name])
+    if name.kind is not InputKind.MODEL:
+        if not project.target.catalog:
+            raise _unknown(project, name)
+        return CatalogRead(shown_name(name.name))
+    uri = project.uri_of(project.table_of(name))
     head = services.log.head(uri)
     if head is None:
-        command = _builder(services.project, name)
-        raise TableError(
-            "not-built-yet",
-            f"{name} has no table at {uri}",
-            hint=f"penstock {command} --select {name}",
-        )
+        is_seed = name.name in project.seeds
+        command = "seed" if is_seed else project.models[name.name].strategy.command
+        sentence = f"{name} has no table at {uri}"
+        hint = f"penstock {command} --select {name}"
+        raise TableError("not-built-yet", sentence, hint=hint)
     return DeltaRead(uri, head.version, tombstones_of(services, name))
-
-
-def _builder(project: Project, name: InputName) -> str:
-    if name.name in project.seeds:
-        return "seed"
-    return project.models[name.name].strategy.command
 
 
 def _source(services: Services, source: Source) -> Read:

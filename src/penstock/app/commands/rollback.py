@@ -9,12 +9,11 @@ from penstock.app.commands.status import keys_of
 from penstock.app.commands.sync import Ask
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.recover import recover
-from penstock.app.observation.log_reader import LogReader
 from penstock.app.observation.observe import last_writer, others
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
+from penstock.app.preparing.outcomes import features_left
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.undo import features_left
 from penstock.app.reports import Keys, Overwrite
 from penstock.app.request import RollbackRequest
 from penstock.app.services.services import Services, named_model
@@ -27,7 +26,7 @@ from penstock.core.partitions.ranges import Ranges, count, difference, merged
 from penstock.core.records import StepRecord
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
-from penstock.plan.refusals import table_of_another_store
+from penstock.plan.obstacles import table_of_another_store
 from penstock.strategies.reshape import restore
 
 _MADE = (StepKind.BUILD, StepKind.REWRITE, StepKind.ROLLBACK)
@@ -87,7 +86,10 @@ def rollback(
         count=count(back.partitions),
         deleted=back.deleted,
         dry_run=request.dry_run,
-        lines=_lines(services, model),
+        lines=(
+            "the restored partitions count as drifted until the code is reverted",
+            *_below(services, model),
+        ),
     )
     if request.dry_run:
         return report
@@ -108,14 +110,16 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
     if outcome is None or outcome.version is None:
         raise _unknown(model, request.to, "it made no commit")
     version = outcome.version - 1
-    if step.intent.kind is StepKind.CREATE or version < 0 or not _before(steps, step):
+    earlier = [one for one in steps if one.intent.step_seq < step.intent.step_seq]
+    is_first = all(one.outcome is None or one.outcome.version is None for one in earlier)
+    if step.intent.kind is StepKind.CREATE or version < 0 or is_first:
         raise TableError(
             "rollback-nothing-before",
             f"step {step.intent.step} made the table {model.table}; nothing was there before it",
             where=model.where,
             hint="name a later step; penstock history --verbose shows them",
         )
-    _check_foreign(project_state.detection.log_reader, model, project_state, version, request)
+    _check_foreign(model, project_state, version, request)
     missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:
         raise TableError(
@@ -124,10 +128,9 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
             where=model.where,
             hint="VACUUM removed them; that version cannot come back",
         )
-    later = [one for one in steps if one.intent.step_seq >= step.intent.step_seq and _built(one)]
-    reached = merged(piece for one in later for piece in one.intent.ords)
-    before = [one for one in steps if one.intent.step_seq < step.intent.step_seq and _built(one)]
-    kept = merged(piece for one in before for piece in one.intent.ords)
+    later = [one for one in steps if one.intent.step_seq >= step.intent.step_seq]
+    reached = merged(piece for one in later if _built(one) for piece in one.intent.ords)
+    kept = merged(piece for one in earlier if _built(one) for piece in one.intent.ords)
     return _Back(model, step, version, reached, count(difference(reached, kept)))
 
 
@@ -136,22 +139,11 @@ def _built(step: StepRecord) -> bool:
     return step.outcome is not None and step.intent.kind in _MADE
 
 
-def _before(steps: Sequence[StepRecord], step: StepRecord) -> bool:
-    """Whether any step of ours made the table before."""
-    return any(
-        one.outcome is not None
-        and one.outcome.version is not None
-        and one.intent.step_seq < step.intent.step_seq
-        for one in steps
-    )
-
-
 def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> StepRecord:
     found = [one for one in steps if one.intent.step.startswith(given)] if given else []
-    if len(found) > 1:
-        raise _unknown(model, given, f"{len(found)} steps begin so")
-    if not found:
-        raise _unknown(model, given, "it has no such step")
+    if len(found) != 1:
+        why = f"{len(found)} steps begin so" if found else "it has no such step"
+        raise _unknown(model, given, why)
     return found[0]
 
 
@@ -164,18 +156,14 @@ def _unknown(model: Model, given: str, why: str) -> UsageError:
 
 
 def _check_foreign(
-    log_reader: LogReader,
-    model: Model,
-    project_state: ProjectState,
-    version: int,
-    request: RollbackRequest,
+    model: Model, project_state: ProjectState, version: int, request: RollbackRequest
 ) -> None:
-    uri = project_state.project.uri_of(model.table)
-    commits = log_reader.services.places.touched(uri, version, {}, partial=True)
+    uri, log_reader = project_state.project.uri_of(model.table), project_state.detection.log_reader
+    services = log_reader.services
+    commits = services.places.touched(uri, version, {}, partial=True)
     foreign = [commit for commit in commits if log_reader.foreign(commit)]
     if any(commit.step for commit in foreign):
-        writer = last_writer(log_reader.services.log.commits(uri, version, partial=True))
-        owner = others(log_reader.services, writer)
+        owner = others(services, last_writer(services.log.commits(uri, version, partial=True)))
         if owner is not None:
             raise table_of_another_store(model, owner, project_state.project.name)
     if foreign and not request.include_foreign:
@@ -189,13 +177,11 @@ def _check_foreign(
         )
 
 
-def _lines(services: Services, model: Model) -> tuple[str, ...]:
+def _below(services: Services, model: Model) -> tuple[str, ...]:
     models = services.project.models
     below = children({name: parents_of(services.project, each) for name, each in models.items()})
-    lines = ["the restored partitions count as drifted until the code is reverted"]
-    if below.get(model.name):
-        lines.append(f"downstream becomes upstream_changed: {', '.join(below[model.name])}")
-    return tuple(lines)
+    names = ", ".join(below.get(model.name, ()))
+    return (f"downstream becomes upstream_changed: {names}",) if names else ()
 
 
 def _restore(

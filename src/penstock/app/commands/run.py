@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from penstock.app.artifacts.write import write_artifacts
+from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
-from penstock.app.checking.staging import drop_repeated
+from penstock.app.commands.plan import context_of, report_of
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
 from penstock.app.execution.results import (
     failed_by,
     gave_up,
@@ -35,7 +36,6 @@ from penstock.app.planning.make_plan import (
     still_needed,
 )
 from penstock.app.planning.selection import divided
-from penstock.app.preparing.run_context import Context
 from penstock.app.reports import (
     Listener,
     ModelResult,
@@ -57,7 +57,7 @@ from penstock.core.errors import (
     StateError,
     TableError,
 )
-from penstock.core.records import Run, Status
+from penstock.core.records import Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
@@ -66,6 +66,7 @@ from penstock.strategies.relations import frame_readers
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
 SPARK_DIED = "Spark's JVM is gone"
+Asked = TypeVar("Asked", AnyRun, AnySync)
 
 
 def run(services: Services, request: AnyRun, listener: Listener = silent) -> RunReport:
@@ -74,36 +75,33 @@ def run(services: Services, request: AnyRun, listener: Listener = silent) -> Run
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
     """
-    recovery = recover(services, give_up=_made_anew(services, request))
+    anew: tuple[str, ...] = ()
+    if request.options.full_refresh:  # all their rows are made anew, whatever a step left
+        anew, _, _ = divided(services, request, run_timestamp_of(services, request.run_timestamp))
+    planned, report = begun(services, request, listener, make_plan, anew)
+    if not planned.plan.is_empty:
+        return Runner(services, request, listener, planned, report).run()
+    results = (*planned.settled.results, *_unchanged(services, planned))
+    report = replace(report, results=results)
+    return replace(report, resume=resume_command(report, request))
+
+
+def begun(
+    services: Services,
+    request: Asked,
+    listener: Listener,
+    planner: Callable[[Services, Asked], Planned],
+    anew: tuple[str, ...] = (),
+) -> tuple[Planned, RunReport]:
+    """Settle what a crash left open, then plan; give the report of a run that did nothing yet."""
+    recovery = recover(services, give_up=anew)
     for sentence in recovery.sentences:
         listener(Said(sentence))
     settled = settle(services)
-    planned = make_plan(services, request).after(settled).without(recovery.stuck)
-    report = RunReport(
-        run_id=services.run_id or services.clock.new_id(),
-        run_timestamp=planned.plan.run_timestamp,
-        plan=planned.plan,
-        results=(),
-        command=request.command,
-        not_run=planned.not_run,
-        recovered=recovery.sentences,
-        notes=planned.notes,
-    )
-    if planned.plan.is_empty:
-        results = (*settled.results, *_unchanged(services, planned))
-        report = replace(report, results=results)
-        return replace(report, resume=resume_command(report, request))
-    if planned.plan.steps:
-        services.engine.require()
-    planned.project_state.detection.log_reader.keep()
-    return Runner(services, request, listener, planned, report).run()
-
-
-def _made_anew(services: Services, request: AnyRun) -> tuple[str, ...]:
-    """Name the models of which a full refresh makes all rows anew, whatever a step left."""
-    if not request.options.full_refresh:
-        return ()
-    return divided(services, request, run_timestamp_of(services, request.run_timestamp))[0]
+    planned = planner(services, request).after(settled).without(recovery.stuck)
+    report = report_of(planned, request)
+    run_id = services.run_id or services.clock.new_id()
+    return planned, replace(report, run_id=run_id, recovered=recovery.sentences)
 
 
 def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
@@ -111,22 +109,9 @@ def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
     for name in planned.plan.current:
         record = planned.project_state.records.get(name)
         version = record.settled_version if record else None
-        found.append(replace(_result(services, name, "unchanged", "current"), version=version))
+        result = ModelResult.of(services.project.models[name], "unchanged", "current")
+        found.append(replace(result, version=version))
     return tuple(found)
-
-
-def _result(services: Services, name: str, status: str, reason: str) -> ModelResult:
-    return ModelResult.of(services.project.models[name], status, reason)
-
-
-def _of_step(services: Services, step: Step, status: str, reason: str) -> ModelResult:
-    result = _result(services, step.model, status, reason)
-    return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
-
-
-def _of_log(services: Services) -> tuple[str, ...]:
-    """Warn of what Spark's JVM said of itself, if this command started it."""
-    return warnings_of(Path(services.written_log)) if services.written_log else ()
 
 
 class Runner:
@@ -143,42 +128,35 @@ class Runner:
         self._services = services
         self._request = request
         self._tell = listener
-        self._plan = planned.plan
-        self._current = _unchanged(services, planned)
-        self._order = planned.names
+        self._planned = planned
         self._report = report
         self._steps = {step.key: step for step in planned.plan.steps}
-        self._context = Context(
-            run=report.run_id,
-            run_timestamp=report.run_timestamp,
-            project=services.project,
-            view=planned.project_state.view,
-            records=dict(planned.project_state.records),
-            as_of=request.run_timestamp,
-            wait_seconds=request.wait,
-            options=request.options,
-            triggered_by="run" if request.options.rerun is None else "rerun",
-        )
-        self._settled = planned.settled
+        self._context = context_of(services, planned, request, report)
         self._interrupted = False
         self._holds = False
         self._spark_died = False
 
     def run(self) -> RunReport:
         """Execute the plan; what a step raises is in the report."""
-        journal = self._services.writing.journal
-        journal.start_run(self._run_record())
+        services, request, report = self._services, self._request, self._report
+        if self._steps:
+            services.engine.require()
+        self._planned.project_state.detection.log_reader.keep()
         results: list[ModelResult] = []
         status = Status.FAILED
-        beat = self._services.project.lease.heartbeat.total_seconds()
+        record = services.run_record(
+            report.run_id, report.command, report.run_timestamp, request.arguments
+        )
+        services.writing.journal.start_run(record)
+        beat = services.project.lease.heartbeat.total_seconds()
         try:
-            models = [step.model for step in self._plan.steps]
-            frames = frame_readers(self._services.project, dict.fromkeys(models))
+            models = [step.model for step in self._planned.plan.steps]
+            frames = frame_readers(services.project, dict.fromkeys(models))
             with (
-                beating(self._services.writing.leases, self._report.run_id, beat),
-                self._services.engine.sharing(frames),
+                beating(services.writing.leases, report.run_id, beat),
+                services.engine.sharing(frames),
             ):
-                self._tell(RunStarted(self._report.run_id, self._plan))
+                self._tell(RunStarted(report.run_id, self._planned.plan))
                 self._collect(results)
             if all(result.ok for result in results):
                 status = Status.SUCCESS
@@ -186,21 +164,21 @@ class Runner:
             self._interrupted = True
         finally:
             notes = self._end_run(status)
-        note_written(self._services, (step.model for step in self._plan.steps))
+        note_written(services, (step.model for step in self._planned.plan.steps))
+        # what Spark's JVM said of itself, if this command started it
+        of_log = warnings_of(Path(services.written_log)) if services.written_log else ()
         report = replace(
-            self._report,
+            report,
             results=self._in_order(results),
-            notes=(*self._report.notes, *notes, *_of_log(self._services)),
+            notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
-            log_path=self._services.written_log,
+            log_path=services.written_log,
         )
-        request = self._request
         if isinstance(request, AnySync):
-            again = resume_sync(report, request)
+            report = replace(report, resume=resume_sync(report, request))
         else:
-            again = resume_command(report, request)
-        report = replace(report, resume=again)
-        write_artifacts(self._services, report)
+            report = replace(report, resume=resume_command(report, request))
+        write_artifacts(services, report)
         return report
 
     def _end_run(self, status: Status) -> tuple[str, ...]:
@@ -212,19 +190,22 @@ class Runner:
         return ()
 
     def _collect(self, results: list[ModelResult]) -> None:
-        for blocked in self._plan.blocked:
-            result = _result(self._services, blocked.model, "failed", blocked.error.code)
+        plan, settled = self._planned.plan, self._planned.settled
+        models = self._services.project.models
+        for blocked in plan.blocked:
+            result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
             self._end(results, replace(result, error=blocked.error))
-        nodes = [
-            Node(s.key, (*s.upstream, *self._unsettled(s)), not s.grid.is_whole, s.later_than)
-            for s in self._plan.steps
-        ]
-        for result in self._settled.results:
+        nodes = []
+        for s in plan.steps:  # what it reads may have failed before it without being in the plan
+            above = parents_of(self._services.project, models[s.model])
+            unsettled = (name for name in above if name in settled.failed)
+            nodes.append(Node(s.key, (*s.upstream, *unsettled), not s.grid.is_whole, s.later_than))
+        for result in settled.results:
             self._end(results, result)
-        bad = {blocked.model for blocked in self._plan.blocked}
+        bad = {blocked.model for blocked in plan.blocked}
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
-        self._context.failed.update(self._settled.failed)
-        bad |= set(self._settled.failed)
+        self._context.failed.update(settled.failed)
+        bad |= set(settled.failed)
         work = StepActions(self._do, self._skip, lambda results: not all(r.ok for r in results))
         threads = self._request.threads or self._services.project.threads
         schedule = Schedule(nodes, work, threads, bad)
@@ -243,12 +224,6 @@ class Runner:
             self._holds = False
             raise
 
-    def _unsettled(self, step: Step) -> tuple[str, ...]:
-        """Name the models that a step reads and that failed before it, in the plan or not."""
-        project = self._services.project
-        above = parents_of(project, project.models[step.model])
-        return tuple(name for name in above if name in self._settled.failed)
-
     def _end(self, results: list[ModelResult], result: ModelResult) -> None:
         results.append(result)
         self._tell(StepEnded(result))
@@ -263,13 +238,10 @@ class Runner:
             share = share_of(self._services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago
             self._context.fail(step)
-            return (replace(_of_step(self._services, step, "failed", error.code), error=error),)
-        results = [
-            _of_step(self._services, each, "skipped", UPSTREAM_FAILED) for each in share.blocked
-        ]
+            return (replace(self._of_step(step, "failed", error.code), error=error),)
+        results = [self._of_step(each, "skipped", UPSTREAM_FAILED) for each in share.blocked]
         results += [
-            _of_step(self._services, each, "unchanged", "its upstream made no change")
-            for each in share.idle
+            self._of_step(each, "unchanged", "its upstream made no change") for each in share.idle
         ]
         return (*results, *(result for each in share.steps for result in self._step(each)))
 
@@ -277,12 +249,15 @@ class Runner:
         """Do a step; of what a gate ahead of it takes out of it, do what is left."""
         started, clock = self._services.clock.now(), time.monotonic()
         self._tell(StepStarted(step.model, str(step.reason)))
-        result = _of_step(self._services, step, "success", str(step.reason))
+        result = self._of_step(step, "success", str(step.reason))
         out: TakenOut | None = None
         try:
             result = self._attempt(step, result, held)
         except TakenOut as error:
-            out, result = error, self._taken_out(step, error)
+            out, lost = error, replace(step, partitions=error.failed)
+            self._context.fail(lost)
+            result = self._of_step(lost, "skipped", out.error.code)
+            result = replace(result, error=out.error, invariant_report=out.report)
         except PenstockError as error:
             self._spark_died |= isinstance(error, SparkDiedError)
             result = replace(result, status="failed", error=error)
@@ -298,11 +273,9 @@ class Runner:
             found += self._step(each, out.held.of(each.grid, each.partitions))
         return found
 
-    def _taken_out(self, step: Step, out: TakenOut) -> ModelResult:
-        lost = replace(step, partitions=out.failed)
-        self._context.fail(lost)
-        result = _of_step(self._services, lost, "skipped", out.error.code)
-        return replace(result, error=out.error, invariant_report=out.report)
+    def _of_step(self, step: Step, status: str, reason: str) -> ModelResult:
+        result = ModelResult.of(self._services.project.models[step.model], status, reason)
+        return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
 
     def _attempt(self, step: Step, result: ModelResult, held: Ahead | None) -> ModelResult:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
@@ -333,8 +306,8 @@ class Runner:
         if ended.undone is not None:
             self._context.records.update(self._services.reading.records.models())
         elif not ended.held_back:
-            self._context.records[intent.model] = remembered(
-                before, ended, self._services.clock.now()
+            self._context.records[intent.model] = ended.record_after(
+                before, self._services.clock.now()
             )
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
@@ -367,26 +340,20 @@ class Runner:
         stopped = "interrupted" if self._interrupted else "fail-fast"
         stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
-        return (_of_step(self._services, step, "skipped", reason),)
+        return (self._of_step(step, "skipped", reason),)
 
     def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
         """Give models in the order of the plan, and the steps of each in that of its partitions.
 
         Views that only their readers have looked at come first.
         """
-        settled = (result.name for result in self._settled.results)
-        planned = (step.model for step in self._plan.steps)
-        known = dict.fromkeys((*self._order, *planned, *settled))
+        settled = (result.name for result in self._planned.settled.results)
+        planned = (step.model for step in self._planned.plan.steps)
+        known = dict.fromkeys((*self._planned.names, *planned, *settled))
         order = dict.fromkeys((*(r.name for r in results if r.name not in known), *known))
         by_name: dict[str, list[ModelResult]] = {}
         reported = {result.name for result in results}
-        current = [result for result in self._current if result.name not in reported]
-        for result in (*results, *current):
+        current = _unchanged(self._services, self._planned)
+        for result in (*results, *(each for each in current if each.name not in reported)):
             by_name.setdefault(result.name, []).append(result)
         return tuple(result for name in order for result in by_name.get(name, ()))
-
-    def _run_record(self) -> Run:
-        report, arguments = self._report, self._request.arguments
-        return self._services.run_record(
-            report.run_id, report.command, report.run_timestamp, arguments
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.project.late import json_schemas
+from penstock.project.first_pass import json_schemas
 
 
 def schemas() -> Mapping[str, str]:

@@ -1,26 +1,26 @@
-"""The use case `list`: which models there are."""
+"""The use cases `list` and `show`: which models there are, and all that is known of one."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.app.observation.project_state import look
 from penstock.app.planning.selection import selected_models
+from penstock.app.request import ModelsRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.checks import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.model import Body, Fingerprint, Model
+from penstock.core.model import Body, ColumnDoc, Fingerprint, Model
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.partition import Grain
-from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due, resolve
 from penstock.plan.values import Reason
 
-SQL_KIND = "sql"
+_EXECUTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +36,10 @@ class ModelInfo:
     description: str = ""
 
 
-def list_models(
-    services: Services, select: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> tuple[ModelInfo, ...]:
+def list_models(services: Services, request: ModelsRequest) -> tuple[ModelInfo, ...]:
     """Give the selected models in topological order."""
-    names = selected_models(services, select, exclude, services.clock.now())
-    models = [services.project.models[name] for name in names]
-    return tuple(
-        ModelInfo(
-            name=model.name,
-            table=model.table,
-            kind=SQL_KIND,
-            strategy=model.strategy_name,
-            tags=model.tags,
-            path=model.where.path,
-            description=model.description,
-        )
-        for model in models
-    )
-
-
-_EXECUTIONS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnInfo:
-    """A column as the table has it, or as the project declares it; `type` is "" if unknown."""
-
-    name: str
-    type: str = ""
-    description: str = ""
+    names = selected_models(services, request.select, request.exclude, services.clock.now())
+    return tuple(_info(services.project.models[name]) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +62,7 @@ class ModelDetail:
     place: str
     uri: str
     config: Mapping[str, str]
-    columns: tuple[ColumnInfo, ...]
+    columns: tuple[ColumnDoc, ...]
     inputs: tuple[InputName, ...]
     sql: str
     fingerprint: Fingerprint
@@ -107,13 +81,16 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
     With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
     """
     run_timestamp = services.clock.now()
-    day = _day(date) if date is not None else None
+    try:
+        day = None if date is None else dt.date.fromisoformat(date)
+    except ValueError:
+        raise UsageError("bad-value", f"--date {date!r} is no date", hint="2024-12-31") from None
     project_state = look(services, [named_model(services, name).name], run_timestamp)
     model = project_state.project.models[named_model(services, name).name]
-    records = project_state.records
     body = _body(model, run_timestamp, day)
     uri = "" if model.is_view else services.project.uri_of(model.table)
     facts = services.log.facts(uri) if uri else None
+    sets = [(each.number, each.checks) for each in model.versions] or [(0, model.checks)]
     return ModelDetail(
         info=_info(model),
         place=str(model.where),
@@ -125,31 +102,22 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         fingerprint=body.fingerprint if body else model.fingerprint,
         drift=project_state.verdict(model.name).reason,
         version=facts.version if facts else None,
-        record=records.get(model.name),
+        record=project_state.records.get(model.name),
         executions=services.reading.records.history(model.name, _EXECUTIONS),
         versions=tuple(_versions(model)),
-        checks=tuple(_checks(model)),
+        checks=tuple(CheckInfo(version, each) for version, checks in sets for each in checks.all),
     )
-
-
-def _day(text: str) -> dt.date:
-    try:
-        return dt.date.fromisoformat(text)
-    except ValueError:
-        raise UsageError("bad-value", f"--date {text!r} is no date", hint="2024-12-31") from None
 
 
 def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Body | None:
     """Give the SQL of a day; without one that of the newest partition."""
     if not model.versions:
         return None
-    grid = model.grid
-    timed = grid.grain not in (Grain.WHOLE, Grain.RANGE)
-    if date is not None and timed:
-        within: Ranges = (grid.holding(date, date),)
-    else:
-        within = due(model, run_timestamp)
-    run_date = date if date is not None and not timed else run_timestamp.date()
+    within, run_date = due(model, run_timestamp), run_timestamp.date()
+    if date is not None and model.grid.grain in (Grain.WHOLE, Grain.RANGE):
+        run_date = date
+    elif date is not None:
+        within = (model.grid.holding(date, date),)
     segments = resolve(model, run_date, within)
     if date is not None and not segments:
         raise UsageError(
@@ -171,18 +139,11 @@ def _versions(model: Model) -> Iterator[str]:
             yield f"{body.fingerprint.label}{since}{back} ({source}){messages}"
 
 
-def _checks(model: Model) -> Iterator[CheckInfo]:
-    sets = [(each.number, each.checks) for each in model.versions] or [(0, model.checks)]
-    for version, checks in sets:
-        for check in checks.all:
-            yield CheckInfo(version, check)
-
-
 def _info(model: Model) -> ModelInfo:
     return ModelInfo(
         name=model.name,
         table=model.table,
-        kind=SQL_KIND,
+        kind="sql",
         strategy=model.strategy_name,
         tags=model.tags,
         path=model.where.path,
@@ -190,12 +151,10 @@ def _info(model: Model) -> ModelInfo:
     )
 
 
-def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnInfo, ...]:
-    said = {column.name.lower(): column for column in model.columns}
+def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnDoc, ...]:
     if facts is None:
-        return tuple(ColumnInfo(c.name, c.type, c.description) for c in model.columns)
-    found = []
-    for column in facts.schema.columns:
-        doc = said.get(column.name.lower())
-        found.append(ColumnInfo(column.name, column.type, doc.description if doc else ""))
-    return tuple(found)
+        return model.columns
+    said = {column.name.lower(): column.description for column in model.columns}
+    return tuple(
+        ColumnDoc(c.name, said.get(c.name.lower(), ""), c.type) for c in facts.schema.columns
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.app.checking.status import Lines, check_lines, with_lines
+from penstock.app.checking.flags import Lines, check_lines, with_lines
+from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.observation.project_state import DriftReport, ProjectState, detect_drift, look
-from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
-from penstock.app.request import Range, StatusRequest
+from penstock.app.request import StatusRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
@@ -19,8 +19,8 @@ from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.plan.cascade import parents_of
-from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.values import State
+from penstock.plan.verdict import Piece, Verdict
 from penstock.project.files.values import did_you_mean
 
 _SHOWN_STATES = tuple(state for state in State if state is not State.CURRENT)
@@ -35,21 +35,19 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     wanted = states_named(request.states)
     run_timestamp = request.run_timestamp or services.clock.now()
     names = selected_models(services, request.select, request.exclude, run_timestamp)
-    project_state = look(services, _involved(services, names), run_timestamp)
+    models = services.project.models
+    parents = {name: parents_of(services.project, model) for name, model in models.items()}
+    # with all above them, because a drifted ancestor makes them pending
+    involved = {name for name in reach(names, parents) if name in models}
+    project_state = look(services, involved, run_timestamp)
     drift_report = detect_drift(project_state)
     lines = _lines(services, project_state, names)
-    return StatusReport(
-        run_timestamp,
-        tuple(
-            with_lines(_message(drift_report, name, wanted, request.range), lines)
-            for name in ordered(
-                {
-                    n: parents_of(project_state.project, project_state.project.models[n])
-                    for n in names
-                }
-            )
-        ),
-    )
+    project, found = project_state.project, []
+    for name in ordered({name: parents_of(project, project.models[name]) for name in names}):
+        known = drift_report.verdicts[name].known
+        within = narrowed(project.models[name], request.range, run_timestamp, known)
+        found.append(with_lines(status_of_models(drift_report, name, within, wanted), lines))
+    return StatusReport(run_timestamp, tuple(found))
 
 
 def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:
@@ -78,36 +76,21 @@ def states_named(texts: Sequence[str]) -> frozenset[State]:
     return frozenset(found)
 
 
-def _involved(services: Services, names: tuple[str, ...]) -> set[str]:
-    """Give the models and all above them, because a drifted ancestor makes them pending."""
-    models = services.project.models
-    parents = {name: parents_of(services.project, model) for name, model in models.items()}
-    return {name for name in reach(names, parents) if name in models}
-
-
-def _message(
-    drift_report: DriftReport, name: str, wanted: frozenset[State], given: Range
-) -> ModelStatus:
-    project_state = drift_report.project_state
-    model, known = project_state.project.models[name], drift_report.verdicts[name].known
-    within = narrowed(model, given, project_state.run_timestamp, known)
-    return status_of_models(drift_report, name, within, wanted)
-
-
 def status_of_models(
     drift_report: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
-    model = drift_report.project_state.project.models[name]
-    record = drift_report.project_state.records.get(name)
+    project_state = drift_report.project_state
+    model, record = project_state.project.models[name], project_state.records.get(name)
     verdict = drift_report.verdicts[name]
-    states = [] if verdict.whole is None else [_whole_state(verdict.whole)]
-    states += _of_pieces(model, verdict, within, wanted) if verdict.whole is None else []
+    if verdict.whole is not None:
+        states = [StateCount(verdict.whole, 1, (("*", "*"),))]
+    else:
+        states = _of_pieces(model, verdict, within, wanted)
     pending = intersection(drift_report.pending.get(name, ()), within)
     says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
     if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
         states.append(_pending(drift_report, model, verdict, pending))
-    cosmetic = verdict.cosmetic
     return ModelStatus(
         model=name,
         table=model.table,
@@ -115,14 +98,10 @@ def status_of_models(
         grain=write_grid(model.grid) if model.grid.interval else str(model.grid.grain),
         partitions=count(intersection(verdict.effective, within)),
         states=tuple(states),
-        cosmetic=cosmetic,
+        cosmetic=verdict.cosmetic,
         executed_at=record.executed_at if record else None,
-        lines=(*verdict.lines, *drift_report.project_state.files_lines(name)),
+        lines=(*verdict.lines, *project_state.files_lines(name)),
     )
-
-
-def _whole_state(state: State) -> StateCount:
-    return StateCount(state, 1, (("*", "*"),))
 
 
 def _of_pieces(
@@ -134,9 +113,11 @@ def _of_pieces(
         here = intersection((piece.range,), within)
         if here and (not wanted or wanted & set(piece.states)):
             found.setdefault(_described(model, piece), []).extend(here)
-    order = list(State)
-    messages = [_counted(model.grid, each, merged(ranges)) for each, ranges in found.items()]
-    return sorted(messages, key=lambda each: order.index(each.state))
+    counted = [
+        replace(each, count=count(merged(ranges)), ranges=keys_of(model.grid, merged(ranges)))
+        for each, ranges in found.items()
+    ]
+    return sorted(counted, key=lambda each: [*State].index(each.state))
 
 
 def _described(model: Model, piece: Piece) -> StateCount:
@@ -157,14 +138,9 @@ def _described(model: Model, piece: Piece) -> StateCount:
     )
 
 
-def _counted(grid: Grid, messages: StateCount, ranges: Ranges) -> StateCount:
-    return replace(messages, count=count(ranges), ranges=keys_of(grid, ranges))
-
-
 def _pending(
     drift_report: DriftReport, model: Model, verdict: Verdict, pending: Ranges
 ) -> StateCount:
-    after = drift_report.stale_above(model)
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
     fingerprint = inside[-1].body.fingerprint if inside else None
     fingerprint = model.fingerprint if verdict.of_table else fingerprint
@@ -176,7 +152,7 @@ def _pending(
         drifted=False,
         version=fingerprint.version if fingerprint else None,
         revision=(fingerprint.revision or None) if fingerprint else None,
-        because=after,
+        because=drift_report.stale_above(model),
     )
 
 

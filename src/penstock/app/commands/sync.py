@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from penstock.app.commands.plan import diffs_of, drifted_of, planned_results
-from penstock.app.commands.run import Runner
+from penstock.app.commands.plan import (
+    diffs_of,
+    drifted_of,
+    planned_partitions,
+    planned_results,
+    report_of,
+)
+from penstock.app.commands.run import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
-from penstock.app.execution.recover import recover
-from penstock.app.execution.settle import pending_notes, settle
+from penstock.app.execution.settle import pending_notes
 from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.planning.make_plan import (
     Planned,
@@ -20,7 +25,7 @@ from penstock.app.planning.make_plan import (
     seed_notes,
 )
 from penstock.app.planning.selection import check_named, narrowed, selected_models
-from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, Said, SyncPreview, silent
+from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, SyncPreview, silent
 from penstock.app.request import AnySync
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
@@ -35,12 +40,12 @@ from penstock.core.partitions.ranges import (
 )
 from penstock.core.project import Project
 from penstock.plan.cascade import cascaded, parents_of
-from penstock.plan.drift.verdict import Verdict
 from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
-from penstock.plan.question import Scope
 from penstock.plan.resolve import due
-from penstock.plan.values import Plan, State, Step
+from penstock.plan.steps import Scope
+from penstock.plan.values import State, Step
+from penstock.plan.verdict import Verdict
 
 
 @in_one_state
@@ -52,34 +57,38 @@ def overwrites(services: Services, planned: Planned) -> tuple[Overwrite, ...]:
     by_model: dict[str, list[Step]] = {}
     for step in planned.plan.steps:
         by_model.setdefault(step.model, []).append(step)
-    found = [_overwrite(services, planned, name, steps) for name, steps in by_model.items()]
+    models = planned.project_state.project.models
+    found = [
+        _of_table(planned, name, steps[0])
+        if models[name].partition is None
+        else _of_partitions(services, planned, name, steps)
+        for name, steps in by_model.items()
+    ]
     return tuple(one for one in found if one is not None)
 
 
-def _overwrite(
+def _of_partitions(
     services: Services, planned: Planned, name: str, steps: list[Step]
 ) -> Overwrite | None:
-    project_state = planned.project_state
-    model = project_state.project.models[name]
-    if model.partition is None:
-        return _of_table(planned, name, steps[0])
-    verdict = planned.scope.verdicts[name]
+    model, verdict = planned.project_state.project.models[name], planned.scope.verdicts[name]
     wanted = merged(piece for step in steps for piece in step.partitions)
     lost = difference(intersection(verdict.recorded, wanted), verdict.missing)
     moved = migration_of(model, planned.scope)
     breaking = moved.breaking if moved is not None else ()
-    replaced = _replaced(verdict)
+    # somebody's own table stands where the model's was
+    replaced = any("another table took its place" in each.because for each in verdict.pieces)
     if not lost and not breaking and not replaced and not verdict.relaid:
         return None
     shown = lost or wanted
-    foreign = intersection(_in_state(verdict, State.TAMPERED), shown)
+    tampered = merged(each.range for each in verdict.pieces if State.TAMPERED in each.states)
+    foreign = intersection(tampered, shown)
     runs = services.reading.records.runs(name) if lost else ()
-    newest = _newest(run.executed_at for run in runs if intersection(lost, ((run.low, run.high),)))
+    times = [run.executed_at for run in runs if intersection(lost, ((run.low, run.high),))]
     return Overwrite(
         model=name,
         count=count(shown),
         partitions=keys_of(model.grid, shown),
-        last_success=newest,
+        last_success=max((time for time in times if time is not None), default=None),
         foreign=keys_of(model.grid, foreign),
         foreign_count=count(foreign),
         breaking=tuple(breaking),
@@ -105,19 +114,6 @@ def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
     )
 
 
-def _replaced(verdict: Verdict) -> bool:
-    """Whether somebody's own table stands where the model's was."""
-    return any("another table took its place" in piece.because for piece in verdict.pieces)
-
-
-def _in_state(verdict: Verdict, state: State) -> Ranges:
-    return merged(piece.range for piece in verdict.pieces if state in piece.states)
-
-
-def _newest(moments: Iterable[dt.datetime | None]) -> dt.datetime | None:
-    return max((each for each in moments if each is not None), default=None)
-
-
 Ask = Callable[[tuple[Overwrite, ...]], bool]
 
 
@@ -128,24 +124,13 @@ def sync(
 
     Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
     """
-    recovery = recover(services)
-    for sentence in recovery.sentences:
-        listener(Said(sentence))
-    decided = settle(services)
-    planned = plan_sync(services, request).after(decided).without(recovery.stuck)
-    report = replace(
-        _report(services, request, planned),
-        run_id=services.run_id or services.clock.new_id(),
-        recovered=recovery.sentences,
-    )
+    planned, report = begun(services, request, listener, plan_sync)
+    report = replace(report, preview=_preview(services, request, planned))
     if planned.plan.is_empty:
-        return replace(report, results=decided.results)
+        return replace(report, results=planned.settled.results)
     warnings = overwrites(services, planned)
     if warnings and not ask(warnings):
         return replace(report, aborted=True)
-    if planned.plan.steps:
-        services.engine.require()
-    planned.project_state.detection.log_reader.keep()
     return Runner(services, request, listener, planned, report).run()
 
 
@@ -153,10 +138,13 @@ def sync(
 def preview_sync(services: Services, request: AnySync) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
     planned = plan_sync(services, request)
-    report = _report(services, request, planned)
-    results = planned_results(services, planned.plan)
-    preview = replace(report.preview or SyncPreview(), diffs=diffs_of(services, planned))
-    return replace(report, dry_run=True, results=results, preview=preview)
+    preview = _preview(services, request, planned)
+    return replace(
+        report_of(planned, request),
+        results=planned_results(services, planned.plan),
+        dry_run=True,
+        preview=replace(preview, diffs=diffs_of(services, planned)),
+    )
 
 
 @in_one_state
@@ -210,6 +198,7 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync
         within[name] = narrowed(model, request.range, project_state.run_timestamp, known)
     most = None if request.everything else request.max_partitions or project.max_partitions
     forced = bool(request.model) or request.full_refresh
+    start = {name: within.get(name, WHOLE) for name in names}
     return Scope(
         trigger=request.command,
         verdicts=verdicts,
@@ -218,27 +207,17 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync
         force=bool(request.model),
         states=states_named(request.states),
         cascade=request.cascade,
-        followed=_followed(project, names, within, verdicts) if request.cascade else {},
+        followed=_cascade(project, start, verdicts) if request.cascade else {},
         batch_size=request.batch_size,
         most=most,
         facts=facts_of(project_state, verdicts, forced=forced),
     )
 
 
-def _followed(
-    project: Project,
-    names: tuple[str, ...],
-    within: Mapping[str, Ranges],
-    verdicts: Mapping[str, Verdict],
-) -> dict[str, Ranges]:
-    """Give what a cascade may run at most, by model: all that reads what is selected."""
-    start = {name: within.get(name, WHOLE) for name in names}
-    return _cascade(project, start, verdicts)
-
-
 def _cascade(
     project: Project, start: Mapping[str, Ranges], verdicts: Mapping[str, Verdict]
 ) -> dict[str, Ranges]:
+    """Give what a cascade may run at most, by model: all that reads what it starts from."""
     return cascaded(
         project,
         start,
@@ -247,34 +226,21 @@ def _cascade(
     )
 
 
-def _report(services: Services, request: AnySync, planned: Planned) -> RunReport:
-    preview = SyncPreview(
+def _preview(services: Services, request: AnySync, planned: Planned) -> SyncPreview:
+    counts: dict[str, int] = {}
+    for step in planned.plan.steps:
+        if step.trigger == "cascade":
+            counts[step.model] = counts.get(step.model, 0) + step.count
+    steps = {step.model for step in planned.plan.steps}
+    return SyncPreview(
         drifted=drifted_of(planned),
-        cascaded=_cascaded(services, planned.plan),
+        cascaded=tuple(
+            Cascaded(name, number, _above(services.project, name, steps))
+            for name, number in counts.items()
+        ),
         left=_left(planned),
         remaining=planned.plan.remaining,
         lines=_lines(planned, request),
-    )
-    return RunReport(
-        run_id="",
-        run_timestamp=planned.plan.run_timestamp,
-        plan=planned.plan,
-        results=(),
-        command=request.command,
-        notes=planned.notes,
-        preview=preview,
-    )
-
-
-def _cascaded(services: Services, made: Plan) -> tuple[Cascaded, ...]:
-    counts: dict[str, int] = {}
-    for step in made.steps:
-        if step.trigger == "cascade":
-            counts[step.model] = counts.get(step.model, 0) + step.count
-    planned = {step.model for step in made.steps}
-    project = services.project
-    return tuple(
-        Cascaded(name, number, _above(project, name, planned)) for name, number in counts.items()
     )
 
 
@@ -284,66 +250,39 @@ def _above(project: Project, name: str, planned: Collection[str]) -> tuple[str, 
 
 def _left(planned: Planned) -> tuple[Cascaded, ...]:
     """Give what a cascade would add to the plan and nobody asked for."""
-    project_state = planned.project_state
-    verdicts = planned.scope.verdicts
-    start: dict[str, Ranges] = {}
-    for step in planned.plan.steps:
-        start[step.model] = union(start.get(step.model, ()), step.partitions)
-    todo = _cascade(project_state.project, start, verdicts)
-    found = []
-    for name, ranges in todo.items():
-        more = difference(ranges, start.get(name, ()))
-        if more:
-            above = _above(project_state.project, name, todo)
-            found.append(Cascaded(name, count(more), above))
-    return tuple(found)
+    project, start = planned.project_state.project, planned_partitions(planned, cascaded=True)
+    todo = _cascade(project, start, planned.scope.verdicts)
+    more = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
+    return tuple(
+        Cascaded(name, count(ranges), _above(project, name, todo))
+        for name, ranges in more.items()
+        if ranges
+    )
 
 
 def _lines(planned: Planned, request: AnySync) -> tuple[str, ...]:
-    """Warn of drift above what is synced, which nobody selected."""
-    project_state = planned.project_state
-    project = project_state.project
-    stale = set()
-    for name in planned.names:
-        for above in parents_of(project, project.models[name]):
-            unselected = above in project.models and above not in planned.names
-            if unselected and _drifted(project_state, planned.scope.verdicts, above):
-                stale.add(above)
-    skipped = (*_passed_over(planned, request), *_undone(planned))
-    if not stale:
-        return skipped
-    names = ", ".join(sorted(stale))
-    return (f"not selected, though drifted, and read here: {names}", *skipped)
-
-
-def _undone(planned: Planned) -> tuple[str, ...]:
-    """Name what drifted below the selected models and is no part of the plan, with its command."""
-    project_state, made = planned.project_state, {step.model for step in planned.plan.steps}
-    verdicts = planned.scope.verdicts
-    found = [
-        name
-        for name in planned.scope.followed
-        if name not in planned.names
-        and name not in made
-        and _drifted(project_state, verdicts, name)
-    ]
-    if not found:
-        return ()
-    names = " ".join(sorted(found))
-    return (f"drifted below what is selected: {names}; penstock sync --select '{names}'",)
-
-
-def _drifted(project_state: ProjectState, verdicts: Mapping[str, Verdict], name: str) -> bool:
-    return bool((verdicts.get(name) or project_state.verdict(name)).drifted)
-
-
-def _passed_over(planned: Planned, request: AnySync) -> tuple[str, ...]:
-    if not request.model:
-        return ()
+    """Warn of drift above or below what is synced, and of partitions that nothing is for."""
+    scope, names = planned.scope, planned.names
+    project = planned.project_state.project
     lines = []
-    for name, within in planned.scope.within.items():
-        verdict = planned.scope.verdicts[name]
-        none = count(difference(within, intersection(within, verdict.effective)))
+    above = {up for name in names for up in parents_of(project, project.models[name])}
+    stale = [
+        up for up in above if up in project.models and up not in names and _drifted(planned, up)
+    ]
+    if stale:
+        lines.append(f"not selected, though drifted, and read here: {', '.join(sorted(stale))}")
+    for name, within in scope.within.items() if request.model else ():
+        none = count(difference(within, intersection(within, scope.verdicts[name].effective)))
         if none:
             lines.append(f"{name}: {none:,} partitions have no version and are passed over")
+    known = {*names, *(step.model for step in planned.plan.steps)}
+    undone = [name for name in scope.followed if name not in known and _drifted(planned, name)]
+    if undone:
+        below = " ".join(sorted(undone))
+        lines.append(f"drifted below what is selected: {below}; penstock sync --select '{below}'")
     return tuple(lines)
+
+
+def _drifted(planned: Planned, name: str) -> bool:
+    verdict = planned.scope.verdicts.get(name) or planned.project_state.verdict(name)
+    return bool(verdict.drifted)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from penstock.app.services.wire import Where, open_project
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
-from penstock.core.project import Project
-from penstock.project.unit_tests.naming import files_with_tests
+from penstock.project.unit_tests.definition import files_with_tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +42,10 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
         project = open_project(where)
     except ProjectError as error:
         return ValidationReport(error.findings, strict=strict)
-    findings = (*project.findings, *_of_unit_tests(project))
+    findings = project.findings
+    if any(files_with_tests(project)):  # without any, no parser is imported for them
+        from penstock.app.unit_testing.loading import Variants, load_tests
+
+        findings = (*findings, *load_tests(Variants(project)).findings)
     counts = (len(project.models), len(project.sources), len(project.seeds))
     return ValidationReport(findings, *counts, strict=strict)
-
-
-def _of_unit_tests(project: Project) -> tuple[Finding, ...]:
-    """Give what is wrong with unit tests; a project without any imports no parser for them."""
-    if not any(files_with_tests(project)):
-        return ()
-    from penstock.app.unit_testing.loading import Variants, load_tests
-
-    return load_tests(Variants(project)).findings

@@ -71,24 +71,19 @@ def verify(services: Services, names: Iterable[str]) -> tuple[VerifyReport, ...]
 
 
 def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyReport:
-    claims = claims_on(services, model, facts.properties.get(PROPERTY))
+    said = facts.properties.get(PROPERTY)
+    claims = claims_on(services, model, said)
     with services.engine.session(model.name, model.where) as session:
         held = hold_laws(session, services.project.uri_of(model.table), facts, claims)
-    settings = _settings(model, facts)
-    return VerifyReport(
-        model.name,
-        facts.version,
-        versions=_number(held.counts, "versions"),
-        keys=_number(held.counts, "keys"),
-        current=_number(held.counts, "current"),
-        gaps=_number(held.counts, "gaps"),
-        violations=(*held.violations, *settings),
-    )
-
-
-def _number(counts: Row, name: str) -> int | None:
-    found = counts.get(name)
-    return None if found is None else int(found)
+    violations = held.violations
+    # V9: the table says of itself what the model says
+    wrong = (f"{PROPERTY} is not set",) if said is None else differences(model, said)
+    if wrong:
+        settings = Violation("V9", "settings", len(wrong), "setting", wrong[:SAMPLES])
+        violations = (*violations, settings)
+    found = (held.counts.get(name) for name in ("versions", "keys", "current", "gaps"))
+    versions, keys, current, gaps = (None if n is None else int(n) for n in found)
+    return VerifyReport(model.name, facts.version, versions, keys, current, gaps, violations)
 
 
 def history_model(services: Services, name: str) -> Model:
@@ -125,8 +120,7 @@ def claims_on(services: Services, model: Model, messages: str | None) -> Claims:
     closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
         services.log.commits(services.project.uri_of(model.table), -1, partial=True)
     )
-    timed = always_event_time(messages)
-    return claims_of(snapshot, closes_keys=closes, always_event_time=timed)
+    return claims_of(snapshot, closes_keys=closes, always_event_time=always_event_time(messages))
 
 
 def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:
@@ -155,12 +149,3 @@ def hold_laws(session: StepSession, uri: str, facts: TableFacts, claims: Claims)
         for law, count in broken(claims, counts)
     )
     return Held(counts, tuple(found))
-
-
-def _settings(model: Model, facts: TableFacts) -> tuple[Violation, ...]:
-    """V9: the table says of itself what the model says."""
-    messages = facts.properties.get(PROPERTY)
-    found = (f"{PROPERTY} is not set",) if messages is None else differences(model, messages)
-    if not found:
-        return ()
-    return (Violation("V9", "settings", len(found), "setting", found[:SAMPLES]),)

@@ -23,24 +23,14 @@ class WatermarkReport:
     history: tuple[WatermarkChange, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WantedWatermark:
-    """A value as a user typed it. `column` is `input.column`, its end, or "" where there is one."""
-
-    model: str
-    value: str
-    column: str = ""
-    type: str = ""
-    reason: str = ""
-
-
 @in_one_state
 def show_watermarks(
     services: Services, name: str = "", *, history: bool = False
 ) -> WatermarkReport:
     """Give the watermarks of one model, or of all."""
     names = [named_model(services, name).name] if name else list(services.project.models)
-    changes = [change for each in names for change in _history(services, each)]
+    of_model = services.reading.records.watermark_history
+    changes = [change for each in names for change in of_model(each)]
     newest: dict[tuple[str, str, str], WatermarkChange] = {}
     for change in changes:
         newest.setdefault((change.model, change.input, change.column), change)
@@ -48,13 +38,24 @@ def show_watermarks(
     return WatermarkReport(current, tuple(changes) if history else None)
 
 
-def set_watermark(services: Services, wanted: WantedWatermark) -> WatermarkChange:
-    """Set a watermark by hand, lower or higher; who and why stand in its history."""
-    model = named_model(services, wanted.model)
+def set_watermark(
+    services: Services,
+    name: str,
+    value: str,
+    *,
+    column: str = "",
+    type_: str = "",
+    reason: str = "",
+) -> WatermarkChange:
+    """Set a watermark by hand, lower or higher; who and why stand in its history.
+
+    `column` is `input.column`, its end, or "" where there is one.
+    """
+    model = named_model(services, name)
     known = {watermark.key: watermark for watermark in _watermarks(services, model)}
-    given, column = _column(model, wanted.column, known)
+    given, column = _column(model, column, known)
     old = known.get(f"{given}.{column}")
-    type_ = wanted.type.upper() or (old.value.type if old else _declared(services, given, column))
+    type_ = type_.upper() or (old.value.type if old else _declared(services, given, column))
     if not is_watermark_type(type_.replace(" ", "")):
         raise UsageError(
             "watermark-type",
@@ -63,8 +64,8 @@ def set_watermark(services: Services, wanted: WantedWatermark) -> WatermarkChang
             else f"the type of {column} is not known",
             hint="say it with --type, for example --type TIMESTAMP",
         )
-    value = TypedValue.parse(type_, wanted.value)
-    return _write(services, model, (given, column), str(value), wanted.reason)
+    typed = TypedValue.parse(type_, value)
+    return _write(services, model, (given, column), str(typed), reason)
 
 
 @in_one_state
@@ -98,30 +99,26 @@ def reset_watermarks(
     )
 
 
-def _history(services: Services, model: str) -> tuple[WatermarkChange, ...]:
-    return services.reading.records.watermark_history(model)
-
-
 def _watermarks(services: Services, model: Model) -> tuple[Watermark, ...]:
     record = services.reading.records.models().get(model.name)
     if record is not None:
         return record.watermarks
-    changes = show_watermarks(services, model.name).current
-    return tuple(
-        Watermark(change.input, change.column, _typed(change.value or "")) for change in changes
-    )
-
-
-def _typed(text: str) -> TypedValue:
-    type_, _, value = text.partition(" ")
-    return TypedValue.parse(type_, value)
+    found = []
+    for change in show_watermarks(services, model.name).current:
+        type_, _, value = (change.value or "").partition(" ")
+        found.append(Watermark(change.input, change.column, TypedValue.parse(type_, value)))
+    return tuple(found)
 
 
 def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str, str]:
     """Find the `input.column` that is meant."""
     keys = {watermark.key: (watermark.input, watermark.column) for watermark in known.values()}
-    if not keys or asked:
-        keys |= _possible(model)
+    settings = model.strategy.window
+    if settings is not None and (asked or not keys):  # which of them exist only Spark can tell
+        for read in model.query.inputs:
+            column = settings.on.get(read.name, settings.time_column)
+            if column is not None and read.kind is not InputKind.THIS:
+                keys[f"{read.name}.{column}"] = (read.name, column)
     if not keys:
         raise UsageError(
             "no-watermark", f"{model.name} is a {model.strategy_name} model without a time_column"
@@ -142,19 +139,6 @@ def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str,
         f"{model.name} has more than one windowed input",
         hint=f"add --column with one of: {some_of(found)}",
     )
-
-
-def _possible(model: Model) -> dict[str, tuple[str, str]]:
-    """Give the windows that the model's settings allow; which exist only Spark can tell."""
-    settings = model.strategy.window
-    if settings is None:
-        return {}
-    found = {}
-    for read in model.query.inputs:
-        column = settings.on.get(read.name, settings.time_column)
-        if column is not None and read.kind is not InputKind.THIS:
-            found[f"{read.name}.{column}"] = (read.name, column)
-    return found
 
 
 def _declared(services: Services, given: str, column: str) -> str:

@@ -6,11 +6,10 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.app.observation.inputs import Inputs
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.function_windows import StepWindows
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, read_typed
@@ -24,7 +23,7 @@ from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.plan.schema.evolution import Evolution, evolve
+from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     Measured,
@@ -103,11 +102,6 @@ class Measuring:
     arrived: Mapping[str, Arrived] = field(default_factory=dict)
     read_before: frozenset[str] = frozenset()
     was_cut: bool = False
-
-
-def views_of(bound: BoundQuery) -> dict[str, str]:
-    """Give the view of each input in a session that was bound without windows."""
-    return {relation.input.name: relation.view for relation in bound.relations}
 
 
 def measure(session: StepSession, what: Measuring) -> Opened:
@@ -208,7 +202,8 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
     low = low_bound(what.settings, _known(what.watermarks, each.input))
     if arrived is None or low is None:
         return None
-    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in arrived.files):
+    bounds = (_value(each, file.minimum.get(each.column)) for file in arrived.files)
+    if all(bound is not None and bound > low.value for bound in bounds):
         return 0
     before = f"{what.views[each.input]}_before"
     read = DeltaRead(arrived.uri, arrived.after)
@@ -219,10 +214,6 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
         f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
     )
     return int(seen["late"] or 0)
-
-
-def _is_above(minimum: str | None, each: WindowedInput, low: TypedValue) -> bool:
-    return minimum is not None and TypedValue.parse(each.type, minimum) > low
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +234,12 @@ class StepInputs:
     passed_by: tuple[str, ...] = ()
     has_nothing_to_read: bool = False
 
+    @property
+    def schema_changes(self) -> tuple[str, ...]:
+        """How the query's columns change the table, in words."""
+        added = (f"added {name}" for name in self.evolution.added)
+        return (*added, *(f"widened {name}" for name in self.evolution.widened))
+
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
 """What is known before anything was looked at."""
@@ -261,8 +258,13 @@ class Looking:
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = self.model.strategy.window
+        facts = None
+        if not self.model.is_view:
+            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+            if facts is None and not self.step.initial:
+                raise table_gone(self.model)
         called = self._step_windows(settings) if settings else None
-        windowed = self._windows(session, settings, called) if settings else None
+        windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late = windowed or (None, None)
         if called and opened:
             called.given = opened.windows
@@ -275,7 +277,6 @@ class Looking:
                 direct = {each.name: Schema() for each in self.model.inputs}
                 raise no_windowed_input(self.model, settings, direct)
             query = session.define(QUERY_VIEW, rows_inside(self.model, query, self._range(opened)))
-        facts = self._facts()
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
         evolution = evolve(self.model, query, table, properties)
@@ -287,6 +288,14 @@ class Looking:
         passed_by = self._passed_by()
         empty = opened is not None and bool(opened.windows) and opened.all_empty
         return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
+
+    def _range(self, found: Opened) -> Sequence[InputWindow]:
+        """Give the windows in whose range the rows of the step lie."""
+        again = self.context.options.rerun
+        if again is None or self.model.strategy.window is None:
+            return found.windows
+        low, high = (Bound(each, inclusive=True) for each in again)
+        return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
     def _step_windows(self, settings: WindowSettings) -> StepWindows | None:
         """Give what a function is told of the step's windows."""
@@ -301,14 +310,6 @@ class Looking:
             self.context.as_of,
             self.context.options.rerun,
         )
-
-    def _range(self, found: Opened) -> Sequence[InputWindow]:
-        """Give the windows in whose range the rows of the step lie."""
-        again = self.context.options.rerun
-        if again is None or self.model.strategy.window is None:
-            return found.windows
-        low, high = (Bound(each, inclusive=True) for each in again)
-        return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -326,12 +327,16 @@ class Looking:
         return tuple(sorted(passed))
 
     def _windows(
-        self, session: StepSession, settings: WindowSettings, called: StepWindows | None
+        self,
+        session: StepSession,
+        settings: WindowSettings,
+        called: StepWindows | None,
+        facts: TableFacts | None,
     ) -> tuple[Opened, int | None]:
         project, moment = self.services.project, self.context.run_timestamp
         whole = bind_inputs(project, self.model, self.inputs.reads, moment, called)
         schemas = session.bind(whole.relations)
-        views = views_of(whole)
+        views = {relation.input.name: relation.view for relation in whole.relations}
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
@@ -342,10 +347,8 @@ class Looking:
         inputs = windowed_inputs(self.model, settings, direct)
         if called:
             inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
-        facts = self._facts()
-        again = self.context.options.rerun
-        if again is not None:
-            return self._again(session, inputs, views, again), None
+        if self.context.options.rerun is not None:
+            return self._again(session, inputs, views, self.context.options.rerun), None
         what = Measuring(
             model=self.model,
             settings=aligned(settings, self.model, inputs, facts.schema if facts else None),
@@ -385,7 +388,13 @@ class Looking:
         record = self.context.records.get(self.model.name)
         if self.step.initial:
             return ()
-        watermarks = record.watermarks if record else self._set_by_hand()
+        watermarks = record.watermarks if record else ()
+        if record is None:  # what somebody set for a model that never had a step
+            found: dict[tuple[str, str], Watermark | None] = {}
+            for each in self.services.reading.records.watermark_history(self.model.name):
+                set_to = each.value and Watermark(each.input, each.column, read_typed(each.value))
+                found.setdefault((each.input, each.column), set_to or None)
+            watermarks = tuple(each for each in found.values() if each is not None)
         built = record is not None and record.succeeded_once
         if not built and not watermarks and self.model.strategy.adds_again:
             raise TableError(
@@ -397,16 +406,6 @@ class Looking:
             )
         return watermarks
 
-    def _set_by_hand(self) -> tuple[Watermark, ...]:
-        """Give the watermarks that somebody set for a model that never had a step."""
-        found: dict[tuple[str, str], Watermark | None] = {}
-        for change in self.services.reading.records.watermark_history(self.model.name):
-            watermark = change.value and Watermark(
-                change.input, change.column, read_typed(change.value)
-            )
-            found.setdefault((change.input, change.column), watermark or None)
-        return tuple(watermark for watermark in found.values() if watermark is not None)
-
     def _bind(self, windows: dict[str, Window], called: StepWindows | None) -> BoundQuery:
         return bind(
             self.services.project,
@@ -417,14 +416,6 @@ class Looking:
             moment=self.context.run_timestamp,
             step_windows=called,
         )
-
-    def _facts(self) -> TableFacts | None:
-        if self.model.is_view:
-            return None
-        facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
-        if facts is None and not self.step.initial:
-            raise table_gone(self.model)
-        return facts
 
 
 def table_gone(model: Model) -> TableError:

@@ -30,7 +30,6 @@ class CheckJournal(Protocol):
         remembered. What was recorded first stays. `LeaseLostError` for a step that does not run, or
         whose lease is not its own.
         """
-        ...
 
     def settle_checks(self, step: str, checked: Checked) -> None:
         """Write the checks of a step that ended while they were pending.
@@ -39,7 +38,6 @@ class CheckJournal(Protocol):
         far as their rows are still there. A step whose rollback is due, and which another mode is
         given, counts as flagged: the rollback is due no more. Any other step is left as it is.
         """
-        ...
 
     def note_checks(
         self,
@@ -50,15 +48,12 @@ class CheckJournal(Protocol):
         version: int | None,
     ) -> None:
         """Write what `penstock check` found, of no step."""
-        ...
 
     def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
         """Close open flags; a partition that failed only by them is SUCCESS again."""
-        ...
 
     def forget_quarantine(self, step: str) -> None:
         """Write that the rows that a step had kept are gone."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,33 +88,26 @@ class CheckRecords(Protocol):
         as long as some of its rows are there. A rollback is due as long as a flag of its step is
         open.
         """
-        ...
 
     def flags(self) -> tuple[Flag, ...]:
         """Give the open flags, by model, step and partition."""
-        ...
 
     def quarantines(self) -> tuple[Quarantine, ...]:
         """Give the quarantines that are still there, oldest first."""
-        ...
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
         """Give those of the steps that ever began here; a warehouse may hold others' folders."""
-        ...
 
     def evaluated(self) -> Mapping[str, frozenset[str]]:
         """Give the definitions of checks that were ever evaluated, by model."""
-        ...
 
     def checks_of(
         self, model: str, name: str | None = None, limit: int | None = None
     ) -> tuple[CheckRecord, ...]:
         """Give the history of a model's checks, newest first."""
-        ...
 
     def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
         """Give the steps of a model whose checks were skipped for this reason."""
-        ...
 
     def rows_before(
         self,
@@ -136,4 +124,3 @@ class CheckRecords(Protocol):
         Of a whole table the `last` newest, at least one. Flagged executions do not count, and
         those that wrote no row do not either where only executions `with_rows` are asked for.
         """
-        ...

@@ -36,11 +36,9 @@ class QuerySession(Protocol):
 
     def rows(self, sql: str) -> tuple[Row, ...]:
         """Run a query of few rows."""
-        ...
 
     def describe(self, sql: str) -> Schema:
         """Give the columns of a query without running it; `QueryError` if Spark refuses it."""
-        ...
 
 
 class SideTables(Protocol):
@@ -48,15 +46,12 @@ class SideTables(Protocol):
 
     def keep(self, feed: Feed, folder: str) -> StagedRows:
         """Write the feed's rows to files in a folder, once; its view then reads these files."""
-        ...
 
     def write_table(self, sql: str, uri: str) -> int:
         """Make a Delta table of a query's rows that is no target; give how many rows it has."""
-        ...
 
     def clone(self, uri: str, version: int, to: str) -> str:
         """Make a shallow clone of a table's version in a folder; give SQL that names it."""
-        ...
 
     def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
         """Make the rows of the files that one commit added readable under a view.
@@ -64,7 +59,6 @@ class SideTables(Protocol):
         They are a Delta table of their own in `folder`, whose one log entry names these files, so
         that nothing else of the target is read.
         """
-        ...
 
 
 class StepSession(QuerySession, Protocol):
@@ -73,31 +67,24 @@ class StepSession(QuerySession, Protocol):
     @property
     def beside(self) -> SideTables:
         """What is made beside the target, in the same session."""
-        ...
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """Make the relations readable under their view names, in order; give their columns."""
-        ...
 
     def define(self, view: str, sql: str) -> Schema:
         """Name a query, run nothing, give its columns; `QueryError` if Spark refuses it."""
-        ...
 
     def look(self, sql: str) -> Row:
         """Run a query of one row."""
-        ...
 
     def sample(self, sql: str) -> tuple[str, ...]:
         """Run a query of few rows with one text column."""
-        ...
 
     def stage(self, stage: Stage) -> Row:
         """Compute the stage's rows once, keep them under its view, give the look at them."""
-        ...
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         """Run the statement; its commit, if it makes one, carries the intent as its token."""
-        ...
 
     def observed(self, rows: int) -> Row | None:
         """Give what the last commit's feed observed, waiting at most 5 s; None if it is not sure.
@@ -105,11 +92,9 @@ class StepSession(QuerySession, Protocol):
         `rows` is how many rows the commit wrote by its own metrics: a count that differs means
         that rows passed more than once. Ask only after the commit was found in the log.
         """
-        ...
 
     def trial(self, statement: Commit) -> None:
         """Run a statement on a clone: it carries no token and is no step."""
-        ...
 
 
 class Engine(Protocol):
@@ -117,13 +102,11 @@ class Engine(Protocol):
 
     def require(self) -> None:
         """Raise `EnvironmentMissingError` if Spark could not start here; start nothing."""
-        ...
 
     def session(
         self, model: str, where: Location | None = None
     ) -> AbstractContextManager[StepSession]:
         """Open a session for one step; leaving it drops views and staged rows."""
-        ...
 
     def sharing(self, frames: Mapping[str, FrameReaders]) -> AbstractContextManager[None]:
         """Let the sessions of a run share the frames of functions, each called once."""
@@ -135,12 +118,9 @@ class Engine(Protocol):
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """Run a user's query and give at most `limit` rows."""
-        ...
 
     def cancel(self) -> None:
         """Cancel every running job; sessions then raise `InterruptedRunError`."""
-        ...
 
     def stop(self) -> None:
         """End what this engine started; a session that was handed in, or found, stays."""
-        ...

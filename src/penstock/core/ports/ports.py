@@ -45,11 +45,9 @@ class Clock(Protocol):
 
     def now(self) -> dt.datetime:
         """Give the time, UTC, with microseconds."""
-        ...
 
     def new_id(self) -> str:
         """Give a UUIDv7: ids sort by the time they were made."""
-        ...
 
 
 class Log(Protocol):
@@ -61,30 +59,24 @@ class Log(Protocol):
         `hint` is a version that was there once: looking begins above it, which costs the same
         however long the log is. One that is gone costs a little and changes nothing.
         """
-        ...
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
         """Describe the table as it is now; `counts` adds rows and bytes."""
-        ...
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """Give the commits above a version, oldest first; `log-gap` if some are gone.
 
         With `partial` those that are left, because Delta's log retention removes old ones.
         """
-        ...
 
     def transaction(self, uri: str, application: str) -> int:
         """Give the greatest number that Delta holds of an application; 0 without one."""
-        ...
 
     def is_cluttered(self, uri: str) -> bool:
         """Whether files lie in a folder that is no Delta table."""
-        ...
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """Give the files appended in versions (after, upto]; None if rows were rewritten."""
-        ...
 
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """Give the values of every partition that holds rows; none of a table without."""
@@ -92,7 +84,6 @@ class Log(Protocol):
 
     def listing(self, source: Source) -> Listing:
         """List a file source; `source-missing` if its path is not there."""
-        ...
 
 
 class Fences(Protocol):
@@ -104,7 +95,6 @@ class Fences(Protocol):
         Afterwards every statement of that pair is skipped or refused. False where no table is;
         `cannot-fence` for a table whose log only its catalog may write.
         """
-        ...
 
 
 class Places(Protocol):
@@ -122,7 +112,6 @@ class Places(Protocol):
         another table in the place of the one that was may have changed any row, even if there
         was none. `log-gap` if some commits are gone; with `partial` those that are left.
         """
-        ...
 
     def written(
         self, uri: str, version: int, column: str, kind: str
@@ -132,22 +121,18 @@ class Places(Protocol):
         `PartitionRows.ord` is that position. None for a table that is not partitioned by the
         column; raises `log-gap`.
         """
-        ...
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
         """Give where the live files, less what deletion vectors hide, can hold rows."""
-        ...
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
         """Give the table features that a reader of a version must know, of the newest without.
 
         Raises `log-gap`.
         """
-        ...
 
     def missing_files(self, uri: str, version: int) -> int:
         """Count the files of a version that are no longer there; raises `log-gap`."""
-        ...
 
 
 class Folders(Protocol):
@@ -155,11 +140,9 @@ class Folders(Protocol):
 
     def names(self, uri: str) -> tuple[str, ...]:
         """Give the names of the folders in a folder, sorted; none where it is not there."""
-        ...
 
     def drop(self, uri: str) -> None:
         """Remove a folder and all in it; one that is not there is no error."""
-        ...
 
 
 class Journal(CheckJournal, Protocol):
@@ -167,14 +150,12 @@ class Journal(CheckJournal, Protocol):
 
     def start_run(self, run: Run) -> None:
         """Write the run as RUNNING."""
-        ...
 
     def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
         """Write how the run ended and release whatever it still holds.
 
         A run that was interrupted twice `holds` on: one of its statements may still commit.
         """
-        ...
 
     def begin(
         self,
@@ -192,15 +173,12 @@ class Journal(CheckJournal, Protocol):
         Raises `LeaseHeldError`, and `PlanOutdatedError` when the target's last step is not the
         one that was planned on (None asks for no comparison).
         """
-        ...
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
         """Write success: records, watermarks, history, lease; `LeaseLostError` if not ours."""
-        ...
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
         """Write failure: status and history; what the last success left stays."""
-        ...
 
     def reject(
         self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
@@ -209,11 +187,9 @@ class Journal(CheckJournal, Protocol):
 
         With `checked` it is SKIPPED, because a gate before it failed; its partitions are FAILED.
         """
-        ...
 
     def running(self) -> tuple[StepRecord, ...]:
         """Give the steps that are written as RUNNING."""
-        ...
 
 
 class Leases(Protocol):
@@ -221,19 +197,15 @@ class Leases(Protocol):
 
     def holds(self, step: str) -> bool:
         """Whether the step's run still owns the target with the token it was given."""
-        ...
 
     def renew(self, run: str) -> None:
         """Push out the expiry of every lease the run still owns."""
-        ...
 
     def taken(self) -> tuple[Lease, ...]:
         """Give the leases that are taken."""
-        ...
 
     def unlock(self, target: str) -> bool:
         """Drop the lease of a target, whoever holds it; False if nobody does."""
-        ...
 
 
 class PartitionRecords(Protocol):
@@ -241,19 +213,15 @@ class PartitionRecords(Protocol):
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
         """Give what is known of every model that has partitions: groups, never rows."""
-        ...
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
         """Give the fingerprints that groups and runs name by number."""
-        ...
 
     def runs(self, model: str) -> tuple[PartitionRun, ...]:
         """Give the partitions of one model, neighbours of which the same is known together."""
-        ...
 
     def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
         """Give the pins of the steps that built a model's partitions as they are now."""
-        ...
 
 
 class Notes(Protocol):
@@ -261,15 +229,12 @@ class Notes(Protocol):
 
     def seen(self) -> Mapping[str, Seen]:
         """Give what was noted of tables, by the names under which they were noted."""
-        ...
 
     def touched(self, name: str, after: int) -> tuple[Touched, ...]:
         """Give the noted commits of a table above a version, oldest first."""
-        ...
 
     def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
         """Note commits of a table and how far its log was read; one of another id starts anew."""
-        ...
 
 
 class Records(PartitionRecords, Protocol):
@@ -277,17 +242,14 @@ class Records(PartitionRecords, Protocol):
 
     def models(self) -> Mapping[str, ModelRecord]:
         """Give the record of every model that ever ran."""
-        ...
 
     def text(self, checksum: str) -> str | None:
         """Give a stored SQL text by its checksum."""
-        ...
 
     def history(
         self, model: str, limit: int | None, partition: str | None = None
     ) -> tuple[Execution, ...]:
         """Give a model's executions, newest first; of one partition, or of all."""
-        ...
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
         """Give those of the steps that are not on record as having made their version.
@@ -295,23 +257,18 @@ class Records(PartitionRecords, Protocol):
         `commits` are versions by step, as a log tells them. A step that is running is on record;
         inside of `one_state` too it is asked now, because the log is read as it is now.
         """
-        ...
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
         """Give every step of a model that ended, oldest first; for `rollback`."""
-        ...
 
     def last_results(self) -> Mapping[str, Status]:
         """Give what became of each model in the last run."""
-        ...
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
         """Give every change of a model's watermarks, newest first."""
-        ...
 
     def change_watermark(self, change: WatermarkChange) -> None:
         """Append a change that a person made."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,19 +285,15 @@ class Archive(Protocol):
 
     def store_id(self) -> str:
         """Give the id that this database was born with."""
-        ...
 
     def epoch(self) -> str:
         """Give the id that is drawn anew whenever the store may have forgotten something."""
-        ...
 
     def export(self) -> str:
         """Give everything as one JSON document."""
-        ...
 
     def load(self, document: str) -> None:
         """Replace everything by an exported document, in one transaction; a new epoch begins."""
-        ...
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
         """Write steps that only the logs remember, oldest first; a new epoch begins.
@@ -348,7 +301,6 @@ class Archive(Protocol):
         Steps that are running, or on record with their commit, are left alone. One that was given
         up as FAILED, and whose commit is in the log all the same, is written anew.
         """
-        ...
 
 
 class Store(Protocol):
@@ -357,40 +309,32 @@ class Store(Protocol):
     @property
     def journal(self) -> Journal:
         """What is written while steps run."""
-        ...
 
     @property
     def records(self) -> Records:
         """What is read to decide."""
-        ...
 
     @property
     def leases(self) -> Leases:
         """Who may write which target."""
-        ...
 
     @property
     def checks(self) -> CheckRecords:
         """What is read of checks."""
-        ...
 
     @property
     def notes(self) -> Notes:
         """What was read of tables' logs."""
-        ...
 
     @property
     def archive(self) -> Archive:
         """Everything, at once."""
-        ...
 
     def one_state(self) -> AbstractContextManager[None]:
         """Let all that this thread reads until the block ends be of one state of the store.
 
         What others, and the block itself, write meanwhile is not seen before it ends.
         """
-        ...
 
     def close(self) -> None:
         """Let go of the database."""
-        ...

@@ -11,16 +11,26 @@ import os
 import tempfile
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from penstock.project.files.parsed import Dependency
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.files.parsed import (
+    Branch,
+    Dependency,
+    OutputColumn,
+    Outputs,
+    RefKind,
+    SqlFile,
+    TableRef,
+    YamlFile,
+)
 
-FORMAT = 6
+FORMAT = 7
 _SUM = 8
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 T = TypeVar("T")
@@ -44,18 +54,13 @@ class ParseCache:
     known: Mapping[str, CacheEntry] = field(default_factory=dict)
     current: dict[str, CacheEntry] = field(default_factory=dict)
 
-    def find(self, file: str, content: str) -> CacheEntry | None:
-        """Give the entry of a file whose content is unchanged."""
-        entry = self.current.get(file) or self.known.get(file)
-        return entry if entry is not None and entry.content == content else None
-
     def recall(self, file: str, content: str, read: Callable[[CacheEntry], T | None]) -> T | None:
         """Give what an earlier load found in a file whose content is unchanged, and keep it.
 
         None where there is nothing, where `read` gives none, and where what was kept is damaged.
         """
-        entry = self.find(file, content)
-        if entry is None:
+        entry = self.current.get(file) or self.known.get(file)
+        if entry is None or entry.content != content:
             return None
         try:
             value = read(entry)
@@ -74,25 +79,38 @@ class ParseCache:
         if self.path is None or self.current == self.known:
             return
         files = {
-            name: [e.content, [[r.kind, r.name, r.digest] for r in e.reads], e.result]
-            for name, e in self.current.items()
+            name: [each.content, [astuple(read) for read in each.reads], each.result]
+            for name, each in self.current.items()
         }
+        text = json.dumps({"key": self.key, "files": files}, ensure_ascii=False)
         with suppress(OSError):
-            _write(self.path, json.dumps({"key": self.key, "files": files}, ensure_ascii=False))
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="parse.", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
+                    file.write(text)
+                Path(name).replace(self.path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
 
 
-def open_cache(root: Path, key: str, *, use: bool = True) -> ParseCache:
+def open_cache(root: Path, *, use: bool = True) -> ParseCache:
     """Read the cache of a project; a missing, foreign or damaged one is empty."""
+    packages = ("penstock", "sqlglot", "jinja2")  # their versions, without importing the parsers
+    key = f"{FORMAT} {' '.join(f'{name}={_version(name)}' for name in packages)}"
     if not use:
         return ParseCache(None, key)
     path = root / ".penstock" / "cache" / "parse.json"
     try:
         document = json.loads(path.read_bytes())
-        known = {name: _entry(*entry) for name, entry in document["files"].items()}
-        valid = document["key"] == key
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        known = {
+            name: CacheEntry(content, tuple(Dependency(*read) for read in reads), result)
+            for name, (content, reads, result) in document["files"].items()
+        }
+        return ParseCache(path, key, known if document["key"] == key else {})
+    except (OSError, RecursionError, *_DAMAGE):
         return ParseCache(path, key)
-    return ParseCache(path, key, known if valid else {})
 
 
 def packed(text: str) -> str:
@@ -122,11 +140,6 @@ def sound(text: str) -> str:
     return text
 
 
-def versions() -> str:
-    """Give the versions on which results depend, read without importing the parsers."""
-    return " ".join(f"{name}={_version(name)}" for name in ("penstock", "sqlglot", "jinja2"))
-
-
 def _version(package: str) -> str:
     try:
         return version(package)
@@ -134,17 +147,83 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _entry(content: str, reads: Sequence[Sequence[str]], result: Sequence[Any]) -> CacheEntry:
-    return CacheEntry(content, tuple(Dependency(*note) for note in reads), result)
+# Any: results are the JSON of our own cache, checked by the damage rule: whatever does not fit is
+# thrown away as a whole. What is read back raises `ValueError`, `TypeError` or `KeyError` then.
+def write_sql(file: SqlFile) -> list[Any]:
+    """Give a JSON form that `read_sql` reads back equal."""
+    branches = [astuple(branch) for branch in file.branches]
+    header = [file.config, file.config_line, dict(file.key_lines)]
+    return [*header, branches, write_findings(file.findings)]
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix="parse.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> SqlFile:
+    """Read what `write_sql` gave."""
+    config, line, key_lines, branches, findings = entry
+    return SqlFile(
+        path,
+        dict(config),
+        int(line),
+        {key: int(number) for key, number in key_lines.items()},
+        tuple(_read_branch(*branch) for branch in branches),
+        read_findings(findings),
+        tuple(reads),
+    )
+
+
+def _read_branch(
+    text: str, canonical: str | None, refs: Sequence[Any], outputs: Sequence[Any]
+) -> Branch:
+    columns, whole = outputs
+    return Branch(
+        text,
+        canonical,
+        tuple(TableRef(RefKind(kind), tuple(names), *rest) for kind, names, *rest in refs),
+        Outputs(tuple(OutputColumn(name, at, tuple(calls)) for name, at, calls in columns), whole),
+    )
+
+
+def write_yaml(file: YamlFile) -> list[Any]:
+    """Give a JSON form that `read_yaml` reads back equal."""
+    places = [
+        [[*spots], *map(list, zip(*spots.values(), strict=True))]
+        for spots in (file.places, file.keys)
+    ]
+    found = [write_findings(file.findings), write_findings(file.misfits)]
+    return [file.tree, *places, *found, dict(file.checks), file.named]
+
+
+def read_yaml(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> YamlFile:
+    """Read what `write_yaml` gave."""
+    tree, places, keys, findings, misfits, checks, named = entry
+    return YamlFile(
+        path,
+        tree,
+        _read_places(*places),
+        _read_places(*keys),
+        read_findings(findings),
+        tuple(reads),
+        read_findings(misfits),
+        {place: sound(text) for place, text in checks.items()},
+        tuple(named),
+    )
+
+
+def _read_places(
+    names: Sequence[str], lines: Sequence[int] = (), columns: Sequence[int] = ()
+) -> dict[str, tuple[int, int]]:
+    if not isinstance(sum(lines) + sum(columns), int):  # one look at all: there are many
+        raise ValueError("a place is no number")  # noqa: TRY004  damage is a ValueError
+    return dict(zip(names, zip(lines, columns, strict=True), strict=True))
+
+
+def write_findings(findings: Iterable[Finding]) -> list[tuple[Any, ...]]:
+    """Give a JSON form that `read_findings` reads back equal."""
+    return [astuple(finding) for finding in findings]
+
+
+def read_findings(entries: Sequence[Sequence[Any]]) -> tuple[Finding, ...]:
+    """Read what `write_findings` gave."""
+    return tuple(
+        Finding(Location(*where), code, sentence, hint, Severity(severity))
+        for where, code, sentence, hint, severity in entries
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import yaml
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.parsed import MERGE, REFERENCE, place_key
+from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, place_key
 from penstock.project.files.values import Path, Plain, list_of
 
 _WHOLE = re.compile(r"\$\{\{[ \t]*(.+?)[ \t]*\}\}")
@@ -55,55 +56,51 @@ def reference_in(node: yaml.ScalarNode) -> str | None:
     return None if node.style in ("|", ">") else inner_of(node.value)
 
 
-@dataclass(slots=True)
-class Document:
-    """A tree and, per path of a node, where its value and its key begin."""
-
-    path: str
-    tree: Plain = None
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
-    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    nodes: int = 0
-
-
 class _TooManyNodesError(Exception):
     pass
 
 
-def read_document(path: str, text: str) -> Document:
+def read_document(path: str, text: str) -> YamlFile:
     """Read one YAML document. On a syntax error the tree is None and the finding says where.
 
     A reference `${{ … }}` stands in the tree as a mapping of `REFERENCE` alone.
     """
-    document = Document(path)
+    builder, tree, where = _TreeBuilder(path), None, Location(path, 1, 1)
     try:
         node = yaml.compose(text, Loader=ReferenceLoader)
         if node is not None:
-            document.tree = _TreeBuilder(document).build(node, (), ())
+            tree = builder.build(node, (), ())
+        return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
     except yaml.YAMLError as error:
-        document.findings.append(syntax_finding(path, error))
+        broken = syntax_finding(path, error)
     except _TooManyNodesError:
         sentence = f"the document unfolds to more than {NODES:,} nodes"
-        document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
+        broken = Finding(where, "yaml-syntax", sentence)
     except RecursionError:
-        sentence = "the document is nested too deep"
-        document.findings.append(Finding(Location(path, 1, 1), "yaml-syntax", sentence))
-    if document.findings and document.findings[-1].code == "yaml-syntax":
-        document.tree = None
-    return document
+        broken = Finding(where, "yaml-syntax", "the document is nested too deep")
+    return YamlFile(path, None, builder.places, builder.keys, (*builder.findings, broken))
 
 
 class _TreeBuilder:
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._loader = yaml.SafeLoader("")
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.places: dict[str, tuple[int, int]] = {}
+        self.keys: dict[str, tuple[int, int]] = {}
+        self.findings: list[Finding] = []
+        self._nodes = 0
+        loader = yaml.SafeLoader("")
+        self._readers: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
+            "null": loader.construct_yaml_null,
+            "bool": loader.construct_yaml_bool,
+            "int": loader.construct_yaml_int,
+            "float": loader.construct_yaml_float,
+        }
 
     def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
-        self._document.nodes += 1
-        if self._document.nodes > NODES or id(node) in above:
+        self._nodes += 1
+        if self._nodes > NODES or id(node) in above:
             raise _TooManyNodesError
-        self._document.places.setdefault(place_key(path), begins_at(node))
+        self.places.setdefault(place_key(path), begins_at(node))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path, (*above, id(node)))
         if isinstance(node, yaml.SequenceNode):
@@ -120,9 +117,12 @@ class _TreeBuilder:
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
             at = (*path, key)
             if key in result:
-                self._duplicate(key, key_node, at)
+                first = self.keys[place_key(at)][0]
+                sentence = f"key {key!r} is written twice; the first is on line {first}"
+                where = Location(self.path, *begins_at(key_node))
+                self.findings.append(Finding(where, "duplicate-key", sentence))
                 continue
-            self._document.keys.setdefault(place_key(at), begins_at(key_node))
+            self.keys.setdefault(place_key(at), begins_at(key_node))
             result[key] = self.build(value_node, at, above)
         included: list[Plain] = []
         for value in merges:
@@ -145,31 +145,14 @@ class _TreeBuilder:
                 result = {**more, **result}
         return result
 
-    def _duplicate(self, key: str, node: yaml.Node, path: Path) -> None:
-        first = self._document.keys[place_key(path)][0]
-        sentence = f"key {key!r} is written twice; the first is on line {first}"
-        where = Location(self._document.path, *begins_at(node))
-        self._document.findings.append(Finding(where, "duplicate-key", sentence))
-
     def _scalar(self, node: yaml.ScalarNode) -> Plain:
-        kind = node.tag.rpartition(":")[2]
-        value = node.value
         reference = reference_in(node)
         if reference is not None:
             return {REFERENCE: reference}
-        try:
-            match kind:
-                case "null":
-                    return None
-                case "bool":
-                    return bool(self._loader.construct_yaml_bool(node))
-                case "int":
-                    return int(self._loader.construct_yaml_int(node))
-                case "float":
-                    return float(self._loader.construct_yaml_float(node))
-        except ValueError:
-            return str(value)
-        return str(value)
+        read = self._readers.get(node.tag.rpartition(":")[2])
+        with suppress(ValueError):
+            return read(node) if read else str(node.value)
+        return str(node.value)
 
 
 def begins_at(node: yaml.Node) -> tuple[int, int]:

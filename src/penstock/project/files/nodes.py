@@ -84,12 +84,7 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
 
 
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
-    """Give a tree, which stands at a path, as nodes.
-
-    >>> node = node_of({"a": [1]}, lambda path, key: Location("m.yml", len(path) + 1))
-    >>> node.members["a"].node.items[0]
-    YamlNode(value=1, where=Location(path='m.yml', line=3, column=0), file='')
-    """
+    """Give a tree, which stands at a path, as nodes."""
     where = places(path, False)  # noqa: FBT003  the value
     if isinstance(tree, Mapping):
         members = {
@@ -142,20 +137,22 @@ class Section:
 
     def text(self, key: str) -> str:
         """Give a text; numbers are texts too."""
-        node = self.find(key)
-        if node is None:
-            return ""
-        if isinstance(node.value, str | int | float) and not isinstance(node.value, bool):
-            return str(node.value)
-        self.bad(key, "a text")
-        return ""
+
+        def read(value: object) -> str | None:
+            is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+            return str(value) if is_text else None
+
+        return self._read(key, read, "a text") or ""
 
     def number(self, key: str, least: int | None = None) -> int | None:
         """Give a whole number."""
 
         def read(value: object) -> int | None:
-            found = _whole(value)
-            return None if found is not None and least is not None and found < least else found
+            if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
+                value = int(value)
+            if not isinstance(value, int) or isinstance(value, bool):
+                return None
+            return value if least is None or value >= least else None
 
         return self._read(key, read, "an integer" if least is None else f"an integer >= {least}")
 
@@ -198,28 +195,26 @@ class Section:
             self.bad(key, "a list of texts")
         others = [item for item in items if not isinstance(item.value, str)]
         for item in others:
-            self._bad_item(key, item)
+            if isinstance(item.value, VersionReference | Broken):
+                self.bad(key, "a list of texts")
+                continue
+            said = f"{self._dotted(key)} holds {shown(key, item.value)}"
+            sentence = f"{said}; it must be a list of texts"
+            self.findings.append(Finding(item.where, "bad-value", sentence))
         return () if others else items
+
+    def _dotted(self, key: str) -> str:
+        return f"{self.above}.{key}" if self.above else key
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit, or that it is a reference that gives something else."""
-        value = self.members[key].node.value
-        dotted = f"{self.above}.{key}" if self.above else key
+        value, dotted = self.members[key].node.value, self._dotted(key)
         if isinstance(value, VersionReference):
             sentence = f"{value} stands under {dotted}, which is no {value.field}"
             self.report(key, "reference-wrong-field", sentence)
-            return
-        self.report(
-            key, "bad-value", f"{dotted} is {shown(key, value)}; it must be {expected}", hint
-        )
-
-    def _bad_item(self, key: str, item: YamlNode) -> None:
-        if isinstance(item.value, VersionReference | Broken):
-            self.bad(key, "a list of texts")
-            return
-        dotted = f"{self.above}.{key}" if self.above else key
-        sentence = f"{dotted} holds {shown(key, item.value)}; it must be a list of texts"
-        self.findings.append(Finding(item.where, "bad-value", sentence))
+        else:
+            sentence = f"{dotted} is {shown(key, value)}; it must be {expected}"
+            self.report(key, "bad-value", sentence, hint)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where a value stands."""
@@ -241,13 +236,17 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
         return section
     for written, member in node.members.items():
         key = keys.aliases.get(written, written)
+        known = section.members.get(key)
         if key not in keys.known:
-            _unknown(written, member, keys, findings)
-        elif key in section.members and member.is_merged != section.members[key].is_merged:
-            section.members[key] = section.members[key] if member.is_merged else member
-        elif key in section.members:
-            _conflict(key, section.members[key].key, member.key, keys, findings)
-        else:
+            names = sorted({*keys.known, *keys.aliases})
+            hint = did_you_mean(written, names) or f"known here: {', '.join(names)}"
+            findings.append(Finding(member.key, "unknown-key", f"unknown key {written!r}", hint))
+        elif known is not None and member.is_merged == known.is_merged:
+            names = [key, *(alias for alias, name in keys.aliases.items() if name == key)]
+            first, second = sorted((known.key, member.key))
+            sentence = f"{' and '.join(names)} are one key; the other is on line {first.line}"
+            findings.append(Finding(second, "alias-conflict", sentence, "keep one of them"))
+        elif known is None or known.is_merged:
             section.members[key] = member
     for key in keys.needed:
         if key not in section.members or section.members[key].node.value is None:
@@ -268,34 +267,16 @@ def as_date(text: str) -> dt.date | None:
         return None
 
 
-def shown(key: str, value: object) -> str:
-    """Show a value in a sentence: short, and no password."""
+def shown(keys: str | Path, value: object) -> str:
+    """Show the value under some keys in a sentence: short, and no password."""
     if isinstance(value, Mapping):
         return "a mapping"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return "a list"
     if value is None:
         return "null"
-    text = mask_value(key, mask(str(value)))
+    text = mask(str(value))
+    for key in [keys] if isinstance(keys, str) else keys:
+        text = mask_value(str(key), text)
     cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
     return repr(cut) if isinstance(value, str) else cut.lower()
-
-
-def _whole(value: object) -> int | None:
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _unknown(written: str, member: Member, keys: Keys, findings: list[Finding]) -> None:
-    known = sorted({*keys.known, *keys.aliases})
-    hint = did_you_mean(written, known) or f"known here: {', '.join(known)}"
-    findings.append(Finding(member.key, "unknown-key", f"unknown key {written!r}", hint))
-
-
-def _conflict(
-    key: str, first: Location, second: Location, keys: Keys, findings: list[Finding]
-) -> None:
-    names = (key, *(alias for alias, name in keys.aliases.items() if name == key))
-    sentence = f"{' and '.join(names)} are one key; the other is on line {min(first, second).line}"
-    findings.append(Finding(max(first, second), "alias-conflict", sentence, "keep one of them"))

@@ -1,18 +1,23 @@
-"""What is to be said of a text of SQL by itself, before it is known where it stands."""
+"""What a file says by itself, and what it is read in: variables, environment and target."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.values import Path, Plain
+from penstock.project.files.values import Path, Plain, digest
 
 T = TypeVar("T")
 _REF = re.compile("\0(\\d+)\0")
+_CALL = re.compile(
+    r"\{\{\s*env_var\(\s*(['\"])(?P<name>[^'\"]+)\1\s*"
+    r"(?:,\s*(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.-]+))\s*)?\)\s*\}\}"
+)
 REFERENCE = "\0ref"
 """The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
 MERGE = "\0<<"
@@ -177,27 +182,17 @@ class YamlFile:
     @property
     def is_versioned(self) -> bool:
         """Whether it says what a versioned model says."""
-        return is_versioned(self.tree)
+        return isinstance(self.tree, Mapping) and not VERSIONED.isdisjoint(self.tree)
 
     def place(self, *path: str | int) -> Location:
         """Give where a node stands, or the nearest node around it."""
-        parts = list(path)
-        while parts:
-            found = self.places.get(place_key(tuple(parts)))
-            if found:
-                return Location(self.path, *found)
-            parts.pop()
-        return Location(self.path, 1, 1)
+        above = (self.places.get(place_key(path[:end])) for end in range(len(path), -1, -1))
+        return Location(self.path, *next(filter(None, above), (1, 1)))
 
     def key_place(self, *path: str | int) -> Location:
         """Give where the key of a setting stands, or the nearest node around it."""
-        found = self.keys.get(place_key(tuple(path)))
+        found = self.keys.get(place_key(path))
         return Location(self.path, *found) if found else self.place(*path)
-
-
-def is_versioned(tree: Plain) -> bool:
-    """Whether the tree of a file is that of a versioned model."""
-    return isinstance(tree, Mapping) and not VERSIONED.isdisjoint(tree)
 
 
 def place_key(path: Path) -> str:
@@ -220,102 +215,75 @@ def fill(text: str, content: Callable[[int], str]) -> str:
     return _REF.sub(lambda found: content(int(found[1])), text)
 
 
-# Any: this is the JSON of our own cache, checked by the damage rule: whatever does not fit is
-# thrown away as a whole.
-def write_sql(file: SqlFile) -> list[Any]:
-    """Give a JSON form that `read_sql` reads back equal."""
-    branches = [
-        [
-            b.text,
-            b.canonical,
-            [[h.kind, h.names, h.line, h.bare, h.qualifies] for h in b.refs],
-            [[o.name, o.line, o.volatile] for o in b.outputs.columns],
-            b.outputs.whole,
-        ]
-        for b in file.branches
-    ]
-    header = [file.config, file.config_line, dict(file.key_lines)]
-    return [*header, branches, write_findings(file.findings)]
+@dataclass(frozen=True, slots=True)
+class TargetView:
+    """What a template may ask of its target."""
+
+    name: str = ""
+    catalog: str = ""
+    schema_prefix: str = ""
 
 
-def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> SqlFile:
-    """Read what `write_sql` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    config, line, key_lines, branches, findings = entry
-    return SqlFile(
-        path,
-        dict(config),
-        int(line),
-        {key: int(number) for key, number in key_lines.items()},
-        tuple(_read_branch(*branch) for branch in branches),
-        read_findings(findings),
-        tuple(reads),
-    )
+@dataclass(frozen=True, slots=True)
+class RenderContext:
+    """The world of one load."""
+
+    environ: Mapping[str, str]
+    vars: Mapping[str, Plain] = field(default_factory=dict)
+    target: TargetView = TargetView()
+
+    def read(self, kind: str, name: str = "") -> Dependency:
+        """Note that a file depends on a variable of the environment, a var or the target.
+
+        The note holds a digest: values of the environment may be secret and the cache is a file.
+        """
+        value: Plain
+        match kind:
+            case "env":
+                value = self.environ.get(name)
+            case "var":
+                value = [self.vars[name]] if name in self.vars else None
+            case _:
+                value = [self.target.name, self.target.catalog, self.target.schema_prefix]
+        return Dependency(kind, name, digest(json.dumps(value, sort_keys=True)))
+
+    def agrees(self, reads: Sequence[Dependency]) -> bool:
+        """Whether everything that was read is still the same."""
+        return all(self.read(note.kind, note.name) == note for note in reads)
 
 
-def write_yaml(file: YamlFile) -> list[Any]:
-    """Give a JSON form that `read_yaml` reads back equal."""
-    found = [write_findings(file.findings), write_findings(file.misfits)]
-    places = [_write_places(file.places), _write_places(file.keys)]
-    return [file.tree, *places, *found, dict(file.checks), file.named]
+@dataclass(slots=True)
+class AskedVariables:
+    """What a tree asked of the environment; `missing` had neither value nor default."""
+
+    names: set[str] = field(default_factory=set)
+    missing: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def read_yaml(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> YamlFile:
-    """Read what `write_yaml` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    tree, places, keys, findings, misfits, checks, named = entry
-    return YamlFile(
-        path,
-        tree,
-        _read_places(places),
-        _read_places(keys),
-        read_findings(findings),
-        tuple(reads),
-        read_findings(misfits),
-        dict(checks),
-        tuple(named),
-    )
+def fill_environment(
+    tree: Plain, environ: Mapping[str, str], asked: AskedVariables, path: Path = ()
+) -> Plain:
+    """Fill in every variable; a missing one becomes the empty text.
 
+    >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, AskedVariables())
+    {'a': 'db:1'}
+    """
+    if isinstance(tree, Mapping):
+        return {k: fill_environment(v, environ, asked, (*path, k)) for k, v in tree.items()}
+    if isinstance(tree, list):
+        return [fill_environment(v, environ, asked, (*path, i)) for i, v in enumerate(tree)]
+    if not isinstance(tree, str) or "env_var" not in tree:
+        return tree
 
-def _write_places(places: Mapping[str, tuple[int, int]]) -> list[Any]:
-    lines, columns = (
-        [line for line, _ in places.values()],
-        [column for _, column in places.values()],
-    )
-    return [list(places), lines, columns]
+    def value(call: re.Match[str]) -> str:
+        name = call["name"]
+        asked.names.add(name)
+        if name in environ:
+            return environ[name]
+        defaults = (call["single"], call["double"], call["bare"])
+        default = next((text for text in defaults if text is not None), None)
+        if default is None:
+            asked.missing.append((path, name))
+        return default or ""
 
-
-def _read_places(places: Sequence[Sequence[Any]]) -> dict[str, tuple[int, int]]:
-    names, lines, columns = places
-    if not isinstance(sum(lines) + sum(columns), int):  # one look at all: there are many
-        raise ValueError("a place is no number")  # noqa: TRY004  damage is a ValueError
-    return dict(zip(names, zip(lines, columns, strict=True), strict=True))
-
-
-def _read_branch(
-    text: str,
-    canonical: str | None,
-    refs: Sequence[Sequence[Any]],
-    columns: Sequence[Sequence[Any]],
-    whole: bool,  # noqa: FBT001  by its place in the cache
-) -> Branch:
-    known = tuple(
-        TableRef(RefKind(kind), tuple(names), line, bare, qualifies)
-        for kind, names, line, bare, qualifies in refs
-    )
-    outputs = tuple(OutputColumn(name, line, tuple(volatile)) for name, line, volatile in columns)
-    return Branch(text, canonical, known, Outputs(outputs, whole))
-
-
-def write_findings(findings: Iterable[Finding]) -> list[list[str | int]]:
-    """Give a JSON form that `read_findings` reads back equal."""
-    return [
-        [f.where.path, f.where.line, f.where.column, f.code, f.sentence, f.hint, str(f.severity)]
-        for f in findings
-    ]
-
-
-def read_findings(entries: Sequence[Sequence[Any]]) -> tuple[Finding, ...]:
-    """Read what `write_findings` gave; raises `ValueError` or `TypeError` on damage."""
-    return tuple(
-        Finding(Location(path, line, column), code, sentence, hint, Severity(severity))
-        for path, line, column, code, sentence, hint, severity in entries
-    )
+    return _CALL.sub(value, tree)

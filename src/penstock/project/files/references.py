@@ -1,19 +1,24 @@
-"""`${{ file: PATH }}` and paths of SQL: what a file includes and names (spec/drift.md §1.5)."""
+"""The files of a project: found, read, and what they include and name (spec/drift.md §1.5)."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import posixpath
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from pathlib import PurePosixPath
 from typing import Protocol
 
-from penstock.core.findings import Finding, Location
-from penstock.project.files.nodes import Broken, Member, Value, VersionReference, YamlNode
-from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile
-from penstock.project.files.values import Plain, list_of, mapping_of
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.files.nodes import Broken, Member, VersionReference, YamlNode
+from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, path_of, place_key
+from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
-_YAML = (".yml", ".yaml")
 _MOST = 200_000
+_RELATIVE = "paths are relative to the file that names them"
 
 
 class TextFiles(Protocol):
@@ -67,25 +72,6 @@ def resolve(path: str, files: Files) -> Resolved:
     return resolved
 
 
-@dataclass(frozen=True, slots=True)
-class _At:
-    """A node of a file: the key of its place, and the place itself or the nearest around it."""
-
-    file: YamlFile
-    name: str
-    where: Location
-
-    def below(self, part: str) -> _At:
-        name = f"{self.name}\n{part}" if self.name else part
-        found = self.file.places.get(name)
-        return _At(self.file, name, Location(self.file.path, *found) if found else self.where)
-
-    @property
-    def key(self) -> Location:
-        found = self.file.keys.get(self.name)
-        return Location(self.file.path, *found) if found else self.where
-
-
 @dataclass(slots=True)
 class _Resolver:
     files: Files
@@ -93,50 +79,50 @@ class _Resolver:
     count: int = 0
 
     def whole(self, path: str, chain: tuple[str, ...]) -> YamlNode:
-        file = self.files.yaml_file(path)
+        file, where = self.files.yaml_file(path), Location(path, 1, 1)
         if file.tree is None:
-            where = Location(path, 1, 1)
             return YamlNode(Broken() if file.findings else None, where)
-        at = _At(file, "", Location(path, 1, 1))
-        return self.node(at, self.files.filled(path), chain)
+        return self.node(file, (), self.files.filled(path), chain)
 
-    def node(self, at: _At, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
+    def node(self, file: YamlFile, path: Path, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
         self.seen(1)
+        where = file.place(*path) if path else Location(file.path, 1, 1)
         if isinstance(tree, Mapping):
             if REFERENCE in tree:
-                return self.reference(str(tree[REFERENCE]), at.where, chain)
-            return YamlNode(self.mapping(at, tree, chain), at.where)
+                return self.reference(str(tree[REFERENCE]), where, chain)
+            return YamlNode(self.mapping(file, path, tree, chain), where)
         if isinstance(tree, list):
-            return YamlNode(self.items(at, tree, chain), at.where)
-        return YamlNode(_scalar(tree), at.where)
+            return YamlNode(self.items(file, path, tree, chain), where)
+        return YamlNode(tree if isinstance(tree, str | int | float | bool) else None, where)
 
     def seen(self, count: int) -> None:
         self.count += count
         if self.count > _MOST:
             raise _TooLargeError
 
-    def items(self, at: _At, tree: list[Plain], chain: tuple[str, ...]) -> tuple[YamlNode, ...]:
+    def items(
+        self, file: YamlFile, path: Path, tree: list[Plain], chain: tuple[str, ...]
+    ) -> tuple[YamlNode, ...]:
         found: list[YamlNode] = []
         for index, item in enumerate(tree):
-            node = self.node(at.below(str(index)), item, chain)
+            node = self.node(file, (*path, index), item, chain)
             spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
             found += node.items if spliced else [node]
             self.seen(len(node.items) if spliced else 0)
         return tuple(found)
 
     def mapping(
-        self, at: _At, tree: Mapping[str, Plain], chain: tuple[str, ...]
+        self, file: YamlFile, path: Path, tree: Mapping[str, Plain], chain: tuple[str, ...]
     ) -> Mapping[str, Member]:
-        own = {}
-        for key, value in tree.items():
-            if key != MERGE:
-                below = at.below(key)
-                own[key] = Member(below.key, self.node(below, value, chain))
+        own = {
+            key: Member(file.key_place(*path, key), self.node(file, (*path, key), value, chain))
+            for key, value in tree.items()
+            if key != MERGE
+        }
         for index, value in enumerate(list_of(tree.get(MERGE))):
-            node = self.node(at.below(MERGE).below(str(index)), value, chain)
+            node = self.node(file, (*path, MERGE, index), value, chain)
             if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
-                sentence = "<< merges what is no mapping"
-                self.into.findings.append(Finding(node.where, "bad-value", sentence))
+                self.report(node.where, "bad-value", "<< merges what is no mapping")
             own = {key: Member(m.key, m.node, True) for key, m in node.members.items()} | own  # noqa: FBT003  merged
             self.seen(len(node.members))
         return own
@@ -147,40 +133,31 @@ class _Resolver:
             return YamlNode(VersionReference(version, name), where)
         written = inner.removeprefix("file:").strip().strip("'\"")
         path = path_from(where, written)
-        problem = self.problem(where, written, path, chain)
-        if problem:
-            self.into.findings.append(problem)
-            return YamlNode(Broken(), where)
+        if is_outside(path):
+            sentence = f"{written!r} lies outside of the project"
+            hint = "include files of the project only"
+            return self.report(where, "include-outside-project", sentence, hint)
+        if path in chain:
+            loop = " → ".join((*chain[chain.index(path) :], path))
+            hint = "a file cannot include itself; take one reference out"
+            return self.report(where, "include-cycle", loop, hint)
+        if not self.files.has(path):
+            sentence, hint = f"there is no file {path}", _RELATIVE
+            return self.report(where, "include-not-found", sentence, hint)
         if path not in self.into.included:
             self.into.included.append(path)
-        if path.endswith(_YAML):
+        if path.endswith((".yml", ".yaml")):
             return self.whole(path, (*chain, path))
-        return self.text(path, where)
-
-    def text(self, path: str, where: Location) -> YamlNode:
         try:
             text = self.files.data(path).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             sentence = f"{path} is not UTF-8: byte {error.start}"
-            hint = "save the file as UTF-8"
-            self.into.findings.append(Finding(where, "not-utf8", sentence, hint))
-            return YamlNode(Broken(), where)
+            return self.report(where, "not-utf8", sentence, "save the file as UTF-8")
         return YamlNode(text, Location(path, 1, 1), path)
 
-    def problem(
-        self, where: Location, written: str, path: str, chain: tuple[str, ...]
-    ) -> Finding | None:
-        if is_outside(path):
-            hint = "include files of the project only"
-            return Finding(where, "include-outside-project", outside_sentence(written), hint)
-        if path in chain:
-            loop = " → ".join((*chain[chain.index(path) :], path))
-            hint = "a file cannot include itself; take one reference out"
-            return Finding(where, "include-cycle", loop, hint)
-        if not self.files.has(path):
-            hint = "paths are relative to the file that names them"
-            return Finding(where, "include-not-found", f"there is no file {path}", hint)
-        return None
+    def report(self, where: Location, code: str, sentence: str, hint: str = "") -> YamlNode:
+        self.into.findings.append(Finding(where, code, sentence, hint))
+        return YamlNode(Broken(), where)
 
 
 def path_from(where: Location, written: str) -> str:
@@ -195,15 +172,6 @@ def path_from(where: Location, written: str) -> str:
 def is_outside(path: str) -> bool:
     """Whether what `path_from` gave lies outside of the project."""
     return posixpath.isabs(path) or path == ".." or path.startswith("../")
-
-
-def outside_sentence(written: str) -> str:
-    """Say that a file is none of the project's."""
-    return f"{written!r} lies outside of the project"
-
-
-def _scalar(tree: Plain) -> Value:
-    return tree if isinstance(tree, str | int | float | bool) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +199,178 @@ def file_text(
     """Read a file that is named at a place; None beside a finding."""
     path = path_from(where, written)
     if is_outside(path):
-        sentence, code = outside_sentence(written), "include-outside-project"
-        findings.append(Finding(where, code, sentence, "name files of the project only"))
-        return None
-    if not files.has(path):
-        sentence = f"there is no file {path}"
+        code, sentence = "include-outside-project", f"{written!r} lies outside of the project"
+        hint = "name files of the project only"
+    elif not files.has(path):
+        code, sentence = "sql-file-not-found", f"there is no file {path}"
         hint = f"paths are relative to {where.path}"
-        findings.append(Finding(where, "sql-file-not-found", sentence, hint))
+    else:
+        text = files.text(path)
+        if text is None:
+            return None
+        if text.strip():
+            return SqlText(text, path, 1, path)
+        where, code, sentence = Location(path), "empty-file", "the file is empty"
+        hint = "write a query, or delete the file"
+    findings.append(Finding(where, code, sentence, hint))
+    return None
+
+
+PROJECT_FILE = "penstock.yml"
+LIMIT_BYTES = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_YAML = (".yml", ".yaml")
+_PROSE = (".md", ".txt", ".rst", ".gitkeep")
+SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
+QUERY_KEYS = ("relation", "sql")
+_TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The files of a project by what they are; paths are relative to the root, sorted."""
+
+    sql: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    yaml: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file, or of a query in one (`entry_key`), and their sha256."""
+
+    path: str
+    data: bytes
+    digest: str
+
+
+def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
+    """Walk the model folders, macros/ and seeds/; hidden files and folders do not count.
+
+    A folder outside of the project is not read; `folders` tells where each is named.
+    """
+    findings: list[Finding] = []
+    inside = [folder for folder in folders if _is_inside(root, folder, folders[folder], findings)]
+    sql, python, yaml = [], [], []
+    for path in sorted({path for folder in inside for path in _walk(root, folder)}):
+        name = PurePosixPath(path)
+        if name.suffix in _YAML:
+            yaml.append(path)
+        elif name.suffix == ".sql":
+            sql += [] if name.name.startswith("_") else [path]
+        elif name.suffix == ".py":
+            python.append(path)
+        elif name.suffix not in _PROSE:
+            sentence = "this is no model"
+            hint = "models are .sql and .py files, their descriptions .yml files"
+            stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
+            findings.append(stray)
+    seeds = sorted(_walk(root, "seeds"))
+    yaml += [path for path in seeds if path.endswith(_YAML)]
+    return Discovery(
+        sql=tuple(sql),
+        python=tuple(python),
+        yaml=tuple(dict.fromkeys(yaml)),
+        macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
+        seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
+        findings=tuple(findings),
+    )
+
+
+def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
+    """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
+    where = Location(path)
+    try:
+        size = (root / path).stat().st_size
+        data = (root / path).read_bytes() if size <= LIMIT_BYTES else b""
+    except OSError as error:
+        findings.append(Finding(where, "unreadable-file", f"cannot be read: {error.strerror}"))
         return None
-    text = files.text(path)
-    if text is not None and not text.strip():
-        sentence, hint = "the file is empty", "write a query, or delete the file"
-        findings.append(Finding(Location(path), "empty-file", sentence, hint))
+    if size > LIMIT_BYTES:
+        sentence = f"the file has {size:,} bytes; at most {LIMIT_BYTES:,} are read"
+        hint = "split it, or load it as a seed"
+        findings.append(Finding(where, "file-too-large", sentence, hint))
         return None
-    return None if text is None else SqlText(text, path, 1, path)
+    return Content(path, data, hashlib.sha256(data).hexdigest())
+
+
+def decode(content: Content, findings: list[Finding]) -> str | None:
+    r"""Give the text with line ends as `\n`; None beside a finding for what is no text."""
+    at, sentence, hint = content.data.find(b"\0"), "the file holds a NUL byte", ""
+    try:
+        text = content.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at, sentence = error.start, f"byte 0x{content.data[error.start]:02x} is not UTF-8"
+        hint = "save the file as UTF-8"
+    if at < 0:
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    where = Location(path_of(content.path), content.data[:at].count(b"\n") + 1)
+    findings.append(Finding(where, "not-utf8", sentence, hint))
+    return None
+
+
+def model_name(path: str) -> str:
+    """Give the name of a model by its file: all before the first dot.
+
+    >>> model_name("models/staging/users_clean.ff.sql")
+    'users_clean'
+    """
+    return PurePosixPath(path).name.partition(".")[0]
+
+
+def check_name(what: str, name: str, where: Location) -> Finding | None:
+    """Say when a name holds other characters than letters, digits, `_` and `-`."""
+    if _NAME.fullmatch(name):
+        return None
+    sentence = f"{name!r} cannot name a {what}"
+    return Finding(where, "bad-name", sentence, "use letters, digits, _ and -")
+
+
+def _walk(root: FilePath, folder: str) -> Iterable[str]:
+    for at, folders, names in os.walk(root / folder):
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "__pycache__")))
+        shown = FilePath(at).relative_to(root).as_posix()
+        yield from (f"{shown}/{name}" for name in sorted(names) if not name.startswith("."))
+
+
+def _is_inside(root: FilePath, folder: str, where: Location, findings: list[Finding]) -> bool:
+    pure = PurePosixPath(folder)
+    if pure.is_absolute() or ".." in pure.parts:
+        sentence = f"models: {folder!r} lies outside of the project"
+        findings.append(Finding(where, "path-outside-project", sentence))
+        return False
+    if folder != "models" and not (root / folder).is_dir():
+        findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
+    return True
+
+
+def queries_of(file: YamlFile) -> list[Content]:
+    """Give the query of every entry that has exactly one, under the key of `entry_key`.
+
+    Newlines in front put each on its lines of the YAML file, so that whoever names a line of the
+    query names a line of that file.
+    """
+    found = []
+    for index, entry in enumerate(map(mapping_of, list_of(mapping_of(file.tree).get("snapshots")))):
+        given = [key for key in QUERY_KEYS if entry.get(key) is not None]
+        text = entry[given[0]] if len(given) == 1 else ""
+        if isinstance(text, str) and text.strip():
+            query = text if given == ["sql"] else _relation(text.strip())
+            line = file.place("snapshots", index, given[0]).line
+            data = ("\n" * (line - 1) + query).encode("utf-8", "surrogatepass")
+            key = entry_key(file, index)
+            found.append(Content(key, data, hashlib.sha256(data).hexdigest()))
+    return found
+
+
+def _relation(text: str) -> str:
+    is_sql = "{{" in text or _TABLE.fullmatch(text)
+    return f"select * from {text}" if is_sql else f"select * from {{{{ {text} }}}}"
+
+
+def entry_key(file: YamlFile, index: int) -> str:
+    """Give the key under which the query of an entry is parsed and kept."""
+    return place_key((file.path, "snapshots", index))

@@ -1,4 +1,4 @@
-"""Plain values of YAML and headers, durations, and the nearest known word."""
+"""Plain values of YAML and headers: texts, durations, types, and the nearest known word."""
 
 from __future__ import annotations
 
@@ -8,23 +8,34 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TypeAlias
 
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    ScalarType,
+    StructType,
+)
 from penstock.core.findings import some
+from penstock.core.model import ColumnDoc
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_LONG = {
-    "millisecond": "ms",
-    "sec": "s",
-    "second": "s",
-    "min": "m",
-    "minute": "m",
-    "hour": "h",
-    "hr": "h",
-    "day": "d",
-    "week": "w",
+_UNITS = (
+    (0.001, "ms", ("millisecond",)),
+    (1, "s", ("sec", "second")),
+    (60, "m", ("min", "minute")),
+    (3600, "h", ("hr", "hour")),
+    (86400, "d", ("day",)),
+    (604800, "w", ("week",)),
+)
+_SECONDS = {
+    word: seconds
+    for seconds, short, names in _UNITS
+    for word in (short, *names, *(f"{name}s" for name in names))
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
@@ -84,27 +95,31 @@ def is_true(value: Plain) -> bool:
     return text_of(value).strip().lower() in ("true", "yes", "on", "1")
 
 
-def parse_duration(text: str) -> dt.timedelta:
-    """Read a duration; raise `ValueError` for anything else, months and years included.
+def number_of(value: Plain) -> int | None:
+    """Give a whole number, written as one or as text; None for what is none."""
+    with suppress(ValueError):
+        return int(text_of(value))
+    return None
 
-    >>> parse_duration("1h 30m")
-    datetime.timedelta(seconds=5400)
-    >>> parse_duration("P1DT12H")
-    datetime.timedelta(days=1, seconds=43200)
+
+def parse_duration(text: str) -> dt.timedelta:
+    """Read a duration such as `1h 30m` or `P1DT12H`; raise `ValueError` for anything else.
+
+    Months and years are none: they have no length.
     """
-    trimmed = text.strip()
-    found = _ISO.fullmatch(trimmed.upper())
-    if found and any(found.groupdict().values()):
-        return _total({unit: amount for unit, amount in found.groupdict().items() if amount})
-    if not _PARTS.fullmatch(trimmed.lower()):
+    folded = text.strip().lower()
+    found = _ISO.fullmatch(folded.upper())
+    iso = [
+        (amount, unit) for unit, amount in (found.groupdict() if found else {}).items() if amount
+    ]
+    parts = iso or (_PART.findall(folded) if _PARTS.fullmatch(folded) else [])
+    amounts = {_SECONDS.get(unit, 0): float(amount) for amount, unit in parts}
+    if not all(amounts) or not amounts or len(amounts) < len(parts):
         raise ValueError(f"{text!r} is not a duration")
-    amounts: dict[str, str] = {}
-    for amount, word in _PART.findall(trimmed.lower()):
-        unit = _unit(word)
-        if not unit or unit in amounts:
-            raise ValueError(f"{text!r} is not a duration")
-        amounts[unit] = amount
-    return _total(amounts)
+    try:
+        return dt.timedelta(seconds=sum(unit * amount for unit, amount in amounts.items()))
+    except OverflowError as error:
+        raise ValueError("the duration is too long") from error
 
 
 def duration_of(value: Plain) -> dt.timedelta | None:
@@ -113,19 +128,6 @@ def duration_of(value: Plain) -> dt.timedelta | None:
         with suppress(ValueError):
             return parse_duration(value)
     return None
-
-
-def _unit(word: str) -> str:
-    if word in _SECONDS:
-        return word
-    return _LONG.get(word.removesuffix("s"), "")
-
-
-def _total(amounts: dict[str, str]) -> dt.timedelta:
-    try:
-        return dt.timedelta(seconds=sum(float(n) * _SECONDS[u] for u, n in amounts.items()))
-    except OverflowError as error:
-        raise ValueError("the duration is too long") from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -156,3 +158,139 @@ def some_of(names: Iterable[str]) -> str:
     'a, b'
     """
     return some(sorted(names), _SHOWN)
+
+
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "tinyint": ("byte",),
+    "smallint": ("short",),
+    "int": ("integer",),
+    "bigint": ("long", "int64"),
+    "float": ("real",),
+    "double": ("float64",),
+    "boolean": ("bool",),
+    "string": ("json",),
+    "binary": ("bytes",),
+    "date": (),
+    "timestamp": ("timestamp_ltz",),
+    "timestamp_ntz": ("datetime",),
+    "variant": (),
+}
+SCALARS: Mapping[str, str] = {
+    **{word: kind for kind, words in _WORDS.items() for word in (kind, *words)},
+    "numeric": "decimal(38,9)",
+    **dict.fromkeys(("decimal", "dec"), "decimal(10,0)"),
+}
+"""Spark's names of types by the words that users write."""
+_UNSUPPORTED: Mapping[str, str] = {
+    "bignumeric": "write DECIMAL(38,s), or STRING if that is too small",
+    "bigdecimal": "write DECIMAL(38,s), or STRING if that is too small",
+    "time": "write STRING",
+    "geography": "write STRING",
+}
+_DECIMAL = re.compile(r"(?:numeric|decimal|dec)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_SIZED = re.compile(r"(varchar|char)\s*\(\s*(\d+)\s*\)")
+_COLLATED = re.compile(r"string\s+collate\s+(\w+)", re.IGNORECASE)
+_NAME = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:<>,`]+))\s*(:|\s)\s*")
+KNOWN = tuple(sorted({word.upper() for word in SCALARS} | {"ARRAY", "MAP", "STRUCT"}))
+
+
+class UnknownTypeError(ValueError):
+    """The text, or the part `word` of it, names no type."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(word)
+        self.word = word
+
+
+class UnsupportedTypeError(ValueError):
+    """Spark and Delta have no such type; `hint` says what to write."""
+
+    def __init__(self, word: str, hint: str) -> None:
+        super().__init__(word)
+        self.word = word
+        self.hint = hint
+
+
+@cache
+def read_type(text: str) -> ColumnType:
+    """Read a type; `STRUCT` and `RECORD` alone are a struct without fields.
+
+    Raises `UnknownTypeError` or `UnsupportedTypeError`.
+    """
+    trimmed = text.strip()
+    lowered = trimmed.lower()
+    for opening in ("array", "map", "struct", "record"):
+        inside = re.fullmatch(rf"{opening}\s*<(.*)>", trimmed, re.IGNORECASE | re.DOTALL)
+        if inside:
+            return _nested(opening, inside[1], trimmed)
+    if lowered in ("struct", "record"):
+        return StructType()
+    return ScalarType(_scalar(lowered, trimmed))
+
+
+def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
+    """Give the types of described columns by name; a finding has said of the others, or nobody."""
+    found = {}
+    for doc in docs:
+        with suppress(UnknownTypeError, UnsupportedTypeError):
+            if doc.type:
+                found[doc.name] = read_type(doc.type)
+    return found
+
+
+def shown_type(kind: ColumnType) -> str:
+    """Give a type for a sentence: scalars in capitals."""
+    return kind.name.upper() if isinstance(kind, ScalarType) else str(kind)
+
+
+def _nested(opening: str, inside: str, text: str) -> ColumnType:
+    parts = _parts(inside, text)
+    match opening, parts:
+        case "array", [element]:
+            return ArrayType(read_type(element))
+        case "map", [key, value]:
+            return MapType(read_type(key), read_type(value))
+        case (("array" | "map"), _):
+            raise UnknownTypeError(text)
+    return StructType(tuple(_field(part) for part in parts))
+
+
+def _field(text: str) -> Field:
+    name = _NAME.match(text)
+    if name is None:
+        raise UnknownTypeError(text.strip())
+    plain = name[2] if name[1] is None else name[1].replace("``", "`")
+    return Field(plain, read_type(text[name.end() :]))
+
+
+def _parts(text: str, whole: str) -> list[str]:
+    """Cut at commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "<(") - (sign in ">)")
+        if depth < 0:
+            raise UnknownTypeError(whole)
+        if sign == "," and not depth:
+            parts.append(text[start:at])
+            start = at + 1
+    last = text[start:]
+    return [*parts, last] if last.strip() or parts else []
+
+
+def _scalar(lowered: str, written: str) -> str:
+    word = re.split(r"[\s(]", lowered, maxsplit=1)[0]
+    if word in _UNSUPPORTED:
+        raise UnsupportedTypeError(written, _UNSUPPORTED[word])
+    if lowered in SCALARS:
+        return SCALARS[lowered]
+    decimal, sized = _DECIMAL.fullmatch(lowered), _SIZED.fullmatch(lowered)
+    if decimal:
+        precision, scale = int(decimal[1]), int(decimal[2] or 0)
+        if 1 <= precision <= 38 and scale <= precision:  # noqa: PLR2004  Spark's widest decimal
+            return f"decimal({precision},{scale})"
+    if sized and int(sized[2]) > 0:
+        return f"{sized[1]}({int(sized[2])})"
+    collated = _COLLATED.fullmatch(written)
+    if collated:
+        return f"string collate {collated[1]}"
+    raise UnknownTypeError(written)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from penstock.core.partitions.bounds import (
     MONTHS,
@@ -25,22 +25,12 @@ from penstock.core.partitions.bounds import (
 from penstock.core.partitions.calendar import DAY
 from penstock.core.partitions.partition import Grain, Grid
 
-_BEGINS = {
-    "year": ("quarter", "month"),
-    "quarter": ("month",),
-    "month": (),
-    "week": (),
-    "day": (),
-}
+_BEGINS = {"year": ("quarter", "month"), "quarter": ("month",)}
 """Units longer than a day that begin wherever one of a unit begins."""
 
 
 def move(bound: Bound, months: int = 0, micros: int = 0) -> Bound:
-    """Move a bound.
-
-    >>> move(move(Lower(), micros=5), micros=-5)
-    Lower()
-    """
+    """Move a bound."""
     if isinstance(bound, At):
         return At(moved(bound.position, months, micros))
     if isinstance(bound, Moved) and not months:
@@ -48,11 +38,9 @@ def move(bound: Bound, months: int = 0, micros: int = 0) -> Bound:
     return Moved(bound, months, micros) if months or micros else bound
 
 
-def move_unit(bound: Bound, unit: str, count: int = 1) -> Bound:
-    """Move a bound by units."""
-    if unit in MONTHS:
-        return move(bound, months=MONTHS[unit] * count)
-    return move(bound, micros=SIZES[unit] * count)
+def move_unit(bound: Bound, unit: str) -> Bound:
+    """Move a bound by a unit."""
+    return move(bound, MONTHS.get(unit, 0), SIZES.get(unit, 0))
 
 
 def floor(bound: Bound, unit: str, grid: Grid) -> Bound:
@@ -78,52 +66,40 @@ def end_of_month(bound: Bound) -> Bound:
     return At(last_day(bound.position)) if isinstance(bound, At) else LastDay(bound)
 
 
-def least(bounds: Sequence[Bound]) -> Bound:
-    """Give the smallest; there is at least one."""
+def least(bounds: Iterable[Bound]) -> Bound | None:
+    """Give the smallest, None of none."""
     return _of_several(bounds, Least, min)
 
 
-def greatest(bounds: Sequence[Bound]) -> Bound:
-    """Give the greatest; there is at least one."""
+def greatest(bounds: Iterable[Bound]) -> Bound | None:
+    """Give the greatest, None of none."""
     return _of_several(bounds, Greatest, max)
 
 
-def has_parameter(bound: Bound | None) -> bool:
-    """Whether a bound follows the partition."""
+def leaves(bound: Bound | None) -> Iterator[Lower | Upper | At]:
+    """Give what a bound is made of: the partition's own bounds, and fixed positions."""
     match bound:
-        case Lower() | Upper():
-            return True
         case Moved(of) | Floored(of) | Ceiled(of) | LastDay(of):
-            return has_parameter(of)
+            yield from leaves(of)
         case Least(several) | Greatest(several):
-            return any(has_parameter(each) for each in several)
-        case _:
-            return False
-
-
-def fixed_positions(bound: Bound | None) -> list[int]:
-    """Give the fixed positions in a bound: around them its meaning may change."""
-    match bound:
-        case At(position):
-            return [position]
-        case Moved(of) | Floored(of) | Ceiled(of) | LastDay(of):
-            return fixed_positions(of)
-        case Least(several) | Greatest(several):
-            return [position for each in several for position in fixed_positions(each)]
-        case _:
-            return []
+            for each in several:
+                yield from leaves(each)
+        case Lower() | Upper() | At():
+            yield bound
+        case None:
+            pass
 
 
 def _of_several(
-    bounds: Sequence[Bound], kind: type[Least | Greatest], pick: Callable[[list[int]], int]
-) -> Bound:
+    bounds: Iterable[Bound], kind: type[Least | Greatest], pick: Callable[[list[int]], int]
+) -> Bound | None:
     flat: dict[Bound, None] = {}
     for bound in bounds:
         flat |= dict.fromkeys(bound.of if isinstance(bound, kind) else (bound,))
     fixed = [each.position for each in flat if isinstance(each, At)]
     rest = tuple(each for each in flat if not isinstance(each, At))
     parts = (*rest, At(pick(fixed))) if fixed else rest
-    return parts[0] if len(parts) == 1 else kind(parts)
+    return kind(parts) if len(parts) > 1 else next(iter(parts), None)
 
 
 def _begins(bound: Bound, unit: str, grid: Grid) -> bool:

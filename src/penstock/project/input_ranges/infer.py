@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.bounds import At, Bound
+from penstock.core.partitions.calendar import DAY
 from penstock.core.partitions.mapping import Computed, Everything
-from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import mentioned
-from penstock.project.input_ranges.bounds import has_parameter
+from penstock.project.input_ranges.bounds import ceil, floor, greatest, least, leaves
 from penstock.project.input_ranges.inputs import Found, Inferred, InputShape, as_input
-from penstock.project.input_ranges.limits import ConditionReader, Limits
-from penstock.project.input_ranges.scopes import FromItem, settle
-from penstock.project.input_ranges.terms import Kind
+from penstock.project.input_ranges.scopes import FromItem, conjuncts, settle
+from penstock.project.input_ranges.terms import (
+    PARAMETERS,
+    ColumnTerm,
+    Constant,
+    Kind,
+    fold,
+    parameter_of,
+    term,
+)
 from penstock.project.input_ranges.tree import OpenedTable, TooBigError, Tree
 from penstock.project.sql.canonical import (
     PARSER_BUGS,
@@ -27,18 +37,190 @@ from penstock.project.sql.canonical import (
     tokens_of,
 )
 
-_KINDS = {
-    "date": Kind.DATE,
-    "timestamp": Kind.TIME,
-    "timestamp_ntz": Kind.TIME,
-    "tinyint": Kind.NUMBER,
-    "smallint": Kind.NUMBER,
-    "int": Kind.NUMBER,
-    "bigint": Kind.NUMBER,
-}
-_WHOLE = Inferred(Everything(), Found.WHOLE)
-_UNCLEAR = Inferred(Everything(), Found.UNCLEAR)
+_FLIPPED = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
+_NEGATED = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT}
+_NEGATED |= {exp.EQ: exp.NEQ, exp.NEQ: exp.EQ}
+_EQUAL = (exp.EQ, exp.NullSafeEQ)
+_KINDS = {"date": Kind.DATE, "timestamp": Kind.TIME, "timestamp_ntz": Kind.TIME}
+_KINDS |= dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Kind.NUMBER)
 _UNREAD = Inferred(Everything(), Found.UNREAD)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """A range; None is open. One that is open is `unclear` where a condition was not recognised."""
+
+    low: Bound | None = None
+    high: Bound | None = None
+    unclear: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.low is None and self.high is None
+
+
+_ANY = _Limits()
+
+
+def _both(several: Iterable[_Limits]) -> _Limits:
+    parts = list(several)
+    low = greatest(each.low for each in parts if each.low is not None)
+    high = least(each.high for each in parts if each.high is not None)
+    is_open = low is None and high is None
+    return _Limits(low, high, unclear=is_open and any(each.unclear for each in parts))
+
+
+def _either(several: Iterable[_Limits]) -> _Limits:
+    """Give the hull of what one of several conditions leaves."""
+    parts = list(several)
+    lows = [each.low for each in parts if each.low is not None]
+    highs = [each.high for each in parts if each.high is not None]
+    low = least(lows) if len(lows) == len(parts) else None
+    high = greatest(highs) if len(highs) == len(parts) else None
+    opened = [each for each in parts if each.is_open]
+    return _Limits(low, high, unclear=bool(opened) and all(each.unclear for each in opened))
+
+
+@dataclass(frozen=True, slots=True)
+class _ConditionReader:
+    """Which range of a column the conditions on its table leave, for partitions of `grid`.
+
+    `kind_of` knows the types of columns. A `direct` reader takes only what a value surely meets.
+    """
+
+    grid: Grid
+    relations: Mapping[str, FromItem]
+    kind_of: Callable[[exp.Column], Kind | None]
+    label: str = ""
+    column: str = ""
+    direct: bool = False
+
+    def limits(self, relation: FromItem, column: str) -> _Limits:
+        asked = replace(self, label=relation.label, column=column)
+        return _both(map(asked.read, relation.conditions))
+
+    def read(self, node: exp.Expr) -> _Limits:
+        match node:
+            case exp.Paren():
+                return self.read(node.this)
+            case exp.And():
+                return _both(map(self.read, conjuncts(node)))
+            case exp.Or():
+                return _either(map(self.read, (node.this, node.expression)))
+            case exp.Not() if (turned := _negated(node.this)) is not None:
+                return self.read(turned)
+            case exp.Between():
+                return _both(map(self.read, _between(node)))
+            case exp.In() if node.expressions:
+                equal = (exp.EQ(this=node.this, expression=each) for each in node.expressions)
+                return _either(map(self.read, equal))
+            case exp.Binary() if type(node) in (*_FLIPPED, *_EQUAL, exp.NEQ):
+                found = self._comparison(node)
+                if found is not None or isinstance(node, exp.NEQ):
+                    return found or _ANY
+        return _ANY if self.direct else self._unread(node)
+
+    def _unread(self, node: exp.Expr) -> _Limits:
+        """Leave a condition out that is not recognised.
+
+        It is unclear what it reads if it ties the column to the partition; "" is any column.
+        """
+        named = list(node.find_all(exp.Column, exp.Parameter))
+        columns = [each for each in named if parameter_of(each) not in PARAMETERS]
+        asked = (e for e in columns if isinstance(e, exp.Column) and e.table == self.label)
+        mentions = any(self.column in (each.name, "") for each in asked)
+        return _Limits(unclear=mentions and len(columns) < len(named))
+
+    def _comparison(self, node: exp.Binary) -> _Limits | None:
+        kind = type(node)
+        flipped = _FLIPPED.get(kind, kind)
+        sides = (node.this, node.expression, kind), (node.expression, node.this, flipped)
+        for this, other, kind in sides:
+            found = term(this, self.kind_of)
+            if found is None or (found.relation, found.column) != (self.label, self.column):
+                continue
+            value = fold(other, self.grid)
+            if value is not None:
+                return self._against(kind, found, value)
+            far = term(other, self.kind_of)
+            if far is not None and kind is exp.EQ and not self.direct:
+                return self._passed(found, far)
+        return None
+
+    def _against(self, kind: type[exp.Expr], found: ColumnTerm, value: Constant) -> _Limits | None:
+        is_of_letters = kind not in _EQUAL and found.kind is None and value.kind is Kind.TEXT
+        if self.direct and is_of_letters:  # '2024-4-9' is then after '2024-05-01'
+            return None
+        bound = value.compared(found.kind)
+        if bound is None:
+            return None
+        if kind is exp.NEQ:
+            return _ANY
+        tick = DAY if value.kind is Kind.DATE and found.kind is None else 1
+        low = high = None
+        if kind in (exp.GTE, *_EQUAL):
+            low = found.first(bound, self.grid)
+        elif kind is exp.GT:
+            low = found.beyond(bound, self.grid, 1)
+        if kind in (exp.LTE, *_EQUAL):
+            high = found.beyond(bound, self.grid, tick)
+        elif kind is exp.LT:
+            high = found.first(bound, self.grid)
+        return _Limits(low, high)
+
+    def _passed(self, found: ColumnTerm, far: ColumnTerm) -> _Limits | None:
+        """Give the range that an equality passes on from another column."""
+        if found.kind and far.kind and (found.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
+            return None
+        known = self._known(far)
+        if known.is_open:
+            return None
+        low, high = known.low, known.high
+        is_day = far.kind is None and found.kind in (None, Kind.DATE)
+        if is_day and self.grid.grain is not Grain.RANGE:
+            low = low and floor(low, "day", self.grid)  # a text may lose its time on the way
+            high = high and ceil(high, "day", self.grid)
+        return _Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
+
+    def _known(self, far: ColumnTerm) -> _Limits:
+        """Give the range that the values of a term surely have, NULL left out."""
+        relation = self.relations.get(far.relation)
+        if relation is None:
+            return _ANY
+        asked = replace(self, label=far.relation, column=far.column, direct=True)
+        found = [asked.read(each) for each in relation.conditions]
+        inner = [term(branch.output(far.column), self.kind_of) for branch in relation.branches]
+        known = [self._known(each) for each in inner if each is not None]
+        if known and len(known) == len(inner):
+            found.append(_either(known))
+        both = _both(found)
+        return _Limits(*far.over(both.low, both.high, self.grid))
+
+
+def _between(node: exp.Between) -> tuple[exp.Expr, exp.Expr]:
+    low = exp.GTE(this=node.this, expression=node.args["low"])
+    return low, exp.LTE(this=node.this, expression=node.args["high"])
+
+
+def _negated(node: exp.Expr) -> exp.Expr | None:
+    """Write the opposite of a condition without NOT, None where that is not known."""
+    match node:
+        case exp.Paren():
+            return _negated(node.this)
+        case exp.Not():
+            inner: exp.Expr = node.this
+            return inner
+        case exp.And() | exp.Or():
+            kind = exp.Or if isinstance(node, exp.And) else exp.And
+            this, other = _negated(node.this), _negated(node.expression)
+            return None if this is None or other is None else kind(this=this, expression=other)
+        case exp.Between():
+            low, high = _between(node)
+            return exp.Or(this=_negated(low), expression=_negated(high))
+        case exp.Binary() if type(node) in _NEGATED:
+            return _NEGATED[type(node)](this=node.this, expression=node.expression)
+        case _:
+            return None
 
 
 @dataclass(slots=True)
@@ -51,30 +233,38 @@ class _Shapes:
     _opened: dict[str, OpenedTable] = field(default_factory=dict)
 
     def of(self, token: str) -> InputShape:
-        return self.inputs.get(name_of(token), InputShape())
+        return self.inputs.get(_name_of(token), InputShape())
 
     def opened(self, token: str) -> OpenedTable:
-        if token not in self._opened:
-            self._opened[token] = self._open(self.of(token))
-        return self._opened[token]
-
-    def _open(self, shape: InputShape) -> OpenedTable:
-        trees = tuple(_parsed(text) for text in shape.view)
-        for text, tree in zip(shape.view, trees, strict=True):
+        if token in self._opened:
+            return self._opened[token]
+        shape = self.of(token)
+        trees = []
+        for text in shape.view:
+            tree = self.parsed(text)
             if tree is None:
                 self.unread |= {as_input(name) for name in mentioned(text)}
             else:
-                self.counts.update(_tokens(tree))
-        columns = None
-        if shape.columns is not None:
-            columns = tuple(column.lower() for column in shape.columns)
+                trees.append(tree)
+        columns = shape.columns and tuple(column.lower() for column in shape.columns)
         certain = frozenset({shape.field.lower()} - {""})
-        return OpenedTable(columns, certain, tuple(tree for tree in trees if tree is not None))
+        self._opened[token] = found = OpenedTable(columns, certain, tuple(trees))
+        return found
 
-    def kind_of(self, relation: FromItem | None, column: exp.Column) -> Kind | None:
-        if relation is None or not relation.token:
+    def parsed(self, text: str) -> exp.Query | None:
+        """Parse a query, and count the tables that the walk over its tree must come to."""
+        try:
+            tokens = tokens_of(text)
+            query = None if has_pipes(tokens) else parse_query(tokens, text)
+        except (NotAQueryError, SqlglotError, *PARSER_BUGS):
             return None
-        shape = self.of(relation.token)
+        names = (table.name for table in (query.find_all(exp.Table) if query else ()))
+        self.counts.update(n.partition(":bare:")[0] for n in names if n.startswith("penstock:"))
+        return query
+
+    def kind_of(self, relations: Mapping[str, FromItem], column: exp.Column) -> Kind | None:
+        relation = relations.get(column.table)
+        shape = self.of(relation.token) if relation and relation.token else InputShape()
         is_field = shape.field.lower() == column.name
         return _KINDS.get(shape.type.lower()) if is_field else None
 
@@ -90,12 +280,11 @@ def infer(
     names = list(_reached(texts, inputs))
     shapes = _Shapes(inputs)
     tree = Tree(shapes.opened)
-    parsed = [_parsed(text) for text in texts]
     try:
-        for query in parsed:
+        for text in texts:
+            query = shapes.parsed(text)
             if query is None:
                 return dict.fromkeys(names, _UNREAD)
-            shapes.counts.update(_tokens(query))
             tree.add(query)
         for scope in tree.roots:
             settle(scope)
@@ -104,30 +293,22 @@ def infer(
         return dict.fromkeys(names, _UNREAD)
 
 
-def name_of(token: str) -> InputName:
-    """Read the token of a table: `penstock:model:users`."""
-    _, kind, name = token.split(":", 2)
+def _name_of(token: str) -> InputName:
+    _, kind, name = token.split(":", 2)  # penstock:model:users
     return as_input(InputName(InputKind(kind), name))
 
 
 def _mappings(
-    names: Iterable[InputName],
-    tree: Tree,
-    shapes: _Shapes,
-    grid: Grid,
+    names: Iterable[InputName], tree: Tree, shapes: _Shapes, grid: Grid
 ) -> dict[InputName, Inferred]:
-    scans: dict[InputName, list[FromItem]] = {}
+    scans: dict[InputName, list[FromItem]] = defaultdict(list)
     counts = shapes.counts  # a table that the walk has missed is read whole
     for relation in tree.relations.values():
         if relation.token:
-            scans.setdefault(name_of(relation.token), []).append(relation)
+            scans[_name_of(relation.token)].append(relation)
             counts[relation.token] -= 1
-    missed = {name_of(token) for token, count in counts.items() if count > 0}
-    reader = ConditionReader(
-        grid,
-        tree.relations,
-        lambda column: shapes.kind_of(tree.relations.get(column.table), column),
-    )
+    missed = {_name_of(token) for token, count in counts.items() if count > 0}
+    reader = _ConditionReader(grid, tree.relations, partial(shapes.kind_of, tree.relations))
     result = {}
     for name in names:
         shape = shapes.inputs.get(name, InputShape())
@@ -136,36 +317,38 @@ def _mappings(
         elif name in shapes.unread or name in missed:
             result[name] = _UNREAD
         else:
-            result[name] = _mapping(reader, scans.get(name, []), shape)
+            result[name] = _mapping(reader, scans[name], shape)
     return result
 
 
-def _mapping(reader: ConditionReader, scans: Sequence[FromItem], shape: InputShape) -> Inferred:
+def _mapping(reader: _ConditionReader, scans: Sequence[FromItem], shape: InputShape) -> Inferred:
     column = shape.field or _bounded_column(reader, scans)
     limits = [reader.limits(scan, column.lower()) for scan in scans]
     opened = [each for each in limits if each.is_open]
     if opened or not limits:
-        return _UNCLEAR if opened and all(each.unclear for each in opened) else _WHOLE
+        is_unclear = opened and all(each.unclear for each in opened)
+        return Inferred(Everything(), Found.UNCLEAR if is_unclear else Found.WHOLE)
     written = {name.lower(): name for name in shape.columns or ()}.get(column, column)
     ranges = tuple(dict.fromkeys((each.low, each.high) for each in limits))
     return Inferred(Computed(written, ranges), Found.INFERRED)
 
 
-def _bounded_column(reader: ConditionReader, scans: Sequence[FromItem]) -> str:
+def _bounded_column(reader: _ConditionReader, scans: Sequence[FromItem]) -> str:
     """Give the column that a parameter bounds; of several, the first that has two bounds."""
-    names = sorted({name for scan in scans for name in reader.columns(scan)})
+    compared = {
+        column.name
+        for scan in scans
+        for condition in scan.conditions
+        for column in condition.find_all(exp.Column)
+        if column.table == scan.label
+    }
     found = []
-    for name in names:
+    for name in compared:
         limits = [reader.limits(scan, name) for scan in scans]
-        if any(_follows(each) for each in limits):
-            is_open = any(each.is_open for each in limits)
-            is_half = any(each.low is None or each.high is None for each in limits)
-            found.append((is_open, is_half, name))
+        bounds = [bound for each in limits for bound in (each.low, each.high)]
+        if any(not isinstance(leaf, At) for bound in bounds for leaf in leaves(bound)):
+            found.append((any(each.is_open for each in limits), None in bounds, name))
     return min(found)[2] if found else ""
-
-
-def _follows(limits: Limits) -> bool:
-    return has_parameter(limits.low) or has_parameter(limits.high)
 
 
 def _reached(texts: Iterable[str], inputs: Mapping[InputName, InputShape]) -> dict[InputName, None]:
@@ -178,16 +361,3 @@ def _reached(texts: Iterable[str], inputs: Mapping[InputName, InputShape]) -> di
                 found[name] = None
                 todo += inputs[name].view if name in inputs else ()
     return found
-
-
-def _tokens(query: exp.Expr) -> list[str]:
-    names = (table.name for table in query.find_all(exp.Table))
-    return [name.partition(":bare:")[0] for name in names if name.startswith("penstock:")]
-
-
-def _parsed(text: str) -> exp.Query | None:
-    try:
-        tokens = tokens_of(text)
-        return None if has_pipes(tokens) else parse_query(tokens, text)
-    except (NotAQueryError, SqlglotError, *PARSER_BUGS):
-        return None

@@ -1,15 +1,40 @@
-"""What is known of an input, and what was found of how it is read."""
+"""What is known of an input, and what can be wrong with how a partition reads it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.mapping import RangeMapping
-from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.bounds import (
+    MONTHS,
+    SIZES,
+    At,
+    Bound,
+    Ceiled,
+    Floored,
+    Lower,
+    Moved,
+    Upper,
+)
+from penstock.core.partitions.calendar import DAY, HOUR, day_number
+from penstock.core.partitions.mapping import (
+    Calendar,
+    Computed,
+    Everything,
+    RangeMapping,
+    Same,
+    Trailing,
+    reading,
+)
+from penstock.core.partitions.partition import Grain, Grid, Span, overlapping
+from penstock.core.partitions.ranges import Ranges, difference, merged
 from penstock.project.files.values import digest
+from penstock.project.input_ranges.bounds import leaves
 
 RULES = 2
 """Rises when the same SQL gives other mappings, so that what was kept is found anew."""
@@ -53,12 +78,18 @@ class Inferred:
     found: Found
 
 
-def as_input(name: InputName) -> InputName:
-    """Give the name of a model for `this`, any other name as it is.
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An entry of `depends_on`; `mapping` is None for `auto`, `column` "" where none is given."""
 
-    >>> as_input(InputName(InputKind.THIS, "daily")).kind
-    <InputKind.MODEL: 'model'>
-    """
+    input: InputName
+    mapping: RangeMapping | None
+    column: str
+    where: Location
+
+
+def as_input(name: InputName) -> InputName:
+    """Give the name of a model for `this`, any other name as it is."""
     return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name
 
 
@@ -66,5 +97,140 @@ def inference_key(
     texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
 ) -> str:
     """Give the key under which the result of an inference may be kept."""
-    everything = (RULES, texts, grid, sorted(inputs.items()))
-    return digest(repr(everything))
+    return digest(repr((RULES, texts, grid, sorted(inputs.items()))))
+
+
+_MOST = 2_000
+_FEW = ((2023, 12, 22, 22), (2024, 2, 26, 8), (2024, 6, 28, 4))
+_MANY = ((2023, 12, 1, 500),)
+"""First days, and how many follow."""
+
+
+def first_partition(model: Model) -> int | None:
+    """Give the first partition that is ever built, None where there is no first."""
+    part = model.partition
+    if part is None or part.grid.grain is Grain.WHOLE:
+        return None
+    if part.grid.grain is Grain.RANGE:
+        return part.grid.at(part.grid.start)
+    dates = [version.effective_from for version in model.versions]
+    first = part.start or min((date for date in dates if date), default=None)
+    if first is None:
+        return None
+    return part.grid.at(day_number(first.year, first.month, first.day) * DAY)
+
+
+def mismatch(
+    name: InputName, entry: Declared, mapping: RangeMapping, model: Model, grid: Grid
+) -> list[Finding]:
+    """Say that a mapping joins time and integers, or asks integers for units of the calendar."""
+    below = model.grid
+    is_unit = isinstance(mapping, Calendar) and below.grain is Grain.RANGE
+    is_other = (below.grain is Grain.RANGE) != (grid.grain is Grain.RANGE)
+    is_odd = is_unit or (is_other and grid.grain is not Grain.WHOLE)
+    if isinstance(mapping, Everything) or not is_odd:
+        return []
+    sentence = f"{model.name} has {below.grain} partitions, {name} has {grid.grain}"
+    hint = f"depends_on: [{{model: {name}, partitions: all}}]"
+    return [Finding(entry.where, "mapping-domain-mismatch", sentence, hint)]
+
+
+def over_column(mapping: RangeMapping, column: str, grid: Grid) -> RangeMapping:
+    """Write a declared mapping as bounds on a column; everything where no column is given.
+
+    Such an input has no partitions: the last N are those of the grid of the model that reads it.
+    """
+    if not column:
+        return Everything()
+    pair: tuple[Bound, Bound]
+    match mapping:
+        case Same():
+            pair = Lower(), Upper()
+        case Calendar(unit):
+            pair = Floored(Lower(), unit), Ceiled(Upper(), unit)
+        case Trailing(count):
+            unit = grid.grain.value.lower()
+            months = MONTHS.get(unit, 0)
+            micros = 0 if months else SIZES.get(unit, grid.interval)
+            pair = Moved(Upper(), -count * months, -count * micros), Upper()
+        case _:
+            return mapping
+    return Computed(column, (pair,))
+
+
+def narrower(
+    name: InputName,
+    entry: Declared,
+    said: RangeMapping,
+    read: RangeMapping,
+    model: Model,
+    grid: Grid,
+) -> list[Finding]:
+    """Say that a declared mapping leaves out what the SQL reads, in any sample partition."""
+    declared, inferred = reading(said, grid), reading(read, grid)
+    spans = map(model.grid.span, _samples(model, read, _FEW))
+    if not any(difference(_places(inferred(s), grid), _places(declared(s), grid)) for s in spans):
+        return []
+    sentence = f"the SQL reads more of {name} than its entry in depends_on says"
+    auto = f"auto, column: {entry.column}" if entry.column else "auto"
+    asked = "all" if isinstance(read, Everything) else auto
+    hint = f"depends_on: [{{model: {name}, partitions: {asked}}}]"
+    return [Finding(entry.where, "mapping-narrower-than-sql", sentence, hint, Severity.WARNING)]
+
+
+def read_whole(name: InputName, body: Body, *, unclear: bool = False) -> Finding:
+    """Say that a partition reads all of an input, or may do so for all that is known."""
+    does = f"{body.fingerprint.label} reads all of {name}"
+    if unclear:
+        does = f"no condition of {body.fingerprint.label} says as a range what it reads of {name}"
+    sentence = f"{does}, so any change of it concerns every partition"
+    hint = f"depends_on: [{{model: {name}, partitions: all}}]"
+    if name.kind is InputKind.EXTERNAL:
+        hint = "filter it by a partition parameter, or declare it as a source"
+    return Finding(body.where, "upstream-mapping-all", sentence, hint, Severity.WARNING)
+
+
+def self_reading(model: Model, body: Body, mapping: RangeMapping, where: Location) -> list[Finding]:
+    """Find whether a model reads of itself what is not before the partition that it builds."""
+    grid, read = model.grid, reading(mapping, model.grid)
+    for number in _samples(model, mapping, _MANY):
+        start, end = grid.span(number)
+        if any(high > start for _, high in read((start, end))):
+            label, key = body.fingerprint.label, grid.key(number)
+            sentence = f"{label} reads of {model.name} itself what is not before {key} to build it"
+            field = model.partition.field if model.partition else ""
+            hint = f"bound it: {field} < @partition_date"
+            return [Finding(where, "self-dependency-unbounded", sentence, hint)]
+    return []
+
+
+def _samples(
+    model: Model, mapping: RangeMapping, days: tuple[tuple[int, int, int, int], ...]
+) -> list[int]:
+    grid = model.grid
+    first = first_partition(model)
+    if grid.grain is Grain.RANGE:
+        last = grid.last_number
+        edge = min(_MOST, last + 1)
+        numbers = {*range(edge), *range(last + 1 - edge, last + 1)}
+    else:
+        starts = [
+            (day_number(y, m, d) + each) * DAY for y, m, d, count in days for each in range(count)
+        ]
+        hours = (0, 1, 12, 23) if grid.grain is Grain.HOUR else (0,)
+        numbers = {grid.at(start + hour * HOUR) for start in starts for hour in hours}
+    if first is not None:
+        numbers.update(range(first, first + 8))
+    bounds = chain.from_iterable(mapping.ranges if isinstance(mapping, Computed) else ())
+    fixed = [leaf.position for each in bounds for leaf in leaves(each) if isinstance(leaf, At)]
+    numbers.update(at + near for at in map(grid.at, fixed) for near in range(-3, 4))
+    low, high = grid.domain
+    low = low if first is None else max(low, first)
+    return sorted(number for number in numbers if low <= number <= high)
+
+
+def _places(spans: tuple[Span, ...], grid: Grid) -> Ranges:
+    """Give what spans touch: partitions of the input, or positions where it has none."""
+    if grid.grain is not Grain.WHOLE:
+        return overlapping(grid, spans)
+    return merged((low, high - 1) for low, high in spans)

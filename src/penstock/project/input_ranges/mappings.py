@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import (
@@ -17,37 +17,23 @@ from penstock.core.partitions.mapping import (
     read_mapping,
     write_mapping,
 )
-from penstock.core.partitions.partition import Grain, Grid
-from penstock.project.files.cache import CacheEntry, ParseCache
-from penstock.project.files.parsed import read_findings, write_findings
+from penstock.core.partitions.partition import Grain
+from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings
 from penstock.project.files.values import digest
 from penstock.project.input_ranges.inputs import (
+    Declared,
     Found,
     Inferred,
     InputShape,
     as_input,
-    inference_key,
-)
-from penstock.project.input_ranges.mapping_checks import (
     first_partition,
-    is_mismatch,
-    is_narrower,
+    inference_key,
     mismatch,
     narrower,
     over_column,
     read_whole,
     self_reading,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """An entry of `depends_on`; `mapping` is None for `auto`, `column` "" where none is given."""
-
-    input: InputName
-    mapping: RangeMapping | None
-    column: str
-    where: Location
 
 
 def map_inputs(
@@ -69,6 +55,7 @@ def map_inputs(
     result: dict[str, Model] = {}
     findings: list[Finding] = []
     for name, model in models.items():
+        result[name] = model
         if model.partition is not None:
             reader = _Bodies(model, shapes, views, declared.get(name, ()), cache)
             versions = tuple(
@@ -80,8 +67,6 @@ def map_inputs(
                 for version in model.versions
             )
             result[name] = replace(model, versions=versions)
-        else:
-            result[name] = model
     return result, findings
 
 
@@ -119,7 +104,10 @@ class _Bodies:
         """Give a body with its inputs, from the cache where nothing that counts has changed."""
         shapes = self._shapes(body)
         texts = tuple(dict.fromkeys((body.query.text, body.query.incremental)))
-        key = self._key(body, texts, shapes)
+        first = first_partition(self.model)
+        known = (inference_key(texts, self.model.grid, shapes), self.declared, body.where, first)
+        rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
+        key = digest(repr((known, rest)))
         file = f"mapping\n{self.model.name}\n{body.fingerprint.label}"
         kept = self.cache.recall(file, key, lambda entry: _read(entry.result))
         if kept is None:
@@ -128,19 +116,6 @@ class _Bodies:
         inputs, found = kept
         findings += found
         return replace(body, inputs=inputs)
-
-    def _key(
-        self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
-    ) -> str:
-        grid = self.model.grid
-        parts = (
-            inference_key(texts, grid, shapes),
-            self.declared,
-            body.where,
-            first_partition(self.model),
-        )
-        rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
-        return digest(repr((parts, rest)))
 
     def _shapes(self, body: Body) -> dict[InputName, InputShape]:
         """Give the inputs of a body, those of views among them."""
@@ -169,16 +144,17 @@ class _Bodies:
         inputs: list[InputMapping] = []
         findings: list[Finding] = []
         for name, shape in shapes.items():
-            entry = declared.get(name)
-            read = inferred.get(name)
-            if entry is None or entry.mapping is None or shape.view:
-                one = self._automatic(name, asked[name], read, body, findings)
+            entry, read = declared.get(name), inferred.get(name)
+            is_chosen = entry is not None and entry.mapping is not None and not shape.view
+            if entry and is_chosen:
+                mapping, found = self._chosen(name, shape, entry, read)
             else:
-                one = self._chosen(name, shape, entry, read, findings)
+                mapping, found = self._automatic(name, asked[name], read, body)
+            findings += found
             if name == self.model.input_name:
                 where = entry.where if entry else body.where
-                findings += self_reading(self.model, body, one.mapping, where)
-            inputs.append(one)
+                findings += self_reading(self.model, body, mapping, where)
+            inputs.append(InputMapping(name, mapping, declared=is_chosen))
         return tuple(inputs), findings
 
     def _declared(self, body: Body) -> dict[InputName, Declared]:
@@ -195,53 +171,37 @@ class _Bodies:
         return result
 
     def _automatic(
-        self,
-        name: InputName,
-        shape: InputShape,
-        read: Inferred | None,
-        body: Body,
-        findings: list[Finding],
-    ) -> InputMapping:
-        is_itself = name == self.model.input_name
-        if read is None:
-            mapping = _by_grain(shape, self.model.grid)
-            is_odd = isinstance(mapping, Everything) and shape.grid.grain is not Grain.WHOLE
-            if is_odd and not is_itself:
-                findings.append(read_whole(name, body))
-            return InputMapping(name, mapping)
-        if read.found in (Found.WHOLE, Found.UNCLEAR, Found.UNREAD) and not is_itself:
-            findings.append(read_whole(name, body, unclear=read.found is Found.UNCLEAR))
-        return InputMapping(name, read.mapping)
+        self, name: InputName, shape: InputShape, read: Inferred | None, body: Body
+    ) -> tuple[RangeMapping, list[Finding]]:
+        """Take what the SQL reads; of an input that only `depends_on` knows, what overlaps."""
+        mapping: RangeMapping
+        grains, is_odd = {self.model.grid.grain, shape.grid.grain}, False
+        if read is not None:
+            mapping, is_odd = read.mapping, read.found not in (Found.INFERRED, Found.VIEW)
+        elif shape.grid.grain is Grain.WHOLE:
+            mapping = over_column(Same(), shape.field, self.model.grid)
+        else:
+            is_odd = Grain.RANGE in grains and len(grains) > 1
+            mapping = Everything() if is_odd else ByGrain()
+        if not is_odd or name == self.model.input_name:
+            return mapping, []
+        unclear = read is not None and read.found is Found.UNCLEAR
+        return mapping, [read_whole(name, body, unclear=unclear)]
 
     def _chosen(
-        self,
-        name: InputName,
-        shape: InputShape,
-        entry: Declared,
-        read: Inferred | None,
-        findings: list[Finding],
-    ) -> InputMapping:
-        mapping = entry.mapping or Everything()
-        grid = self.model.grid
-        if is_mismatch(mapping, grid, shape.grid):
-            findings.append(mismatch(name, self.model, shape.grid, entry.where))
-            return InputMapping(name, Everything(), declared=True)
-        if shape.grid.grain is Grain.WHOLE:
-            mapping = over_column(mapping, entry.column, grid)
-            if not entry.column:
-                return InputMapping(name, mapping, declared=True)
-        known = read and read.found in (Found.INFERRED, Found.WHOLE)
-        if known and read and is_narrower(mapping, read.mapping, self.model, shape.grid):
-            findings.append(narrower(name, entry.column, read.mapping, entry.where))
-        return InputMapping(name, mapping, declared=True)
-
-
-def _by_grain(shape: InputShape, grid: Grid) -> RangeMapping:
-    """Map an input that only `depends_on` knows."""
-    if shape.grid.grain is Grain.WHOLE:
-        return over_column(Same(), shape.field, grid)
-    is_comparable = (grid.grain is Grain.RANGE) == (shape.grid.grain is Grain.RANGE)
-    return ByGrain() if is_comparable else Everything()
+        self, name: InputName, shape: InputShape, entry: Declared, read: Inferred | None
+    ) -> tuple[RangeMapping, list[Finding]]:
+        mapping, model, grid = entry.mapping or Everything(), self.model, shape.grid
+        found = mismatch(name, entry, mapping, model, grid)
+        if found:
+            return Everything(), found
+        if grid.grain is Grain.WHOLE:
+            mapping = over_column(mapping, entry.column, model.grid)
+        if read is None or read.found not in (Found.INFERRED, Found.WHOLE):
+            return mapping, []
+        is_comparable = entry.column or grid.grain is not Grain.WHOLE
+        found = narrower(name, entry, mapping, read.mapping, model, grid) if is_comparable else []
+        return mapping, found
 
 
 # Any: this is the JSON of our own cache; what does not fit is thrown away.

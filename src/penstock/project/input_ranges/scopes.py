@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from penstock.core.query import RUN_TIMESTAMP
+
 PREFIX = "#"
 """Marks the relations of resolved columns: `#3`."""
 QUERY = "penstock:query"
 """The placeholder of a subquery inside of a condition."""
 FIRST_COLUMN = "penstock:first"
 TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
-_TIMESTAMP = "penstock__run_timestamp"
+Names = tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +35,7 @@ class FromItem:
     label: str
     name: str
     token: str = ""
-    columns: tuple[str, ...] | None = None
+    columns: Names | None = None
     certain: frozenset[str] = frozenset()
     branches: tuple[SelectScope, ...] = ()
     sealed: bool = False
@@ -57,21 +59,33 @@ class Star:
     without: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """One CTE: its query, those that it may name itself, and the names of its columns."""
+
+    query: exp.Expr
+    known: Mapping[str, Cte | None]
+    names: Names | None
+    recursive: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class SelectScope:
     """One SELECT: its relations, its conditions with the relations they hold for, its columns.
 
+    `known` are the CTEs that it may name, None for one that is being defined.
     `order` are the names of its columns, None where they are not known; `aliases` those that a
     name may mean beside columns of relations, `hidden` those that it means before them (HAVING).
     """
 
-    outer: SelectScope | None
+    outer: SelectScope | None = None
+    known: Mapping[str, Cte | None] = field(default_factory=dict)
     relations: list[FromItem] = field(default_factory=list)
     shared: dict[str, FromItem | None] = field(default_factory=dict)
     tests: list[tuple[exp.Expr, frozenset[str]]] = field(default_factory=list)
     outputs: dict[str, exp.Expr | None] = field(default_factory=dict)
     stars: list[Star] = field(default_factory=list)
-    order: tuple[str, ...] | None = None
+    order: Names | None = None
     closed: bool = False
     windows: list[frozenset[str]] = field(default_factory=list)
     aliases: frozenset[str] = frozenset()
@@ -107,7 +121,7 @@ class SelectScope:
         """Whether a condition on an output column may as well stand in WHERE."""
         if self.closed or not is_plain(expression):
             return False
-        return all(_text(expression) in keys for keys in self.windows)
+        return all(expression.unnest().sql() in keys for keys in self.windows)
 
 
 def resolved(name: str, label: str) -> exp.Column:
@@ -120,11 +134,6 @@ def is_plain(expression: exp.Expr) -> bool:
     if expression.find(exp.AggFunc, exp.Window, exp.UDTF, exp.Anonymous, exp.AnonymousAggFunc):
         return False
     return all(each.name != QUERY for each in expression.find_all(exp.Placeholder))
-
-
-def labels_of(expression: exp.Expr) -> frozenset[str]:
-    """Give the relations whose columns an expression names; "" stands for unknown ones."""
-    return frozenset(column.table for column in expression.find_all(exp.Column))
 
 
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -141,21 +150,21 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 def settle(scope: SelectScope) -> None:
     """Give every relation its conditions, and push them into subqueries where that is sound."""
     for test, allowed in scope.tests:
-        labels = labels_of(test) & allowed
+        named = {column.table for column in test.find_all(exp.Column)} & allowed
         for relation in scope.relations:
-            if relation.label in labels and not relation.sealed:
+            if relation.label in named and not relation.sealed:
                 relation.conditions.append(test)
     for relation in scope.relations:
         for branch in relation.branches:
             allowed = frozenset(each.label for each in branch.visible)
             for condition in relation.conditions:
-                pushed = substituted(condition, relation.label, branch)
+                pushed = _substituted(condition, relation.label, branch)
                 if pushed is not None:
                     branch.tests.append((pushed, allowed))
             settle(branch)
 
 
-def substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
+def _substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
     """Write a condition on a subquery's columns as one inside of it; None where that changes it."""
     known: dict[str, exp.Expr] = {}
     for column in condition.find_all(exp.Column):
@@ -173,7 +182,7 @@ def substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Exp
     return condition.transform(replace)
 
 
-def renamed(branches: tuple[SelectScope, ...], names: Mapping[int, str] | None) -> None:
+def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
     """Give the columns of a query other names, by their places."""
     if names is None:
         return
@@ -181,31 +190,23 @@ def renamed(branches: tuple[SelectScope, ...], names: Mapping[int, str] | None) 
         if branch.order is None or len(branch.order) != len(names):
             outputs, order = {}, None
         else:
-            pairs = [(names[at], branch.output(old)) for at, old in enumerate(branch.order)]
-            outputs, order = dict(pairs), tuple(name for name, _ in pairs)
+            pairs = zip(names, branch.order, strict=True)
+            outputs, order = {name: branch.output(old) for name, old in pairs}, names
         branch.outputs, branch.order, branch.stars = outputs, order, []
 
 
-def _text(expression: exp.Expr) -> str:
-    inner = expression.unnest() if isinstance(expression, exp.Paren) else expression
-    return inner.sql()
-
-
 def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset[str]]:
-    """Give by what each window among some nodes is partitioned."""
+    """Give by what each window among some nodes is partitioned; named ones are not followed."""
     named = bool(select.args.get("windows"))
-    keys = []
-    for node in nodes:
-        for window in node.find_all(exp.Window):
-            by = () if named else window.args.get("partition_by") or ()
-            keys.append(frozenset(_text(each) for each in by))
-    return keys
+    windows = (window for node in nodes for window in node.find_all(exp.Window))
+    parts = (() if named else each.args.get("partition_by") or () for each in windows)
+    return [frozenset(each.unnest().sql() for each in by) for by in parts]
 
 
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
     """Give a column under the mark of its relation, without one where it may be of several."""
     name, table = column.name.lower(), str(column.text("table")).lower()
-    if name.startswith(TOKEN) or name == _TIMESTAMP or table.startswith("#"):
+    if name.startswith(TOKEN) or name == RUN_TIMESTAMP or table.startswith("#"):
         return column
     if column.text("db"):
         return resolved(name, "")
@@ -246,25 +247,17 @@ def is_group(node: exp.Expr) -> bool:
     return is_joined or bool(inner.args.get("alias")) or not isinstance(inner, exp.Query)
 
 
-def aggregates(node: exp.Expr) -> bool:
-    """Whether a column makes one row of many, outside of a window."""
-    return any(each.find_ancestor(exp.Window) is None for each in node.find_all(exp.AggFunc))
-
-
 def star_names(star: Star, scope: SelectScope) -> list[str] | None:
     """Give the columns that a star stands for, None where not all are known."""
     if scope.shared or not star.relations:
         return None
-    names: list[str] = []
-    for relation in star.relations:
-        if relation.columns is None:
-            return None
-        names += (name for name in relation.columns if name not in star.without)
-    return names
+    columns = [relation.columns for relation in star.relations]
+    names = [name for each in columns for name in each or () if name not in star.without]
+    return None if None in columns else names
 
 
-def alias_names(alias: object) -> dict[int, str] | None:
-    """Give the names of columns by their places, None where an alias names none."""
+def alias_names(alias: object) -> Names | None:
+    """Give the names of columns in their order, None where an alias names none."""
     if not isinstance(alias, exp.TableAlias) or not alias.columns:
         return None
-    return {at: column.name.lower() for at, column in enumerate(alias.columns)}
+    return tuple(column.name.lower() for column in alias.columns)

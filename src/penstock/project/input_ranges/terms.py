@@ -24,7 +24,6 @@ PARAMETERS: Mapping[str, Bound] = {
     "end_date": Upper(),
 }
 _TOKEN = "penstock:param:"  # noqa: S105  no password: the beginning of a parameter's token
-
 _TIMES = {
     exp.DType.TIMESTAMP,
     exp.DType.TIMESTAMPTZ,
@@ -35,7 +34,6 @@ _TIMES = {
 _NUMBERS = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
 _TRUNCATIONS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 _PART = re.compile(r"\s*([+-]?\d+)\s+([a-z]+?)s?(?=\s|$)\s*", re.IGNORECASE)
-Limit = tuple[Bound | None, Bound | None]
 
 
 class Kind(StrEnum):
@@ -49,36 +47,86 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value that is known once the partition is."""
+    """A value that is known once the partition, which is one of `grid`, is."""
 
+    grid: Grid
     bound: Bound
     kind: Kind
     text: str = ""
 
+    def compared(self, kind: Kind | None) -> Bound | None:
+        """Give the position that a term of a kind is compared with, None where they do not fit.
 
-@dataclass(frozen=True, slots=True)
-class TermStep:
-    """One thing done to a column: floored to a unit, or moved by microseconds or integers."""
+        A text that is a DATE is the day that it begins with, whatever offset it ends with.
+        """
+        if self.kind is not Kind.TEXT:
+            is_number = self.kind is Kind.NUMBER
+            return self.bound if kind is None or is_number == (kind is Kind.NUMBER) else None
+        if kind is Kind.NUMBER:
+            return At(int(self.text)) if re.fullmatch(r"[+-]?\d{1,19}", self.text) else None
+        place, day = instant(self.text), instant(self.text[:10])
+        if place is None or (kind is None and place != day):
+            return None
+        return At(day) if kind is Kind.DATE and day is not None else At(place)
 
-    unit: str = ""
-    shift: int = 0
+    def dated(self) -> Constant | None:
+        """Give it as a DATE."""
+        bound = self.compared(Kind.DATE)
+        if bound is None:
+            return None
+        return Constant(self.grid, floor(bound, "day", self.grid), Kind.DATE)
+
+    def timed(self) -> Constant | None:
+        """Give it as a TIMESTAMP."""
+        bound = self.compared(Kind.TIME)
+        return Constant(self.grid, bound, Kind.TIME) if bound else None
+
+    def truncated(self, unit: str, kind: Kind) -> Constant | None:
+        """Give the beginning of its unit."""
+        place = self.dated() if kind is Kind.DATE else self.timed()
+        return place and Constant(self.grid, floor(place.bound, unit, self.grid), kind)
+
+    def moved(self, months: int, micros: int, kind: Kind) -> Constant | None:
+        """Move it by months, then by microseconds or integers."""
+        return Constant(self.grid, move(self.bound, months, micros), kind)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnTerm:
-    """A column and what is done to it, from the inside out; `kind` None is not known."""
+    """A column and what is done to it, from the inside out; `kind` None is not known.
+
+    A step floors it to a unit, or moves it by microseconds or integers.
+    """
 
     relation: str
     column: str
-    steps: tuple[TermStep, ...] = ()
+    steps: tuple[str | int, ...] = ()
     kind: Kind | None = None
-    column_kind: Kind | None = None
+
+    def dated(self) -> ColumnTerm | None:
+        """Give it as a DATE."""
+        return self.truncated("day", Kind.DATE)
+
+    def timed(self) -> ColumnTerm | None:
+        """Give it as a TIMESTAMP; one of an unknown kind may count seconds."""
+        is_time = self.kind not in (None, Kind.NUMBER)
+        return replace(self, kind=Kind.TIME) if is_time else None
+
+    def truncated(self, unit: str, kind: Kind) -> ColumnTerm | None:
+        """Give the beginning of its unit."""
+        if self.kind is Kind.NUMBER:
+            return None
+        return replace(self, steps=(*self.steps, unit), kind=kind)
+
+    def moved(self, months: int, micros: int, kind: Kind) -> ColumnTerm | None:
+        """Move it by microseconds or integers; how far months go depends on the row."""
+        steps = (*self.steps, micros) if micros else self.steps
+        return None if months else replace(self, steps=steps, kind=kind)
 
     def first(self, bound: Bound, grid: Grid) -> Bound:
         """Give the least value of the column for which the term is not less than a bound."""
         for step in reversed(self.steps):
-            moved_bound = move(bound, micros=-step.shift)
-            bound = ceil(bound, step.unit, grid) if step.unit else moved_bound
+            bound = ceil(bound, step, grid) if isinstance(step, str) else move(bound, micros=-step)
         return bound
 
     def beyond(self, bound: Bound, grid: Grid, tick: int) -> Bound:
@@ -86,24 +134,26 @@ class ColumnTerm:
 
         `tick` is the distance between values of a column that is not truncated.
         """
-        steps = list(self.steps)
-        while steps and not steps[-1].unit:
-            bound = move(bound, micros=-steps.pop().shift)
-        if not steps:
-            return move(bound, micros=tick)
-        bound = move_unit(floor(bound, steps[-1].unit, grid), steps[-1].unit)
-        return replace(self, steps=tuple(steps)).first(bound, grid)
+        for at, step in reversed([*enumerate(self.steps, 1)]):
+            if isinstance(step, str):
+                bound = move_unit(floor(bound, step, grid), step)
+                return replace(self, steps=self.steps[:at]).first(bound, grid)
+            bound = move(bound, micros=-step)
+        return move(bound, micros=tick)
 
-    def over(self, low: Bound | None, high: Bound | None, grid: Grid) -> Limit:
+    def over(
+        self, low: Bound | None, high: Bound | None, grid: Grid
+    ) -> tuple[Bound | None, Bound | None]:
         """Give the range of the term for a range of the column."""
         for step in self.steps:
-            if step.unit:
-                low = low and floor(low, step.unit, grid)
-                high = high and ceil(high, step.unit, grid)
+            if isinstance(step, str):
+                low, high = low and floor(low, step, grid), high and ceil(high, step, grid)
             else:
-                low = low and move(low, micros=step.shift)
-                high = high and move(high, micros=step.shift)
+                low, high = low and move(low, micros=step), high and move(high, micros=step)
         return low, high
+
+
+Value = Constant | ColumnTerm
 
 
 def parameter_of(node: exp.Expr) -> str:
@@ -117,69 +167,92 @@ def parameter_of(node: exp.Expr) -> str:
 
 def fold(node: exp.Expr | None, grid: Grid) -> Constant | None:
     """Give the value of an expression for a partition of `grid`, None if it has no fixed one."""
-    if node is None:
-        return None
-    name = parameter_of(node)
-    if name:
-        kinds = {Grain.RANGE: Kind.NUMBER, Grain.HOUR: Kind.TIME}
-        bound = PARAMETERS.get(name)
-        return Constant(bound, kinds.get(grid.grain, Kind.DATE)) if bound else None
-    if isinstance(node, exp.Literal) and node.is_string:
-        return Constant(At(0), Kind.TEXT, node.name)
-    number = integer(node)
-    if number is not None:
-        return Constant(At(number), Kind.NUMBER)
-    if isinstance(node, exp.Add | exp.Sub):
-        return _added(node, grid)
-    inner = fold(node.this, grid) if isinstance(node.this, exp.Expr) else None
-    return inner and _applied(node, inner, grid)
+
+    def leaf(each: exp.Expr) -> Constant | None:
+        bound, number = PARAMETERS.get(parameter_of(each)), integer(each)
+        if bound:
+            kinds = {Grain.RANGE: Kind.NUMBER, Grain.HOUR: Kind.TIME}
+            return Constant(grid, bound, kinds.get(grid.grain, Kind.DATE))
+        if isinstance(each, exp.Literal) and each.is_string:
+            return Constant(grid, At(0), Kind.TEXT, each.name)
+        return None if number is None else Constant(grid, At(number), Kind.NUMBER)
+
+    found = _read(node, leaf)
+    return found if isinstance(found, Constant) else None
 
 
 def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) -> ColumnTerm | None:
     """Read a column under truncations and shifts; None for any other expression."""
-    if isinstance(node, exp.Column):
-        kind = kind_of(node)
-        steps = (TermStep("day"),) if kind is Kind.DATE else ()
-        return ColumnTerm(node.table, node.name.lower(), steps, kind, kind)
-    if isinstance(node, exp.Add | exp.Sub):
-        return _shifted(node, kind_of)
-    inner = term(node.this, kind_of) if node and isinstance(node.this, exp.Expr) else None
-    if node is None or inner is None:
+
+    def leaf(each: exp.Expr) -> ColumnTerm | None:
+        if not isinstance(each, exp.Column):
+            return None
+        kind = kind_of(each)
+        steps = ("day",) if kind is Kind.DATE else ()
+        return ColumnTerm(each.table, each.name.lower(), steps, kind)
+
+    found = _read(node, leaf)
+    return found if isinstance(found, ColumnTerm) else None
+
+
+def _read(node: object, leaf: Callable[[exp.Expr], Value | None]) -> Value | None:
+    """Read what is done to a leaf, from the inside out."""
+    if not isinstance(node, exp.Expr):
         return None
+    found = leaf(node)
+    inner = _read(node.this, leaf) if found is None else None
+    if inner is None:
+        return found
     match node:
         case exp.Paren():
             return inner
+        case exp.Add() | exp.Sub():
+            return _added(node, inner)
         case exp.Cast():
-            return _cast_term(node, inner)
-        case exp.TsOrDsToDate() if not node.args.get("format"):
-            return _step(inner, TermStep("day"), Kind.DATE)
-        case exp.TsOrDsAdd():
-            days = integer(node.expression)
-            floored_term = _step(inner, TermStep("day"), Kind.DATE)
-            shift = days is not None and TermStep(shift=days * DAY)
-            return _step(floored_term, shift, Kind.DATE) if floored_term and shift else None
+            return _cast(node.to.this, inner)
+        case exp.TsOrDsToDate() | exp.TsOrDsAdd() | exp.AddMonths() | exp.LastDay():
+            return _of_date(node, inner.dated())
         case exp.TimestampTrunc() | exp.DateTrunc():
-            unit = _truncation(node)
             kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIME
-            return _step(inner, TermStep(unit), kind) if unit else None
+            unit = _truncation(node)
+            return inner.truncated(unit, kind) if unit else None
         case _:
             return None
 
 
-def compared(value: Constant, kind: Kind | None) -> Bound | None:
-    """Give the position that a term of a kind is compared with, None where they do not fit.
+def _of_date(node: exp.Expr, date: Value | None) -> Value | None:
+    number = integer(node.args.get("expression"))
+    match node:
+        case exp.TsOrDsToDate() if not node.args.get("format"):
+            return date
+        case exp.TsOrDsAdd() if date and number is not None:
+            return date.moved(0, number * DAY, Kind.DATE)
+        case exp.AddMonths() if isinstance(date, Constant) and number is not None:
+            return date.moved(number, 0, Kind.DATE)
+        case exp.LastDay() if isinstance(date, Constant) and not node.args.get("unit"):
+            return replace(date, bound=end_of_month(date.bound))
+        case _:
+            return None
 
-    A text that is a DATE is the day that it begins with, whatever offset it ends with.
-    """
-    if value.kind is not Kind.TEXT:
-        is_number = value.kind is Kind.NUMBER
-        return value.bound if kind is None or is_number == (kind is Kind.NUMBER) else None
-    if kind is Kind.NUMBER:
-        return At(int(value.text)) if re.fullmatch(r"[+-]?\d{1,19}", value.text) else None
-    place, day = instant(value.text), instant(value.text[:10])
-    if place is None or (kind is None and place != day):
+
+def _cast(to: object, inner: Value) -> Value | None:
+    if to is exp.DType.DATE:
+        return inner.dated()
+    if to in _TIMES:
+        return inner.timed()
+    numbers = _NUMBERS if isinstance(inner, Constant) else {exp.DType.BIGINT}
+    return inner if to in numbers and inner.kind is Kind.NUMBER else None
+
+
+def _added(node: exp.Add | exp.Sub, inner: Value) -> Value | None:
+    sign = -1 if isinstance(node, exp.Sub) else 1
+    number, length = integer(node.expression), _interval(node.expression)
+    if number is not None and inner.kind in (Kind.NUMBER, Kind.DATE):
+        return inner.moved(0, sign * number * (DAY if inner.kind is Kind.DATE else 1), inner.kind)
+    if length is None or inner.kind not in (Kind.DATE, Kind.TIME):
         return None
-    return At(day) if kind is Kind.DATE and day is not None else At(place)
+    kind = Kind.TIME if length[1] % DAY else inner.kind
+    return inner.moved(sign * length[0], sign * length[1], kind)
 
 
 def integer(node: exp.Expr | None) -> int | None:
@@ -197,112 +270,6 @@ def integer(node: exp.Expr | None) -> int | None:
             return None
 
 
-def _applied(node: exp.Expr, inner: Constant, grid: Grid) -> Constant | None:
-    match node:
-        case exp.Paren():
-            return inner
-        case exp.Cast():
-            return _cast(inner, node.to.this, grid)
-        case exp.TsOrDsToDate() if not node.args.get("format"):
-            return _dated(inner, grid)
-        case exp.TsOrDsAdd():
-            return _moved_date(inner, 0, integer(node.expression), grid)
-        case exp.AddMonths():
-            return _moved_date(inner, integer(node.expression), 0, grid)
-        case exp.LastDay() if not node.args.get("unit"):
-            date = _dated(inner, grid)
-            return date and Constant(end_of_month(date.bound), Kind.DATE)
-        case exp.TimestampTrunc() | exp.DateTrunc():
-            unit = _truncation(node)
-            is_date = isinstance(node, exp.DateTrunc)
-            place = _dated(inner, grid) if is_date else _timed(inner)
-            kind = Kind.DATE if is_date else Kind.TIME
-            return Constant(floor(place.bound, unit, grid), kind) if place and unit else None
-        case _:
-            return None
-
-
-def _cast(inner: Constant, to: object, grid: Grid) -> Constant | None:
-    if to is exp.DType.DATE:
-        return _dated(inner, grid)
-    if to in _TIMES:
-        return _timed(inner)
-    return inner if to in _NUMBERS and inner.kind is Kind.NUMBER else None
-
-
-def _dated(value: Constant, grid: Grid) -> Constant | None:
-    bound = compared(value, Kind.DATE)
-    return Constant(floor(bound, "day", grid), Kind.DATE) if bound else None
-
-
-def _timed(value: Constant) -> Constant | None:
-    bound = compared(value, Kind.TIME)
-    return Constant(bound, Kind.TIME) if bound else None
-
-
-def _moved_date(
-    value: Constant, months: int | None, days: int | None, grid: Grid
-) -> Constant | None:
-    date = _dated(value, grid)
-    if date is None or months is None or days is None:
-        return None
-    return Constant(move(date.bound, months, days * DAY), Kind.DATE)
-
-
-def _added(node: exp.Add | exp.Sub, grid: Grid) -> Constant | None:
-    sign = -1 if isinstance(node, exp.Sub) else 1
-    left = fold(node.this, grid)
-    if left is None:
-        return None
-    number = integer(node.expression)
-    if number is not None:
-        if left.kind is Kind.NUMBER:
-            return Constant(move(left.bound, micros=sign * number), Kind.NUMBER)
-        return _moved_date(left, 0, sign * number, grid) if left.kind is Kind.DATE else None
-    length = _interval(node.expression)
-    if length is None or left.kind not in (Kind.DATE, Kind.TIME):
-        return None
-    months, micros = sign * length[0], sign * length[1]
-    kind = Kind.TIME if micros % DAY else left.kind
-    return Constant(move(left.bound, months, micros), kind)
-
-
-def _shifted(
-    node: exp.Add | exp.Sub, kind_of: Callable[[exp.Column], Kind | None]
-) -> ColumnTerm | None:
-    sign = -1 if isinstance(node, exp.Sub) else 1
-    inner = term(node.this, kind_of)
-    if inner is None:
-        return None
-    number = integer(node.expression)
-    if number is not None:
-        sizes = {Kind.NUMBER: 1, Kind.DATE: DAY}
-        size = sizes.get(inner.kind) if inner.kind else None
-        return (size and _step(inner, TermStep(shift=sign * number * size), inner.kind)) or None
-    length = _interval(node.expression)
-    if length is None or length[0] or inner.kind in (None, Kind.NUMBER):
-        return None
-    kind = Kind.TIME if length[1] % DAY else inner.kind
-    return _step(inner, TermStep(shift=sign * length[1]), kind)
-
-
-def _cast_term(node: exp.Cast, inner: ColumnTerm) -> ColumnTerm | None:
-    to = node.to.this
-    if to is exp.DType.DATE:
-        return _step(inner, TermStep("day"), Kind.DATE)
-    if to in _TIMES and inner.kind is not None:  # an unknown one may count seconds
-        return _step(inner, TermStep(), Kind.TIME)
-    is_wide = to is exp.DType.BIGINT and inner.kind is Kind.NUMBER
-    return inner if is_wide else None
-
-
-def _step(inner: ColumnTerm, step: TermStep, kind: Kind | None) -> ColumnTerm | None:
-    if inner.kind is Kind.NUMBER and kind is not Kind.NUMBER:
-        return None
-    steps = inner.steps if step == TermStep() else (*inner.steps, step)
-    return replace(inner, steps=steps, kind=kind)
-
-
 def _truncation(node: exp.TimestampTrunc | exp.DateTrunc) -> str:
     """Give the unit of DATE_TRUNC or TRUNC, "" for one that gives NULL or is no literal."""
     written = node.args.get("unit")
@@ -318,14 +285,13 @@ def _interval(node: exp.Expr | None) -> tuple[int, int] | None:
     """Give months and microseconds of an interval, None for what is none."""
     match node:
         case exp.Add():
-            parts = _interval(node.this), _interval(node.expression)
-            if parts[0] is None or parts[1] is None:
-                return None
-            return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+            left, right = _interval(node.this), _interval(node.expression)
+            return (
+                None if left is None or right is None else (left[0] + right[0], left[1] + right[1])
+            )
         case exp.Interval(this=exp.Expr() as count):
             unit = node.args.get("unit")
-            is_text = isinstance(count, exp.Literal)
-            written = count.name if is_text else str(integer(count))
+            written = count.name if isinstance(count, exp.Literal) else str(integer(count))
             if isinstance(unit, exp.Var):
                 written = f"{written} {unit.name}"
             return None if unit and not isinstance(unit, exp.Var) else _length(written)

@@ -11,10 +11,11 @@ from penstock.project.input_ranges.scopes import (
     FIRST_COLUMN,
     QUERY,
     TOKEN,
+    Cte,
     FromItem,
+    Names,
     SelectScope,
     Star,
-    aggregates,
     alias_names,
     conjuncts,
     is_group,
@@ -29,7 +30,8 @@ from penstock.project.input_ranges.scopes import (
 
 _MOST = 5_000
 _SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where", "having"}
-Known = Mapping[str, "_Cte | None"]
+Known = Mapping[str, Cte | None]
+Branches = tuple[SelectScope, ...]
 
 
 class TooBigError(Exception):
@@ -40,17 +42,9 @@ class TooBigError(Exception):
 class OpenedTable:
     """What stands behind the token of a table: its columns, and trees where it is a view."""
 
-    columns: tuple[str, ...] | None = None
+    columns: Names | None = None
     certain: frozenset[str] = frozenset()
     trees: tuple[exp.Expr, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Cte:
-    query: exp.Expr
-    known: Mapping[str, _Cte | None]
-    names: Mapping[int, str] | None
-    recursive: bool = False
 
 
 @dataclass(slots=True)
@@ -70,21 +64,19 @@ class Tree:
         """Take in a whole query."""
         self.roots += self.build(query, {}, None)
 
-    def build(
-        self, query: exp.Expr, known: Known, outer: SelectScope | None
-    ) -> tuple[SelectScope, ...]:
+    def build(self, query: exp.Expr, known: Known, outer: SelectScope | None) -> Branches:
         """Give the SELECTs whose rows a query unites, columns named as in the first."""
         known, ctes = self._with(query, known)
         match query:
             case exp.Select():
-                branches: tuple[SelectScope, ...] = (self._select(query, known, outer),)
+                branches: Branches = (self._select(query, known, outer),)
             case exp.SetOperation():
                 branches = self._united(query, known, outer)
             case exp.Subquery() if not is_group(query):
                 branches = self.build(query.this, known, outer)
             case exp.Subquery():
-                scope = SelectScope(outer)
-                self._from(query.this, scope, known)
+                scope = SelectScope(outer, known)
+                self._from(query.this, scope)
                 scope.stars = [Star(tuple(scope.relations), frozenset())]
                 branches = (scope,)
             case _:
@@ -97,7 +89,7 @@ class Tree:
                 self.roots += self.build(cte.query, cte.known, outer)
         return branches
 
-    def _with(self, query: exp.Expr, known: Known) -> tuple[Known, list[_Cte]]:
+    def _with(self, query: exp.Expr, known: Known) -> tuple[Known, list[Cte]]:
         clause = query.args.get("with_")
         if not isinstance(clause, exp.With):
             return known, []
@@ -107,77 +99,73 @@ class Tree:
             name = each.alias.lower()
             recursive = bool(clause.args.get("recursive"))
             inside = {**added, name: None} if recursive else dict(added)
-            cte = _Cte(each.this, inside, alias_names(each.args.get("alias")), recursive)
+            cte = Cte(each.this, inside, alias_names(each.args.get("alias")), recursive)
             added[name] = cte
             ctes.append(cte)
         return added, ctes
 
-    def _united(
-        self, query: exp.SetOperation, known: Known, outer: SelectScope | None
-    ) -> tuple[SelectScope, ...]:
+    def _united(self, query: exp.SetOperation, known: Known, outer: SelectScope | None) -> Branches:
         left = self.build(query.this, known, outer)
         right = self.build(query.expression, known, outer)
         if not query.args.get("by_name"):
-            order = left[0].order
-            if order is None:
-                for branch in right:
-                    branch.outputs, branch.stars, branch.order = {}, [], None
-            else:
-                renamed(right, dict(enumerate(order)))
+            renamed(right, left[0].order)
+            for branch in right if left[0].order is None else ():
+                branch.outputs, branch.stars, branch.order = {}, [], None
         return left + right
 
     def _select(self, select: exp.Select, known: Known, outer: SelectScope | None) -> SelectScope:
-        scope = SelectScope(outer)
+        scope = SelectScope(outer, known)
         source = select.args.get("from_")
-        left = self._from(source.this, scope, known) if source else []
-        self._joins(select.args.get("joins") or (), left, scope, known)
+        left = self._from(source.this, scope) if source else []
+        self._joins(select.args.get("joins") or (), left, scope)
         for lateral in select.args.get("laterals") or ():
-            self._from(lateral, scope, known)
-        self._outputs(select, scope, known)
-        self._tests(select, scope, known)
-        for key, value in select.args.items():
-            if key not in _SEEN_ELSEWHERE:
-                for node in value if isinstance(value, list) else [value]:
-                    if isinstance(node, exp.Expr):
-                        self._resolve(node, scope, known)
+            self._from(lateral, scope)
+        self._outputs(select, scope)
+        self._tests(select, scope)
+        for node in select.iter_expressions():
+            if node.arg_key not in _SEEN_ELSEWHERE:
+                self._resolve(node, scope)
         return scope
 
-    def _from(self, node: exp.Expr, scope: SelectScope, known: Known) -> list[FromItem]:
+    def _from(self, node: exp.Expr, scope: SelectScope) -> list[FromItem]:
         """Add what a FROM item holds; a join in brackets has several relations."""
         alias = node.args.get("alias")
         if is_group(node) and not alias:
-            found = self._from(node.this, scope, known)
+            found = self._from(node.this, scope)
         else:
-            found = [self._relation(node, alias, scope, known)]
+            found = [self._relation(node, alias, scope)]
         for each in found:
             if node.args.get("pivots"):
                 each.sealed, each.columns, each.certain = True, None, frozenset()
             each.sealed = each.sealed or bool(node.args.get("sample"))
-        self._joins(node.args.get("joins") or (), found, scope, known)
+        self._joins(node.args.get("joins") or (), found, scope)
         return found
 
-    def _relation(
-        self, node: exp.Expr, alias: object, scope: SelectScope, known: Known
-    ) -> FromItem:
+    def _relation(self, node: exp.Expr, alias: object, scope: SelectScope) -> FromItem:
         name = alias.name.lower() if isinstance(alias, exp.TableAlias) else ""
         names = alias_names(alias)
-        relation = self._new(name, scope)
+        relation = self._new(name)
+        scope.relations.append(relation)
         if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
-            self._derive(relation, self.build(node.this, known, scope), names)
+            self._derive(relation, self.build(node.this, scope.known, scope), names)
         elif isinstance(node, exp.Subquery):
-            self._derive(relation, self.build(node, known, scope.outer), names)
+            self._derive(relation, self.build(node, scope.known, scope.outer), names)
         elif isinstance(node, exp.Table) and node.name.startswith(TOKEN):
             self._token(relation, node, names)
-        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in known:
+        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in scope.known:
             relation.name = name or node.name.lower()
-            self._cte(relation, known[node.name.lower()], scope, names)
+            cte = scope.known[node.name.lower()]
+            if cte:
+                self._derive(relation, self._of_cte(cte, scope.outer), names)
         else:
             relation.name = name or (node.name.lower() if isinstance(node, exp.Table) else "")
-            relation.columns = tuple(names.values()) if names else None
-            self._resolve_inside(node, scope, known)
+            relation.columns = names
+            for child in node.iter_expressions():
+                if not isinstance(child, exp.Join | exp.TableAlias):
+                    self._resolve(child, scope)
         return relation
 
-    def _token(self, relation: FromItem, node: exp.Table, names: Mapping[int, str] | None) -> None:
+    def _token(self, relation: FromItem, node: exp.Table, names: Names | None) -> None:
         token, _, bare = node.name.partition(":bare:")
         relation.name = relation.name or (bare or token.rpartition(":")[2]).lower()
         opened = self.opened(token)
@@ -194,47 +182,31 @@ class Tree:
         if names:
             relation.columns, relation.certain, relation.sealed = None, frozenset(), True
 
-    def _cte(
-        self,
-        relation: FromItem,
-        cte: _Cte | None,
-        scope: SelectScope,
-        names: Mapping[int, str] | None,
-    ) -> None:
-        if cte is None:  # a recursive one reads itself
-            return
+    def _of_cte(self, cte: Cte, outer: SelectScope | None) -> Branches:
         self._used.add(id(cte.query))
-        branches = self.build(cte.query, cte.known, scope.outer)
+        branches = self.build(cte.query, cte.known, outer)
         renamed(branches, cte.names)
         for branch in branches:
             branch.closed = branch.closed or cte.recursive
-        self._derive(relation, branches, names)
+        return branches
 
-    def _derive(
-        self,
-        relation: FromItem,
-        branches: tuple[SelectScope, ...],
-        names: Mapping[int, str] | None = None,
-    ) -> None:
+    def _derive(self, relation: FromItem, branches: Branches, names: Names | None) -> None:
         renamed(branches, names)
         relation.branches = branches
         relation.columns = branches[0].order
         relation.certain = frozenset(branches[0].outputs)
 
-    def _new(self, name: str, scope: SelectScope) -> FromItem:
+    def _new(self, name: str) -> FromItem:
         if len(self.relations) >= _MOST:
             raise TooBigError
         relation = FromItem(f"#{len(self.relations)}", name)
         self.relations[relation.label] = relation
-        scope.relations.append(relation)
         return relation
 
-    def _joins(
-        self, joins: Sequence[exp.Join], left: list[FromItem], scope: SelectScope, known: Known
-    ) -> None:
+    def _joins(self, joins: Sequence[exp.Join], left: list[FromItem], scope: SelectScope) -> None:
         """Add joined relations; `left` grows by them. ON holds for the sides that it can empty."""
         for join in joins:
-            right = self._from(join.this, scope, known)
+            right = self._from(join.this, scope)
             side, kind = join.side.upper(), join.kind.upper()
             sides = {"LEFT": right, "RIGHT": list(left), "FULL": []}.get(side, [*left, *right])
             if kind == "SEMI":
@@ -248,7 +220,7 @@ class Tree:
             for name in join.args.get("using") or ():
                 self._using(name.name.lower(), (left, right), side, allowed, scope)
             for test in conjuncts(join.args.get("on")):
-                scope.tests.append((self._condition(test, scope, known), allowed))
+                scope.tests.append((self._condition(test, scope), allowed))
             for each in right:
                 each.hidden = each.hidden or kind in ("SEMI", "ANTI")
             left += right
@@ -262,7 +234,7 @@ class Tree:
         scope: SelectScope,
     ) -> None:
         left = scope.column(name, pair[0])
-        right = SelectScope(None).column(name, pair[1])
+        right = SelectScope().column(name, pair[1])
         if left is None or right is None or side == "FULL":
             scope.shared[name] = None
         else:
@@ -270,49 +242,39 @@ class Tree:
             kept = right if side == "RIGHT" else left
             scope.shared[name] = self.relations[kept.table]
 
-    def _outputs(self, select: exp.Select, scope: SelectScope, known: Known) -> None:
+    def _outputs(self, select: exp.Select, scope: SelectScope) -> None:
         """Find the columns of the result; of two with one name none is known."""
-        order: list[str] | None = []
-        aliases: set[str] = set()
-        resolved_list = []
+        names: list[Sequence[str] | None] = []
+        outputs = []
         for node in select.expressions:
             star = self._star(node, scope)
             if star is not None:
                 scope.stars.append(star)
-                names = star_names(star, scope)
-                order = None if order is None or names is None else [*order, *names]
+                names.append(star_names(star, scope))
                 continue
-            scope.aliases = frozenset(aliases)
-            expression = self._resolve(node.unalias(), scope, known)
-            resolved_list.append(expression)
+            outputs.append(self._resolve(node.unalias(), scope))
             name = node.alias_or_name.lower()
-            scope.outputs[name] = None if name in scope.outputs else expression
-            order = None if order is None else [*order, name]
+            scope.outputs[name] = None if name in scope.outputs else outputs[-1]
+            names.append([name])
             if isinstance(node, exp.Alias):
-                aliases.add(name)
-        scope.aliases = frozenset(aliases)
+                scope.aliases |= {name}
         scope.outputs.pop("", None)
-        if order is None or "" in order or len(set(order)) != len(order):
-            scope.order = None
-        else:
-            scope.order = tuple(order)
-        self._shape(select, scope, resolved_list, known)
+        order = [name for each in names for name in each or ()]
+        is_known = None not in names and "" not in order and len(set(order)) == len(order)
+        scope.order = tuple(order) if is_known else None
+        self._shape(select, scope, outputs)
 
-    def _shape(
-        self,
-        select: exp.Select,
-        scope: SelectScope,
-        outputs: Sequence[exp.Expr],
-        known: Known,
-    ) -> None:
+    def _shape(self, select: exp.Select, scope: SelectScope, outputs: Sequence[exp.Expr]) -> None:
         qualify = select.args.get("qualify")
-        parts = [*outputs, *([self._resolve(qualify, scope, known)] if qualify else [])]
+        parts = [*outputs, *([self._resolve(qualify, scope)] if qualify else [])]
         scope.windows = window_keys(select, parts)
         group = select.args.get("group")
         if group:
             kinds = ("rollup", "cube", "grouping_sets")
             scope.closed = scope.closed or any(group.args.get(key) for key in kinds)
-        elif any(aggregates(each) for each in outputs):
+            return
+        found = (each for output in outputs for each in output.find_all(exp.AggFunc))
+        if any(each.find_ancestor(exp.Window) is None for each in found):
             scope.closed = True
 
     def _star(self, node: exp.Expr, scope: SelectScope) -> Star | None:
@@ -328,55 +290,44 @@ class Tree:
             among = []
         return Star(tuple(among), frozenset(without))
 
-    def _tests(self, select: exp.Select, scope: SelectScope, known: Known) -> None:
+    def _tests(self, select: exp.Select, scope: SelectScope) -> None:
         visible = frozenset(each.label for each in scope.visible)
         aliases, scope.aliases = scope.aliases, frozenset()
         where = select.args.get("where")
         for test in conjuncts(where.this if where else None):
-            scope.tests.append((self._condition(test, scope, known), visible))
+            scope.tests.append((self._condition(test, scope), visible))
         scope.aliases = aliases
-        scope.hidden = frozenset(name for name in aliases if not _is_itself(name, scope))
+        columns = ((n, each) for n, each in scope.outputs.items() if isinstance(each, exp.Column))
+        scope.hidden = aliases.difference(n for n, each in columns if each.name == n)
         having = select.args.get("having")
         for test in conjuncts(having.this if having else None):
-            condition = self._condition(test, scope, known)
+            condition = self._condition(test, scope)
             if select.args.get("group") and not scope.closed and is_plain(condition):
                 scope.tests.append((condition, visible))
         scope.hidden = frozenset()
 
-    def _condition(self, test: exp.Expr, scope: SelectScope, known: Known) -> exp.Expr:
+    def _condition(self, test: exp.Expr, scope: SelectScope) -> exp.Expr:
         """Resolve a condition; `x IN (SELECT y …)` becomes an equality with that column."""
         test = test.copy()
         for found in memberships(test):
-            relation = FromItem(f"#{len(self.relations)}", "")
-            self.relations[relation.label] = relation
-            branches = self.build(found.args["query"], known, scope)
+            relation = self._new("")
+            branches = self.build(found.args["query"], scope.known, scope)
             self.roots += branches
-            self._derive(relation, branches, {0: FIRST_COLUMN})
+            self._derive(relation, branches, (FIRST_COLUMN,))
             column = resolved(FIRST_COLUMN, relation.label)
             equal = exp.EQ(this=found.this.copy(), expression=column)
             test = equal if found is test else test
             found.replace(equal)
-        return self._resolve(test, scope, known)
+        return self._resolve(test, scope)
 
-    def _resolve(self, node: exp.Expr, scope: SelectScope, known: Known) -> exp.Expr:
+    def _resolve(self, node: exp.Expr, scope: SelectScope) -> exp.Expr:
         """Give a copy whose columns name their relations; subqueries are taken in by themselves."""
 
         def replace(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Query):
-                self.roots += self.build(each, known, scope)
+                self.roots += self.build(each, scope.known, scope)
                 return exp.Placeholder(this=QUERY)
             is_name = isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)
             return resolved_column(each, scope) if is_name else each
 
         return node.transform(replace)
-
-    def _resolve_inside(self, node: exp.Expr, scope: SelectScope, known: Known) -> None:
-        for child in node.iter_expressions():
-            if not isinstance(child, exp.Join | exp.TableAlias):
-                self._resolve(child, scope, known)
-
-
-def _is_itself(alias: str, scope: SelectScope) -> bool:
-    """Whether an alias gives a column its own name."""
-    expression = scope.outputs.get(alias)
-    return isinstance(expression, exp.Column) and expression.name == alias

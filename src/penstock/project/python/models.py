@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import Fingerprint, FunctionKind, Model, PythonFunction, Source
+from penstock.core.model import FunctionKind, Model, PythonFunction, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
 from penstock.core.query import Query
@@ -28,11 +28,10 @@ from penstock.project.python.declare import PythonModel, shape_of
 from penstock.project.python.imports import Imported
 from penstock.project.python.source import normalised
 from penstock.project.settings.check_keys import CHECK_KEYS
-from penstock.project.settings.config import layout_of, merged, shown_config
-from penstock.project.settings.project import Settings, absolute
-from penstock.project.settings.sources import YamlEntry, column_docs
-from penstock.project.settings.strategy import StrategyConfig
-from penstock.project.sql.bodies import Description, layout_text, settings_text
+from penstock.project.settings.config import merged, shown_config
+from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
+from penstock.project.settings.strategy import StrategyConfig, layout_of
+from penstock.project.sql.bodies import Description, fingerprint_of_settings
 from penstock.project.sql.names import Named, NameResolver
 
 RESERVED = ("spark", "window", "df")
@@ -50,7 +49,7 @@ class PythonDraft(Draft):
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
 
-    def built(self, resolver: NameResolver) -> Built:
+    def made(self, resolver: NameResolver) -> Built:
         """Resolve the parameters and every option."""
         return _Linking(self, resolver).built()
 
@@ -122,7 +121,8 @@ def _draft(
     config = PythonConfig(merged([layers[1], layers[0]]), {}, where, name, findings)
     config.options = options
     schema = str(options.get("schema") or _folder(shown, settings))
-    columns: Plain = entry.tree.get("columns") if entry else None
+    described: Plain = entry.tree.get("columns") if entry else None
+    config.columns = column_docs(_columns(options) if described is None else described)
     return PythonDraft(
         name,
         where,
@@ -131,7 +131,6 @@ def _draft(
         config,
         TableName(settings.target.schema_prefix + schema, name),
         TableName(schema, name),
-        columns if columns is not None else _columns(options),
         entry,
         declared=declared,
         text=text,
@@ -340,7 +339,7 @@ class _Linking:
         built = Built(strategy, findings=[*config.findings, *self.findings])
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
-        said = Description(config.text("description").strip(), column_docs(draft.columns))
+        said = Description(config.text("description").strip(), config.columns)
         schema_change = OnSchemaChange.SYNC if kind is FunctionKind.TABLE else OnSchemaChange.FAIL
         built.model = Model(
             name=draft.name,
@@ -348,11 +347,10 @@ class _Linking:
             where=draft.where,
             strategy=strategy,
             query=Query("", "", draft.code, inputs, parsed=False),
-            fingerprint=Fingerprint(
+            fingerprint=replace(
+                fingerprint_of_settings(strategy, layout, said),
                 sql=digest(draft.text),
                 canonical=digest(draft.code),
-                settings=digest(settings_text(strategy, layout)),
-                layout=digest(layout_text(layout, said)),
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,

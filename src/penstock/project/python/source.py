@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Place = tuple[str, str]
 """A module and a name that it binds."""
 
@@ -48,6 +49,21 @@ class _Module:
     imports: dict[str, Place] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
 
+    def bind_import(self, node: ast.Import | ast.ImportFrom, package: str) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                self.imports[alias.asname or whole] = (whole, "")
+            return
+        origin = node.module or ""
+        if node.level:
+            parts = package.split(".") if package else []
+            above = parts[: len(parts) - node.level + 1]
+            origin = ".".join(filter(None, [*above, origin]))
+        for alias in node.names:
+            self.stars += [origin] if alias.name == "*" else []
+            self.imports[alias.asname or alias.name] = (origin, alias.name)
+
 
 @dataclass(slots=True)
 class _Modules:
@@ -70,9 +86,11 @@ class _Modules:
             inside = any(other.startswith(f"{name}.") for other in self.texts_by_name)
             package = name if inside else name.rpartition(".")[0]
             for statement in _statements(tree.body):
-                _bind(found, statement)
+                for bound in _bound(statement):
+                    found.statements.setdefault(bound, []).append(statement)
             for node in ast.walk(tree):
-                _bind_import(found, node, package)
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    found.bind_import(node, package)
         return self.read[name]
 
     def texts(self, place: Place) -> list[str]:
@@ -126,11 +144,13 @@ class _Modules:
 class _Bare(ast.NodeTransformer):
     """Takes annotations and docstrings out."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.returns = None
+        node.body = _without_docstring(node.body)
+        return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  the word of ast
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         for statement in node.body:
@@ -151,12 +171,6 @@ class _Bare(ast.NodeTransformer):
         made = ast.Assign([node.target], node.value) if node.value else ast.Pass()
         return ast.copy_location(made, node)
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        node.returns = None
-        node.body = _without_docstring(node.body)
-        return node
-
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0] if body else None
@@ -169,48 +183,17 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
         yield statement
         for part in ("body", "orelse", "finalbody", "handlers"):
-            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not isinstance(statement, _DEFINITIONS):
                 yield from _statements(getattr(statement, part, []))
 
 
-def _bind(module: _Module, statement: ast.stmt) -> None:
-    match statement:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            module.statements.setdefault(statement.name, []).append(statement)
-        case ast.Assign() | ast.AugAssign():
-            for name in _bound(statement):
-                module.statements.setdefault(name, []).append(statement)
-        case _:
-            pass
-
-
-def _bind_import(module: _Module, node: ast.AST, package: str) -> None:
-    match node:
-        case ast.Import():
-            for alias in node.names:
-                whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                module.imports[alias.asname or whole] = (whole, "")
-        case ast.ImportFrom():
-            origin = _origin(node, package)
-            module.stars += [origin for alias in node.names if alias.name == "*"]
-            for alias in node.names:
-                module.imports[alias.asname or alias.name] = (origin, alias.name)
-        case _:
-            pass
-
-
-def _origin(statement: ast.ImportFrom, package: str) -> str:
-    if not statement.level:
-        return statement.module or ""
-    parts = package.split(".") if package else []
-    above = parts[: len(parts) - statement.level + 1]
-    return ".".join([*above, *([statement.module] if statement.module else [])])
-
-
-def _bound(statement: ast.Assign | ast.AugAssign) -> Iterator[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    for target in targets:
-        for node in ast.walk(target):
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """Give the names that a statement binds, but for imports."""
+    if isinstance(statement, _DEFINITIONS):
+        yield statement.name
+    elif isinstance(statement, ast.Assign | ast.AugAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for node in (each for target in targets for each in ast.walk(target)):
             if isinstance(node, ast.Name):
                 yield node.id
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from penstock.core.checks import TYPES
 from penstock.core.findings import Location
@@ -20,41 +20,34 @@ WITH_CHECKS = ("checks", "invariants")
 PHASES = ("before", "after")
 _SHOWN = ("name", "type", "severity", "description", "tags", "meta", "enabled", "sample")
 _ROWS = ("where", "input", "query", "scope", "empty")
-_COLUMNS = {"column": "columns"}
-_QUERY = {"source": "query"}
+_ALIASES = {"column": "columns", "field": "fields", "source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
-_TESTS = ("tests", "data_tests")
-_OF_COLUMN = ("name", *_TESTS)
+TESTS = ("tests", "data_tests")
 _QUERIES = ("sql", "query", "source")
 Spots = Mapping[str, tuple[int, int]]
 _KEPT = (*WITH_CHECKS, "columns", "config")
 
 
-def _typed(
-    known: tuple[str, ...], needed: tuple[str, ...] = (), aliases: Mapping[str, str] | None = None
-) -> Keys:
-    return Keys((*_SHOWN, *_ROWS, *known), needed, {**_QUERY, **(aliases or {})})
+def _typed(*needed: str, more: tuple[str, ...] = ()) -> Keys:
+    known = (*_SHOWN, *_ROWS, *needed, *more)
+    return Keys(known, needed, {alias: key for alias, key in _ALIASES.items() if key in known})
 
 
 KEYS: Mapping[str, Keys] = {
     "sql": Keys((*_SHOWN, "sql", "empty"), ("sql",)),
-    "row_count": _typed(("min", "max")),
-    "column_check": _typed(("column", "check"), ("column", "check")),
-    "null_percentage": _typed(("column", "max_percentage"), ("column", "max_percentage")),
-    "distinct_count": _typed(("columns", "min", "max"), ("columns",), _COLUMNS),
-    "value_range": _typed(("column", "min", "max", "strict"), ("column",)),
-    "unique": _typed(("columns", "nulls", "versions"), ("columns",), _COLUMNS),
-    "not_null": _typed(("columns",), ("columns",), _COLUMNS),
-    "accepted_values": _typed(("column", "values"), ("column", "values")),
-    "relationships": _typed(
-        ("columns", "to", "fields"),
-        ("columns", "to", "fields"),
-        {**_COLUMNS, "field": "fields"},
-    ),
-    "freshness": _typed(("column", "max_age"), ("column", "max_age")),
+    "row_count": _typed(more=("min", "max")),
+    "column_check": _typed("column", "check"),
+    "null_percentage": _typed("column", "max_percentage"),
+    "distinct_count": _typed("columns", more=("min", "max")),
+    "value_range": _typed("column", more=("min", "max", "strict")),
+    "unique": _typed("columns", more=("nulls", "versions")),
+    "not_null": _typed("columns"),
+    "accepted_values": _typed("column", "values"),
+    "relationships": _typed("columns", "to", "fields"),
+    "freshness": _typed("column", "max_age"),
     "row_count_change": _typed(
-        ("max_increase_percent", "max_decrease_percent", "max_percent", "compare", "last")
+        more=("max_increase_percent", "max_decrease_percent", "max_percent", "compare", "last")
     ),
 }
 """The keys of every type."""
@@ -66,7 +59,7 @@ def canonical(key: str) -> str:
     >>> canonical("column"), canonical("source"), canonical("min")
     ('columns', 'query', 'min')
     """
-    return {**_COLUMNS, **_QUERY, "field": "fields"}.get(key, key)
+    return _ALIASES.get(key, key)
 
 
 def checks_schema() -> dict[str, Plain]:
@@ -84,52 +77,45 @@ def checks_schema() -> dict[str, Plain]:
     return {"anyOf": [listed, {"type": "object", "properties": phases}]}
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """A tree without its checks, and the checks as text by the place of their entry.
+def without_checks(file: YamlFile) -> YamlFile:
+    """Take the checks of every model, snapshot and source table out of a file's tree.
 
-    `named` are the SQL files that checks name.
+    They become `checks` of the file, packed, and the SQL files that they name become `named`.
     """
-
-    tree: Plain
-    texts: Mapping[str, str] = field(default_factory=dict)
-    named: tuple[str, ...] = ()
-
-
-def extracted(path: str, tree: Plain, places: Spots, keys: Spots) -> Extracted:
-    """Take the checks of every model, snapshot and source table out of a file's tree."""
-    if not isinstance(tree, Mapping):
-        return Extracted(tree)
+    tree = dict(mapping_of(file.tree))
     texts: dict[str, str] = {}
     named: dict[str, None] = {}
 
-    def taken(entry: Plain, at: Path) -> Plain:
-        if not isinstance(entry, Mapping):
-            return entry
-        rest, checks = _split(entry)
-        if checks:
-            below = place_key(at)
-            kept = [_below(below, spots) for spots in (places, keys)]
-            text = json.dumps([checks, *kept], separators=(",", ":"), ensure_ascii=False)
-            texts[below] = packed(text)
-            named.update(dict.fromkeys(named_in(path, checks)))
-        return rest
+    def taken(key: str, entries: Plain, above: Path = ()) -> list[Plain]:
+        found: list[Plain] = []
+        for index, entry in enumerate(list_of(entries)):
+            rest, checks = _split(entry) if isinstance(entry, Mapping) else (entry, {})
+            if checks:
+                at = place_key((*above, key, index))
+                kept = [_below(at, spots) for spots in (file.places, file.keys)]
+                text = json.dumps([checks, *kept], separators=(",", ":"), ensure_ascii=False)
+                texts[at] = packed(text)
+                named.update(dict.fromkeys(named_in(file.path, checks)))
+            found.append(rest)
+        return found
 
-    found = dict(tree)
     for key in ("models", "snapshots"):
         if isinstance(tree.get(key), list):
-            items = enumerate(list_of(tree[key]))
-            found[key] = [taken(entry, (key, index)) for index, entry in items]
+            tree[key] = taken(key, tree[key])
     if isinstance(tree.get("sources"), list):
-        items = enumerate(list_of(tree["sources"]))
-        found["sources"] = [_source(entry, index, taken) for index, entry in items]
-    return Extracted(found, texts, tuple(named))
+        tree["sources"] = [
+            {**source, "tables": taken("tables", source["tables"], ("sources", index))}
+            if isinstance(source, Mapping) and isinstance(source.get("tables"), list)
+            else source
+            for index, source in enumerate(list_of(tree["sources"]))
+        ]
+    return replace(file, tree=tree, checks=texts, named=tuple(named))
 
 
 def is_kept_spot(key: str) -> bool:
     """Whether a place is of a check, so that the file itself need not know it."""
     parts = key.split("\n")
-    return any(part in (*CHECK_KEYS, *_TESTS) for part in parts[2:])
+    return any(part in (*CHECK_KEYS, *TESTS) for part in parts[2:])
 
 
 def checks_at(
@@ -178,23 +164,14 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
         checks["config"] = inner
         rest["config"] = {key: value for key, value in config.items() if key not in inner}
     columns = list_of(entry.get("columns"))
-    if any(key in mapping_of(column) for column in columns for key in _TESTS):
-        checks["columns"] = list(map(_of_column, columns))
+    if any(key in mapping_of(column) for column in columns for key in TESTS):
+        checks["columns"] = [
+            {key: column[key] for key in ("name", *TESTS) if key in column}
+            if isinstance(column, Mapping)
+            else None  # what is no column is a misfit of the file
+            for column in columns
+        ]
     return rest, checks
-
-
-def _of_column(column: Plain) -> Plain:
-    """Give what a column says of tests; None for what is no column, which its shape reports."""
-    if not isinstance(column, Mapping):
-        return None
-    return {key: column[key] for key in _OF_COLUMN if key in column}
-
-
-def _source(entry: Plain, index: int, taken: Callable[[Plain, Path], Plain]) -> Plain:
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("tables"), list):
-        return entry
-    tables = enumerate(list_of(entry["tables"]))
-    return {**entry, "tables": [taken(t, ("sources", index, "tables", n)) for n, t in tables]}
 
 
 def _below(above: str, spots: Spots) -> dict[str, tuple[int, int]]:

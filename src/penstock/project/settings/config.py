@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.history import SystemColumns
-from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.files.values import (
     Path,
     Plain,
@@ -34,44 +33,7 @@ OF_SNAPSHOTS = (
     "layout",
     "system_columns",
 )
-KEYS = frozenset(
-    {
-        "materialized",
-        "unique_key",
-        "schema",
-        "alias",
-        "tags",
-        "partition_by",
-        "partition_type",
-        "partition_start",
-        "partition_end",
-        "partition_interval",
-        "start",
-        "ready_after",
-        "batch_size",
-        "cluster_by",
-        "table_properties",
-        "description",
-        "comment",
-        "time_column",
-        "lookback",
-        "window",
-        "window_on",
-        "null_watermark",
-        "string_watermark",
-        "overwrite",
-        "on_schema_change",
-        "null_keys",
-        "on_duplicate",
-        "order_by",
-        "depends_on",
-        "meta",
-        "columns",
-        "enabled",
-        *OF_SNAPSHOTS,
-    }
-)
-_ALIASES = {
+ALIASES = {
     "primary_key": "unique_key",
     "updated_at_column": "updated_at",
     "updated_at_columns": "updated_at",
@@ -79,7 +41,7 @@ _ALIASES = {
     "invalidate_hard_deletes": "hard_deletes",
 }
 _NAMES = ("unique_key", "updated_at", "check_cols")
-Normal = str | frozenset[str] | tuple[tuple[str, str], ...]
+W = TypeVar("W", bound=StrEnum)
 _MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
 
 
@@ -109,7 +71,7 @@ def lift(layer: Mapping[str, Plain], place: Callable[[Path], Location]) -> Lifte
 
 
 def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
-    key = _ALIASES.get(written, written)
+    key = ALIASES.get(written, written)
     if written == "invalidate_hard_deletes" and value is not None:
         value = "invalidate" if is_true(value) else "ignore"
     if key not in lifted.values:
@@ -124,10 +86,10 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
         lifted.findings.append(Finding(later, "conflicting-settings", sentence, "keep one"))
 
 
-def _normal(key: str, value: Plain) -> Normal:
+def _normal(key: str, value: Plain) -> object:
     """Give what a value means: names without case and order, texts as they are."""
     if isinstance(value, Mapping):
-        return tuple(sorted((name, text_of(item)) for name, item in value.items()))
+        return pairs_of(value)
     if key in _NAMES and not (key == "check_cols" and value == "all"):
         return frozenset(name.lower() for name in texts_of(value))
     return text_of(value) if not isinstance(value, list) else frozenset(texts_of(value))
@@ -157,6 +119,15 @@ class Config:
         """Give a setting as a tuple of texts."""
         return texts_of(self.settings.get(key))
 
+    def flag(self, key: str) -> bool:
+        """Tell whether a switch is on."""
+        return is_true(self.settings.get(key))
+
+    def word(self, key: str, default: W) -> W:
+        """Give one of several words; the default also for another one, which was reported."""
+        said = self.text(key).lower()
+        return next((word for word in type(default) if word.lower() == said), default)
+
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where the key was set."""
         self.findings.append(Finding(self.own.get(key, self.where), code, sentence, hint))
@@ -179,41 +150,6 @@ def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
                 value = {**mapping_of(result.get(key)), **mapping_of(value)}  # noqa: PLW2901
             result[key] = value
     return result
-
-
-def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Give how the table lies on disk; a history table is split into current and closed rows."""
-    if strategy.is_view:
-        return Layout()
-    layout = Layout(
-        config.texts("partition_by"),
-        config.texts("cluster_by"),
-        pairs_of(config.settings.get("table_properties")),
-    )
-    if layout.partition_by and layout.cluster_by:
-        sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
-        config.report("cluster_by", "option-conflict", sentence, "keep one of them")
-    if strategy.history is not None and strategy.history.by_current:
-        return _by_current(layout, strategy.history.columns)
-    return layout
-
-
-def _by_current(layout: Layout, columns: SystemColumns) -> Layout:
-    """Put `is_current` before the partition columns, or `valid_to` before the clustering ones."""
-    if layout.cluster_by:
-        return replace(layout, cluster_by=_first(columns.valid_to, layout.cluster_by))
-    return replace(layout, partition_by=_first(columns.is_current, layout.partition_by))
-
-
-def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
-    return (column, *(name for name in others if name.lower() != column.lower()))
-
-
-def on_schema_change_of(config: Config) -> OnSchemaChange:
-    """Give what happens when columns change; the default is to append them."""
-    with suppress(ValueError):
-        return OnSchemaChange(config.text("on_schema_change") or "append")
-    return OnSchemaChange.APPEND
 
 
 def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, str]:

@@ -1,17 +1,25 @@
-"""penstock.yml as values. Shapes were checked before; what is wrong falls back to its default."""
+"""penstock.yml, sources and seeds as values. Shapes were checked before."""
 
 from __future__ import annotations
 
+import datetime as dt
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from penstock.core.checks import CheckSettings, OnFailure
 from penstock.core.errors import UsageError
+from penstock.core.findings import Finding, Location
+from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
+from penstock.core.names import TableName
 from penstock.core.project import LeaseSettings, SparkSettings, Target
+from penstock.project.files.parsed import YamlFile
+from penstock.project.files.references import SEED_FORMATS, check_name
+from penstock.project.files.values import Path as At
 from penstock.project.files.values import (
     Plain,
     did_you_mean,
@@ -19,6 +27,7 @@ from penstock.project.files.values import (
     is_true,
     list_of,
     mapping_of,
+    number_of,
     pairs_of,
     text_of,
 )
@@ -51,7 +60,7 @@ def settings_of(
 ) -> Settings:
     """Read the settings; the target is the argument, else PENSTOCK_TARGET, else the first.
 
-    Raises `UsageError` `unknown-target`.
+    What is wrong falls back to its default. Raises `UsageError` `unknown-target`.
     """
     document = mapping_of(tree)
     targets = mapping_of(document.get("targets")) or {DEFAULT_TARGET: {}}
@@ -63,29 +72,70 @@ def settings_of(
             f"no target is called {chosen!r}; there are: {', '.join(names)}",
             hint=did_you_mean(chosen, names) or f"--target {names[0]}",
         )
+    lease, usual = mapping_of(document.get("lease")), LeaseSettings()
+    length, heartbeat = duration_of(lease.get("length")), duration_of(lease.get("heartbeat"))
+    most = number_of(mapping_of(document.get("sync")).get("max_partitions"))
+    threads = number_of(document.get("threads"))
     return Settings(
         name=text_of(document.get("name")) or root.name,
-        target=_target(chosen, targets[chosen], root, is_first=chosen == names[0]),
+        target=_target(chosen, mapping_of(targets[chosen]), root, is_first=chosen == names[0]),
         targets=names,
         folders=tuple(text_of(f) for f in list_of(document.get("models"))) or ("models",),
         vars=mapping_of(document.get("vars")),
         defaults=mapping_of(document.get("defaults")),
         system_columns=mapping_of(document.get("system_columns")),
-        threads=_number(document.get("threads"), 4),
-        lease=_lease(mapping_of(document.get("lease"))),
+        threads=4 if threads is None else max(1, threads),
+        lease=LeaseSettings(
+            usual.length if length is None else length,
+            usual.heartbeat if heartbeat is None else heartbeat,
+        ),
         immutable=is_true(document.get("immutable")),
-        max_partitions=_number(mapping_of(document.get("sync")).get("max_partitions"), 0) or None,
+        max_partitions=None if most is None else max(1, most),
         checks=_checks(mapping_of(document.get("checks"))),
     )
 
 
-def absolute(path: str, folder: Path) -> str:
-    """Give a URI as it is and a path as an absolute one, seen from `folder`.
+def _target(name: str, tree: Mapping[str, Plain], root: Path, *, is_first: bool) -> Target:
+    spark = mapping_of(tree.get("spark"))
+    state = text_of(tree.get("state")) or "sqlite"
+    if state == "sqlite":
+        state = f"{_SQLITE}{root / '.penstock' / ('state.db' if is_first else f'state.{name}.db')}"
+    elif state.startswith(_SQLITE) and not state.startswith(f"{_SQLITE}/"):
+        state = f"{_SQLITE}{absolute(state.removeprefix(_SQLITE), root)}"
+    return Target(
+        name=name,
+        warehouse=absolute(text_of(tree.get("warehouse")) or "warehouse", root),
+        state=state,
+        spark=SparkSettings(
+            master=text_of(spark.get("master")) or "local[*]",
+            driver_memory=text_of(spark.get("driver_memory")) or "2g",
+            conf=pairs_of(spark.get("conf")),
+        ),
+        catalog=text_of(tree.get("catalog")),
+        schema_prefix=text_of(tree.get("schema_prefix")),
+    )
 
-    >>> absolute("s3a://lake/shop", Path("/p"))
-    's3a://lake/shop'
-    """
+
+def absolute(path: str, folder: Path) -> str:
+    """Give a URI as it is and a path as an absolute one, seen from `folder`."""
     return path if _URI.match(path) else os.path.normpath(folder / path)
+
+
+def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
+    usual = CheckSettings()
+    mode, days, sample = (
+        usual.on_failure,
+        number_of(tree.get("quarantine_days")),
+        tree.get("sample"),
+    )
+    with suppress(ValueError):
+        mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
+    return CheckSettings(
+        on_failure=mode,
+        sample=usual.sample if sample is None else is_true(sample),
+        quarantine_days=usual.quarantine_days if days is None else max(0, days),
+        staging_schema=text_of(tree.get("staging_schema")) or usual.staging_schema,
+    )
 
 
 def defaults_for(
@@ -101,62 +151,132 @@ def defaults_for(
     return [plain, *(mapping_of(defaults[key]) for key in sorted(matching, key=len))]
 
 
-def _target(name: str, tree: Plain, root: Path, *, is_first: bool) -> Target:
-    shape = mapping_of(tree)
-    spark = mapping_of(shape.get("spark"))
-    return Target(
-        name=name,
-        warehouse=absolute(text_of(shape.get("warehouse")) or "warehouse", root),
-        state=_state(text_of(shape.get("state")) or "sqlite", root, "" if is_first else name),
-        spark=SparkSettings(
-            master=text_of(spark.get("master")) or "local[*]",
-            driver_memory=text_of(spark.get("driver_memory")) or "2g",
-            conf=pairs_of(spark.get("conf")),
-        ),
-        catalog=text_of(shape.get("catalog")),
-        schema_prefix=text_of(shape.get("schema_prefix")),
+@dataclass(frozen=True, slots=True)
+class YamlEntry:
+    """One item of a list in a YAML file: its content and where each key stands."""
+
+    file: YamlFile
+    path: At
+    tree: Mapping[str, Plain]
+
+    @property
+    def where(self) -> Location:
+        """Where the entry begins."""
+        return self.file.place(*self.path)
+
+    @property
+    def name(self) -> str:
+        """What the entry calls itself."""
+        return text_of(self.tree.get("name"))
+
+
+def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[YamlEntry]:
+    """Give the items of a top-level list; items without a name were reported already."""
+    found = (YamlEntry(file, (key, i), mapping_of(t)) for i, t in enumerate(list_of(tree.get(key))))
+    return [entry for entry in found if entry.name]
+
+
+def sources_of(entry: YamlEntry, root: Path, target: Target) -> list[tuple[At, Source]]:
+    """Give the tables of one source entry, each with its place in the file's tree."""
+    found = []
+    for index, table in enumerate(map(mapping_of, list_of(entry.tree.get("tables")))):
+        if text_of(table.get("name")):
+            at = (*entry.path, "tables", index)
+            found.append((at, _source(entry, at, table, root, target)))
+    return found
+
+
+def _source(
+    entry: YamlEntry, at: At, table: Mapping[str, Plain], root: Path, target: Target
+) -> Source:
+    """Read a source table. A Delta table without a path lies in the warehouse."""
+    name = TableName(entry.name, text_of(table.get("name")))
+    form = (text_of(table.get("format") or entry.tree.get("format")) or "delta").lower()
+    path = text_of(table.get("path"))
+    if path:
+        path = absolute(path, root / PurePosixPath(entry.file.path).parent)
+    elif form == "delta" and not target.catalog:
+        path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
+    return Source(
+        table=name,
+        where=entry.file.place(*at),
+        path=path,
+        format=form,
+        options=pairs_of(table.get("options")),
+        columns=column_docs(table.get("columns")),
+        description=text_of(table.get("description")).strip(),
+        freshness=_freshness(table, entry.tree),
+        partition_column=text_of(table.get("partition_column")),
     )
 
 
-def _state(url: str, root: Path, target: str) -> str:
-    if url == "sqlite":
-        file = f"state.{target}.db" if target else "state.db"
-        return f"{_SQLITE}{root / '.penstock' / file}"
-    if url.startswith(_SQLITE) and not url.startswith(f"{_SQLITE}/"):
-        return f"{_SQLITE}{absolute(url.removeprefix(_SQLITE), root)}"
-    return url
+def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> SourceFreshness | None:
+    asked = mapping_of(table.get("freshness") or source.get("freshness"))
+    loaded_at = table.get("loaded_at_field") or source.get("loaded_at_field")
+    column = text_of(asked.get("column") or loaded_at)
+    if not asked or not column:
+        return None
+    warn, error = (_age(asked.get(key)) for key in ("warn_after", "error_after"))
+    return SourceFreshness(column, warn, error)
 
 
-def _lease(tree: Mapping[str, Plain]) -> LeaseSettings:
-    default = LeaseSettings()
-    length, heartbeat = duration_of(tree.get("length")), duration_of(tree.get("heartbeat"))
-    return LeaseSettings(
-        default.length if length is None else length,
-        default.heartbeat if heartbeat is None else heartbeat,
+def _age(value: Plain) -> dt.timedelta | None:
+    if isinstance(value, Mapping):
+        value = f"{text_of(value.get('count'))} {text_of(value.get('period'))}"
+    return duration_of(value)
+
+
+def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:
+    """Read a list of columns; tests keep only their names."""
+    return tuple(
+        ColumnDoc(
+            text_of(column.get("name")),
+            text_of(column.get("description")),
+            text_of(column.get("data_type") or column.get("type")),
+            tuple(
+                text_of(next(iter(test), "") if isinstance(test, Mapping) else test)
+                for test in (*list_of(column.get("tests")), *list_of(column.get("data_tests")))
+            ),
+        )
+        for column in map(mapping_of, list_of(tree))
+        if text_of(column.get("name"))
     )
 
 
-def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
-    default = CheckSettings()
-    mode, days = default.on_failure, default.quarantine_days
-    with suppress(ValueError):
-        mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
-    with suppress(ValueError):
-        days = max(0, int(text_of(tree.get("quarantine_days")) or days))
-    sample = tree.get("sample")
-    return CheckSettings(
-        on_failure=mode,
-        sample=default.sample if sample is None else is_true(sample),
-        quarantine_days=days,
-        staging_schema=text_of(tree.get("staging_schema")) or default.staging_schema,
+def seeds_of(
+    root: Path, paths: Sequence[str], documented: Mapping[str, YamlEntry], settings: Settings
+) -> tuple[list[Seed], list[Finding]]:
+    """Give every seed file with what YAML says of it; an entry without a file is a finding."""
+    seeds, findings = [], []
+    for path in paths:
+        name = PurePosixPath(path).stem
+        bad = check_name("seed", name, Location(path))
+        if bad:
+            findings.append(bad)
+        else:
+            seeds.append(_seed(root, path, documented.get(name), settings))
+    for name in documented.keys() - {seed.name for seed in seeds}:
+        sentence = f"no file under seeds/ is called {name}"
+        findings.append(Finding(documented[name].where, "unknown-seed", sentence))
+    return seeds, findings
+
+
+def _seed(root: Path, path: str, entry: YamlEntry | None, settings: Settings) -> Seed:
+    tree: Mapping[str, Plain] = entry.tree if entry else {}
+    config, pure, digest = mapping_of(tree.get("config")), PurePosixPath(path), ""
+    folder = pure.parent.name if len(pure.parts) > 2 else settings.name  # noqa: PLR2004  seeds/file
+    schema = settings.target.schema_prefix + (text_of(config.get("schema")) or folder)
+    columns = {column.name: column for column in column_docs(tree.get("columns"))}
+    for name, kind in pairs_of(config.get("column_types")).items():
+        columns[name] = replace(columns.get(name, ColumnDoc(name)), type=kind)
+    with suppress(OSError), (root / path).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Seed(
+        name=pure.stem,
+        table=TableName(schema, text_of(config.get("alias")) or pure.stem),
+        where=entry.where if entry else Location(path),
+        path=str(root / path),
+        format=SEED_FORMATS[pure.suffix],
+        digest=digest,
+        columns=tuple(columns.values()),
     )
-
-
-def _number(value: Plain, default: int) -> int:
-    try:
-        return max(1, int(text_of(value)))
-    except ValueError:
-        return default
-
-
-__all__ = ["Settings", "absolute", "defaults_for", "is_true", "settings_of"]

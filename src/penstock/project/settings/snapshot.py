@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.history import (
     ENGINE_PREFIX,
@@ -16,17 +14,16 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
-from penstock.project.files.parsed import Outputs, SqlFile
+from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import (
-    Plain,
     did_you_mean,
-    is_true,
     mapping_of,
     nearest,
+    number_of,
     text_of,
     texts_of,
 )
-from penstock.project.settings.config import KEYS, NESTED, OF_SNAPSHOTS, Config
+from penstock.project.settings.config import NESTED, OF_SNAPSHOTS, Config
 
 SETTINGS = (NESTED, *OF_SNAPSHOTS)
 _IDLE = {
@@ -43,7 +40,10 @@ def snapshot_of(config: Config) -> HistorySettings:
         hint = "add unique_key='…' (or a list)"
         config.report("unique_key", "snapshot-key-missing", sentence, hint)
     change = _change(config)
-    _warn_of_idle(config)
+    for key in _IDLE.get(config.text("strategy"), ()):
+        if key in config.own and config.settings.get(key) is not None:
+            sentence = f"{key} has no effect on a snapshot with strategy {config.text('strategy')}"
+            config.warn(key, "option-without-effect", sentence)
     event_time = config.text("valid_from") == "updated_at"
     if event_time:
         _check_event_time(config)
@@ -51,10 +51,10 @@ def snapshot_of(config: Config) -> HistorySettings:
         keys=keys,
         change=change,
         event_time=event_time,
-        hard_deletes=_hard_deletes(config),
+        hard_deletes=config.word("hard_deletes", HardDeletes.IGNORE),
         match_null_keys=config.text("null_keys") == "match",
         ignore_null_time=config.text("null_updated_at") == "ignore_row",
-        allow_empty=is_true(config.settings.get("allow_empty")),
+        allow_empty=config.flag("allow_empty"),
         retention=_retention(config),
         columns=system_columns_of(config),
         by_current=config.text("layout") != "plain",
@@ -72,7 +72,8 @@ def system_columns_of(config: Config) -> SystemColumns:
 
 def is_meant_as_snapshot(config: Config) -> bool:
     """Report settings of history tables on a model that is none; tell whether there are any."""
-    own = [key for key in SETTINGS if key in config.own and _is_given(config, key)]
+    given = config.settings
+    own = [k for k in SETTINGS if k in config.own and (k == NESTED or given.get(k) is not None)]
     if not own or nearest("materialized", _unknown(config)):
         return False
     first = min(own, key=lambda key: (config.own[key], SETTINGS.index(key)))
@@ -85,17 +86,13 @@ def is_meant_as_snapshot(config: Config) -> bool:
     return True
 
 
-def _is_given(config: Config, key: str) -> bool:
-    return key == NESTED or config.settings.get(key) is not None
-
-
 def _change(config: Config) -> ChangeTest:
     word = config.text("strategy")
     if _lacks(config, "strategy"):
         sentence = f"snapshot {config.name!r} has no strategy"
         hint = "write snapshot={'strategy': 'timestamp'} or 'check'"
         config.report("strategy", "snapshot-strategy-missing", sentence, hint)
-    if word == "timestamp" and is_true(config.settings.get("row_hash")):
+    if word == "timestamp" and config.flag("row_hash"):
         sentence = "row_hash needs strategy 'check' and a list of check_cols"
         config.report("row_hash", "option-conflict", sentence, "take row_hash out")
     return _compared(config) if word == "check" else _newer(config, required=word == "timestamp")
@@ -111,17 +108,17 @@ def _newer(config: Config, *, required: bool) -> NewerThan:
         sentence = "strategy 'timestamp' needs updated_at"
         hint = "name the column that tells when a row changed"
         config.report("strategy", "updated-at-missing", sentence, hint)
-    compare_rows = is_true(config.settings.get("compare_rows"))
+    compare_rows = config.flag("compare_rows")
     return NewerThan(columns[0] if columns else "", compare_rows)
 
 
 def _compared(config: Config) -> ChangeTest:
-    everything = config.settings.get("check_cols") == "all"
-    columns = None if everything else _names(config, "check_cols")
+    is_all = config.settings.get("check_cols") == "all"
+    columns = None if is_all else _names(config, "check_cols")
     if _lacks(config, "check_cols"):
         sentence, hint = "strategy 'check' needs check_cols", "a list of columns, or 'all'"
         config.report("strategy", "check-cols-missing", sentence, hint)
-    if not is_true(config.settings.get("row_hash")):
+    if not config.flag("row_hash"):
         return ColumnsDiffer(columns)
     if columns is None:
         sentence = "row_hash needs a list of check_cols, not 'all'"
@@ -133,24 +130,16 @@ def _check_event_time(config: Config) -> None:
     if config.text("strategy") == "check":
         sentence = "valid_from 'updated_at' needs strategy 'timestamp'"
         config.report("valid_from", "option-conflict", sentence, "take valid_from out")
-    elif is_true(config.settings.get("compare_rows")):
+    elif config.flag("compare_rows"):
         sentence = "valid_from 'updated_at' and compare_rows exclude each other"
         config.report("valid_from", "option-conflict", sentence, "keep one of them")
     retention = _retention(config)
-    closes = _hard_deletes(config) is HardDeletes.INVALIDATE
+    closes = config.word("hard_deletes", HardDeletes.IGNORE) is HardDeletes.INVALIDATE
     if closes and retention is not None and retention.keep_days is not None:
         # a pruned version that still is in the source would come back across the gap (decision 8)
         sentence = "valid_from 'updated_at' with hard_deletes 'invalidate' excludes keep_days"
         hint = "use keep_last, or hard_deletes: new_record"
         config.report("retention", "option-conflict", sentence, hint)
-
-
-def _warn_of_idle(config: Config) -> None:
-    word = config.text("strategy")
-    for key in _IDLE.get(word, ()):
-        if key in config.own and config.settings.get(key) is not None:
-            sentence = f"{key} has no effect on a snapshot with strategy {word}"
-            config.warn(key, "option-without-effect", sentence)
 
 
 def _names(config: Config, key: str) -> tuple[str, ...]:
@@ -168,23 +157,11 @@ def _retention(config: Config) -> Retention | None:
     if value is None:
         return None
     given = mapping_of(value)
-    retention = Retention(_count(given.get("keep_last")), _count(given.get("keep_days")))
+    retention = Retention(number_of(given.get("keep_last")), number_of(given.get("keep_days")))
     if isinstance(value, dict) and not any(v is not None for v in given.values()):
         sentence = "retention has neither keep_last nor keep_days"
         config.report("retention", "bad-value", sentence, "give one or both, each 1 or more")
     return retention
-
-
-def _count(value: Plain) -> int | None:
-    with suppress(ValueError):
-        return int(text_of(value))
-    return None
-
-
-def _hard_deletes(config: Config) -> HardDeletes:
-    with suppress(ValueError):
-        return HardDeletes(config.text("hard_deletes") or "ignore")
-    return HardDeletes.IGNORE
 
 
 def _lacks(config: Config, key: str) -> bool:
@@ -193,7 +170,11 @@ def _lacks(config: Config, key: str) -> bool:
 
 
 def _unknown(config: Config) -> set[str]:
-    return config.settings.keys() - KEYS
+    """Give the keys that no shape knows. It is asked only where a mistake is to be reported."""
+    from penstock.project.settings.shapes import ModelConfigShape  # imports pydantic
+
+    fields = ModelConfigShape.model_fields.items()
+    return config.settings.keys() - {field.alias or name for name, field in fields}
 
 
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
@@ -202,7 +183,8 @@ def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> N
     if outputs.names is not None:
         _check_selected(strategy, config, outputs.names)
     reserved = {name.lower() for name in strategy.columns.names}
-    compared = _compared_names(strategy, outputs)
+    keys = {name.lower() for name in strategy.keys}
+    compared = {name.lower() for name in _compared_columns(strategy)[1]}
     for column in outputs.columns:
         where = Location(file.path, column.line)
         name = column.name.lower()
@@ -210,7 +192,9 @@ def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> N
             hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
             sentence = f"column {column.name!r} is reserved"
             config.findings.append(Finding(where, "reserved-column", sentence, hint))
-        elif name in compared and column.volatile:
+        elif column.volatile and (
+            name not in keys if _compares_all(strategy) else name in compared
+        ):
             sentence = (
                 f"{column.name!r} differs on every run; each run would open a version of every row"
             )
@@ -220,30 +204,25 @@ def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> N
 
 def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str, ...]) -> None:
     folded = {name.lower() for name in known}
-    key, columns = _asked(strategy)
-    for setting, names in (("unique_key", strategy.keys), (key, columns)):
+    for setting, names in (("unique_key", strategy.keys), _compared_columns(strategy)):
         for name in names:
             if name and name.lower() not in folded:
                 sentence = f"{setting} {name!r} is not selected"
                 config.report(setting, "column-not-selected", sentence, did_you_mean(name, known))
-    keys = {name.lower() for name in strategy.keys}
-    if strategy.change == ColumnsDiffer(None) and not folded - keys:
+    if _compares_all(strategy) and folded <= {name.lower() for name in strategy.keys}:
         sentence = "check_cols 'all' leaves nothing to compare: every selected column is a key"
         hint = "select more columns, or name a key column in check_cols"
         config.report("check_cols", "check-cols-missing", sentence, hint)
 
 
-def _asked(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:
+def _compares_all(strategy: HistorySettings) -> bool:
+    return strategy.change == ColumnsDiffer(None)
+
+
+def _compared_columns(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:
     """Give the setting that names the compared columns, and those columns."""
     match strategy.change:
         case NewerThan(column):
             return "updated_at", (column,)
         case ColumnsDiffer(columns) | HashDiffers(hashed=columns):
             return "check_cols", columns or ()
-
-
-def _compared_names(strategy: HistorySettings, outputs: Outputs) -> set[str]:
-    keys = {name.lower() for name in strategy.keys}
-    if strategy.change == ColumnsDiffer(None):
-        return {column.name.lower() for column in outputs.columns} - keys
-    return {name.lower() for name in _asked(strategy)[1]}

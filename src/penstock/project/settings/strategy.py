@@ -1,26 +1,53 @@
-"""The strategy of one model: its settings read, and what has no effect on it."""
+"""The strategy of one model: its settings read, and what has no effect on it.
+
+Those of partitions are spec/drift.md §1.7.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
 from penstock.core.model import ColumnDoc
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import (
+    Layout,
     NullWatermark,
     PartitionSettings,
     Strategy,
     WindowSettings,
     strategies,
 )
-from penstock.project.files.values import duration_of, is_true, mapping_of, text_of
+from penstock.project.files.values import (
+    SCALARS,
+    duration_of,
+    mapping_of,
+    number_of,
+    pairs_of,
+    text_of,
+)
 from penstock.project.settings.config import Config
-from penstock.project.settings.partitions import partition_of
 from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
 
+CLUSTERED = 4
+"""How many columns Delta clusters by."""
+LAYOUTS = ("auto", "partitioned", "clustered")
+# the types that a partition field may have, the usual one first
+_TIMES: tuple[str, ...] = ("timestamp", "timestamp_ntz")
+_DATES: tuple[str, ...] = ("date", *_TIMES)
+_INTEGERS: tuple[str, ...] = ("bigint", "int", "smallint", "tinyint")
+_UNDECLARED = ("json", "variant", "dec")
+"""Words for types that make no schema of a model without versions: adding one would be drift."""
+_DECIMAL = re.compile(r"decimal\(\d+,\d+\)")
+_OF_RANGE = ("partition_start", "partition_end", "partition_interval")
 _OF_SNAPSHOTS = ("current", "plain")
 _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
 
@@ -33,36 +60,71 @@ class StrategyConfig(Config):
     `cut` are settings of partitions that stand elsewhere, in a versioned file.
     """
 
-    columns: Sequence[ColumnDoc] = ()
+    columns: tuple[ColumnDoc, ...] = ()
     cut: PartitionSettings | None = None
 
     def window(self) -> WindowSettings | None:
         """Read how new rows are found."""
-        return _window(self)
+        column = self.text("time_column")
+        if not column:
+            for key in _NEEDS_WINDOW:
+                if key in self.own:
+                    sentence = f"{key} has no effect without time_column"
+                    self.warn(key, "option-without-effect", sentence)
+            return None
+        if self.text("window") == "none":
+            sentence = "window='none' and time_column exclude each other"
+            self.report("window", "option-conflict", sentence, "keep one of them")
+        columns = mapping_of(self.settings.get("window_on")).items()
+        written = self.settings.get("lookback")
+        return WindowSettings(
+            column,
+            written if isinstance(written, int) else duration_of(written),
+            {name: None if value is None else text_of(value) for name, value in columns},
+            self.word("null_watermark", NullWatermark.ERROR),
+            self.flag("string_watermark"),
+        )
 
     def partitioning(self) -> PartitionSettings:
         """Read how the model is cut into partitions."""
-        return self.cut or partition_of(self, self.columns)
+        if self.cut is not None:
+            return self.cut
+        if self.text("time_column"):
+            sentence = (
+                "partition with time_column follows watermarks, which come with a later release"
+            )
+            hint = "take time_column out, or use merge with a key"
+            self.report("time_column", "not-supported-yet", sentence, hint)
+        grid, name = _grid(self), _field(self)
+        return PartitionSettings(
+            field=name,
+            type=_type(self, name, grid.grain, self.columns),
+            grid=grid,
+            start=_start(self, grid),
+            ready_after=duration_of(self.settings.get("ready_after")),
+            batch_size=number_of(self.settings.get("batch_size")),
+        )
 
     def history(self) -> HistorySettings:
         """Read how versions of the rows are kept."""
         return snapshot_of(self)
 
 
-def strategy_of(config: Config, columns: Sequence[ColumnDoc] = ()) -> Strategy:
+def strategy_of(config: StrategyConfig) -> Strategy:
     """Decide the strategy; what does not go together becomes findings."""
-    given = StrategyConfig(
-        config.settings, config.own, config.where, config.name, config.findings, columns
-    )
     word = config.text("materialized") or "view"
     if word == "incremental":
         word = "merge" if config.texts("unique_key") else "append"
     known = strategies()
-    strategy = known.get(word, known["view"]).read(given)
-    if strategy.history is not None:
-        _check_layout(config)
-    elif word in known and is_meant_as_snapshot(_without_layout(config, strategy)):
-        return strategy
+    strategy = known.get(word, known["view"]).read(config)
+    layout, partitioned = config.text("layout"), strategy.partitioning is not None
+    if strategy.history is None:
+        own = {key: at for key, at in config.own.items() if key != "layout" or not partitioned}
+        if word in known and is_meant_as_snapshot(replace(config, own=own)):
+            return strategy
+    elif layout and layout not in _OF_SNAPSHOTS:
+        sentence = f"layout {layout!r} is that of partitions, and this is a snapshot"
+        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(_OF_SNAPSHOTS)}")
     taken = frozenset[str]().union(*(each.settings for each in known.values()))
     for key in config.own:
         if key in taken - strategy.settings:
@@ -80,39 +142,139 @@ def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strate
     return strategies()[word].read(StrategyConfig({}, {}, Location(""), cut=partition))
 
 
-def _check_layout(config: Config) -> None:
-    word = config.text("layout")
-    if word and word not in _OF_SNAPSHOTS:
-        sentence = f"layout {word!r} is that of partitions, and this is a snapshot"
-        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(_OF_SNAPSHOTS)}")
+def layout_of(config: Config, strategy: Strategy) -> Layout:
+    """Give how the table lies on disk; a history table is split into current and closed rows.
+
+    That is by `is_current` before the partition columns, or `valid_to` before the clustering ones.
+    """
+    parts, cluster = config.texts("partition_by"), config.texts("cluster_by")
+    properties = pairs_of(config.settings.get("table_properties"))
+    if strategy.is_view:
+        return Layout()
+    if strategy.partitioning is not None:
+        return _partition_layout(config, strategy.partitioning, properties)
+    if parts and cluster:
+        sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
+        config.report("cluster_by", "option-conflict", sentence, "keep one of them")
+    history = strategy.history
+    if history is not None and history.by_current and cluster:
+        cluster = _first(history.columns.valid_to, cluster)
+    elif history is not None and history.by_current:
+        parts = _first(history.columns.is_current, parts)
+    return Layout(parts, cluster, properties)
 
 
-def _without_layout(config: Config, strategy: Strategy) -> Config:
-    """Leave out the one key that both snapshots and partitions have."""
-    if strategy.partitioning is None:
-        return config
-    return replace(config, own={k: at for k, at in config.own.items() if k != "layout"})
+def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
+    return (column, *(name for name in others if name.lower() != column.lower()))
 
 
-def _window(config: Config) -> WindowSettings | None:
-    column = config.text("time_column")
-    if not column:
-        for key in _NEEDS_WINDOW:
-            if key in config.own:
-                sentence = f"{key} has no effect without time_column"
-                config.warn(key, "option-without-effect", sentence)
+def _partition_layout(
+    config: Config, partition: PartitionSettings, properties: dict[str, str]
+) -> Layout:
+    """Give how the table lies; `cluster_by` may hold columns beside the field."""
+    cluster = config.texts("cluster_by")
+    if len(cluster) > CLUSTERED:
+        sentence = f"cluster_by names {len(cluster)} columns; Delta clusters by {CLUSTERED} at most"
+        config.report("cluster_by", "cluster-too-many", sentence, "keep those that filters name")
+    word = config.text("layout") or "auto"
+    if word not in LAYOUTS:
+        sentence = f"layout {word!r} is not known"
+        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
+    return laid_out(partition, cluster, word, properties)
+
+
+def laid_out(
+    partition: PartitionSettings, cluster: Sequence[str], word: str, properties: dict[str, str]
+) -> Layout:
+    """Decide between a folder per value and clustering (spec/drift.md §1.2)."""
+    by_day = partition.grid.grain is Grain.DAY and partition.type == "date"
+    if word == "partitioned" or (word != "clustered" and by_day):
+        return Layout(partition_by=(partition.field,), properties=properties)
+    return Layout(cluster_by=_first(partition.field, cluster)[:CLUSTERED], properties=properties)
+
+
+def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
+    """Give the schema that described columns declare, and its JSON.
+
+    There is none, and "", unless every column has a type, and one without parts: of a struct the
+    description says too little.
+    """
+    types = [_scalar(column.type) for column in columns]
+    if not all(types):
+        return Schema(), ""
+    pairs = [(column.name, kind) for column, kind in zip(columns, types, strict=True)]
+    made = Schema(tuple(Column(name, kind) for name, kind in pairs))
+    parts = [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in sorted(pairs)]
+    return made, json.dumps(parts, separators=(",", ":")) if parts else ""
+
+
+def _scalar(written: str) -> str:
+    word = re.sub(r"\s", "", written.lower())
+    if word in SCALARS and word not in _UNDECLARED:
+        return SCALARS[word]
+    return word if _DECIMAL.fullmatch(word) else ""
+
+
+def _field(config: Config) -> str:
+    names = config.texts("partition_by")
+    if not names:
+        sentence = "partition needs partition_by"
+        config.report("materialized", "missing-key", sentence, "name the column: partition_by='d'")
+    elif len(names) > 1:
+        sentence = f"partition_by names {len(names)} columns; a partition has one field"
+        config.report("partition_by", "bad-value", sentence, "keep one, or use cluster_by")
+    return names[0] if names else ""
+
+
+def _type(config: Config, name: str, grain: Grain, columns: Sequence[ColumnDoc]) -> str:
+    fitting = {Grain.RANGE: _INTEGERS, Grain.HOUR: _TIMES}.get(grain, _DATES)
+    declared = next((c.type for c in columns if c.type and c.name.lower() == name.lower()), "")
+    kind = _scalar(declared) if declared else fitting[0]
+    if kind in fitting:
+        return kind
+    *others, last = (each.upper() for each in fitting)
+    needed = f"{', '.join(others)} or {last}"
+    sentence = f'{grain} needs {needed}; "{name}" is {declared.strip().upper()}'
+    config.report("partition_by", "partition-type-mismatch", sentence)
+    return fitting[0]
+
+
+def _grid(config: Config) -> Grid:
+    grain = config.word("partition_type", Grain.DAY)
+    if grain is not Grain.RANGE:
+        for key in _OF_RANGE:
+            if config.settings.get(key) is not None:
+                sentence = f"{key} is for partition_type RANGE, and this is {grain}"
+                config.report(key, "bad-value", sentence, "take it out")
+        return Grid(grain)
+    start, end, interval = (number_of(config.settings.get(key)) for key in _OF_RANGE)
+    for key, value in zip(_OF_RANGE, (start, end, interval), strict=True):
+        if value is None:
+            config.report("partition_type", "missing-key", f"RANGE needs {key}", f"{key}=…")
+    if start is None or end is None or interval is None or interval < 1:
+        return Grid(grain, 0, 1, 1)
+    if end <= start:
+        sentence = f"partition_end is {end}; it must be greater than partition_start, {start}"
+        config.report("partition_end", "bad-value", sentence)
+        return Grid(grain, start, start + 1, 1)
+    return Grid(grain, start, end, interval)
+
+
+def _start(config: Config, grid: Grid) -> dt.date | None:
+    text = config.text("start").strip()
+    if grid.grain is Grain.RANGE:
+        if text:
+            sentence = "start has no effect on RANGE, whose first partition is partition_start"
+            config.warn("start", "option-without-effect", sentence)
         return None
-    if config.text("window") == "none":
-        sentence = "window='none' and time_column exclude each other"
-        config.report("window", "option-conflict", sentence, "keep one of them")
-    on = {
-        name: None if value is None else text_of(value)
-        for name, value in mapping_of(config.settings.get("window_on")).items()
-    }
-    nulls = NullWatermark.ERROR
+    if not text:
+        sentence = "a partition model without versions needs start, its first date"
+        config.report("materialized", "missing-start", sentence, "start='2024-01-01'")
+        return None
     with suppress(ValueError):
-        nulls = NullWatermark(config.text("null_watermark") or "error")
-    written = config.settings.get("lookback")
-    lookback = written if isinstance(written, int) else duration_of(written)
-    strings = is_true(config.settings.get("string_watermark"))
-    return WindowSettings(column, lookback, on, nulls, strings)
+        return dt.date.fromisoformat(text)
+    try:
+        return grid.date(grid.parse(text))
+    except UsageError as error:
+        config.report("start", "bad-value", f"start: {error}", "a date, or a key of the grain")
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -15,14 +15,15 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    StringConstraints,
     ValidationError,
     WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from penstock.core.findings import Finding, Location
-from penstock.core.masking import mask, mask_value
+from penstock.core.findings import Finding
 from penstock.core.strategy import strategies
+from penstock.project.files.nodes import Places, shown
 from penstock.project.files.values import Path, Plain, did_you_mean, parse_duration
 from penstock.project.settings.check_keys import checks_schema
 
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
 
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
-_LATER = {
-    "historic": "entities",
-    "sessions": "session packages",
-}
+_LATER = {"historic": "entities", "sessions": "session packages"}
 INCREMENTAL = "incremental"
 """dbt's word: it is `merge` with a key and `append` without."""
 UNKNOWN_WORD = "unknown_word"
@@ -44,21 +42,16 @@ _TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties"
 ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
 """Tests of a column, which `checks/phases.py` reads."""
 Checks = Annotated[Any, WithJsonSchema(checks_schema())]
-Places = Callable[[Path, bool], Location]
-_SHOWN = 80
 _EXPECTED = {
-    "string_type": "a text",
-    "int_type": "an integer",
-    "int_parsing": "an integer",
-    "int_from_float": "an integer",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_attributes_type": "a mapping",
+    "string": "a text",
+    "int": "an integer",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+    "mapping": "a mapping",
 }
+"""What a value must be, by the first word of what pydantic says of it."""
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -82,7 +75,7 @@ def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return value if isinstance(value, int) and not isinstance(value, bool) else duration(value)
 
 
-def materialized_words() -> tuple[str, ...]:
+def _materialized_words() -> tuple[str, ...]:
     """Give what may stand at `materialized`: the strategies that there are, and dbt's word."""
     known = {word: each for word, each in strategies().items() if each.is_written}
     last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
@@ -90,12 +83,16 @@ def materialized_words() -> tuple[str, ...]:
 
 
 def _supported(value: str) -> str:
-    words = materialized_words()
+    words = _materialized_words()
     if value in words:
         return value
     later = _LATER.get(value)
     note = f" ({later} come with a later release)" if later else ""
     raise ValueError(f"one of {', '.join(words)}{note}")
+
+
+def _list_words(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(_materialized_words())
 
 
 def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -127,10 +124,6 @@ class Words:
         return value
 
 
-def _grain(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return value.upper() if isinstance(value, str) else value
-
-
 def _small(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return value.lower() if isinstance(value, str) else value
 
@@ -141,128 +134,53 @@ def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return value
 
 
-def _prefix(value: str) -> str:
-    if not re.fullmatch("[A-Za-z0-9_]*", value):
-        raise ValueError("letters, digits and _")
-    return value
+def _spelt(pattern: str, expected: str) -> AfterValidator:
+    def checked(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(expected)
+        return value
 
-
-def _schema_name(value: str) -> str:
-    if not re.fullmatch("[A-Za-z0-9_-]+", value):
-        raise ValueError("letters, digits, _ and -")
-    return value
+    return AfterValidator(checked)
 
 
 Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
 Text = Annotated[str, BeforeValidator(_text)]
 Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "string"})]
-
-
-@dataclass(frozen=True, slots=True)
-class _Supported:
-    """One of the strategies; they are asked when a value is checked, not when this is loaded."""
-
-    def __get_pydantic_core_schema__(
-        self, source: object, inner: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        return core_schema.no_info_after_validator_function(_supported, inner(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {**inner(schema), "enum": list(materialized_words())}
-
-
 Lookback = Annotated[
     str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
 ]
-Materialized = Annotated[str, _Supported()]
+Materialized = Annotated[str, AfterValidator(_supported), Field(json_schema_extra=_list_words)]
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
 Whole = Annotated[int, BeforeValidator(_count)]
 GrainWord = Annotated[
-    str, BeforeValidator(_grain), Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
+    str, StringConstraints(to_upper=True), Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
 ]
 Days = Annotated[Whole, Field(ge=0)]
 OnFailureWord = Annotated[Literal["flag", "block", "rollback"], BeforeValidator(_small)]
-SchemaName = Annotated[str, AfterValidator(_schema_name)]
-Prefix = Annotated[str, AfterValidator(_prefix)]
+SchemaName = Annotated[str, _spelt("[A-Za-z0-9_-]+", "letters, digits, _ and -")]
+Prefix = Annotated[str, _spelt("[A-Za-z0-9_]*", "letters, digits and _")]
 
 
 def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[Finding]:
-    """Check a tree; give one finding per node that does not fit.
-
-    `places(path, key)` gives where a node's value or, with `key`, its key stands.
-    """
+    """Check a tree; give one finding per node that does not fit."""
     try:
         shape.model_validate(tree)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False)
         found: dict[Path, Finding] = {}
-        for detail in details:
-            path = _existing(tree, detail["loc"])
+        for detail in error.errors(include_url=False, include_input=False):
+            path, value = _existing(tree, detail["loc"])
             if detail["type"] == "missing":
                 path = (*path, detail["loc"][-1])
-            found.setdefault(path, _finding(shape, tree, path, detail, places))
+            said = _finding(shape, path, value, detail, places)
+            found.setdefault(path, said)
         # where a value may have two shapes, the deeper complaint is the one about what was meant
         outer = {path[:depth] for path in found for depth in range(len(path))}
         return [finding for path, finding in found.items() if path not in outer]
     return []
 
 
-def _finding(
-    shape: type[BaseModel], tree: Plain, path: Path, detail: Mapping[str, Any], places: Places
-) -> Finding:
-    key = str(path[-1]) if path else "the document"
-    if detail["type"] == "extra_forbidden":
-        known = _keys(shape, path[:-1])
-        return Finding(
-            places(path, True),  # noqa: FBT003  the key itself
-            "unknown-key",
-            f"unknown key {key!r}",
-            did_you_mean(key, known) or f"known here: {', '.join(known)}",
-        )
-    if detail["type"] == "missing":
-        return Finding(places(path[:-1], False), "missing-key", f"{key!r} is missing")  # noqa: FBT003
-    value = _shown(path, _at(tree, path))
-    if detail["type"] == UNKNOWN_WORD:
-        hint = f"allowed: {detail['ctx']['allowed']}"
-        return Finding(places(path, False), "bad-value", f"{key} {value} is not known", hint)  # noqa: FBT003
-    sentence = f"{_dotted(path)} is {value}; it must be {_expected(detail)}"
-    return Finding(places(path, False), "bad-value", sentence)  # noqa: FBT003  the value
-
-
-def _expected(detail: Mapping[str, Any]) -> str:
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind in _EXPECTED:
-        return _EXPECTED[kind]
-    if kind == "literal_error":
-        return f"one of {str(context['expected']).replace(chr(39), '')}"
-    if kind == "greater_than_equal":
-        return f"an integer >= {context['ge']}"
-    return str(detail["msg"]).removeprefix("Value error, ").replace("Input should be ", "")
-
-
-def _shown(path: Path, value: Plain) -> str:
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    if value is None:
-        return "null"
-    text = value if isinstance(value, str) else str(value)
-    text = mask(text)
-    for key in path:
-        text = mask_value(str(key), text)
-    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    return repr(cut) if isinstance(value, str) else cut.lower()
-
-
-def _dotted(path: Path) -> str:
-    shown = [str(part) for part in path if isinstance(part, str)]
-    return ".".join(shown) or "the document"
-
-
-def _existing(tree: Plain, loc: Path) -> Path:
+def _existing(tree: Plain, loc: Path) -> tuple[Path, Plain]:
+    """Give the path of what does not fit, and it."""
     path: list[str | int] = []
     for part in loc:
         if isinstance(tree, Mapping) and part in tree:
@@ -272,16 +190,35 @@ def _existing(tree: Plain, loc: Path) -> Path:
         else:
             continue  # pydantic's name of one of several shapes
         path.append(part)
-    return tuple(path)
+    return tuple(path), tree
 
 
-def _at(tree: Plain, path: Path) -> Plain:
-    for part in path:
-        if isinstance(tree, Mapping):
-            tree = tree.get(str(part))
-        elif isinstance(tree, list) and isinstance(part, int):
-            tree = tree[part]
-    return tree
+def _finding(
+    shape: type[BaseModel], path: Path, value: Plain, detail: Mapping[str, Any], places: Places
+) -> Finding:
+    key, kind = str(path[-1]) if path else "the document", detail["type"]
+    if kind == "extra_forbidden":
+        known = _keys(shape, path[:-1])
+        hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
+        return Finding(places(path, True), "unknown-key", f"unknown key {key!r}", hint)  # noqa: FBT003  the key itself
+    if kind == "missing":
+        return Finding(places(path[:-1], False), "missing-key", f"{key!r} is missing")  # noqa: FBT003
+    where, said = places(path, False), shown(path, value)  # noqa: FBT003  the value
+    if kind == UNKNOWN_WORD:
+        hint = f"allowed: {detail['ctx']['allowed']}"
+        return Finding(where, "bad-value", f"{key} {said} is not known", hint)
+    dotted = ".".join(part for part in path if isinstance(part, str)) or "the document"
+    return Finding(where, "bad-value", f"{dotted} is {said}; it must be {_expected(detail)}")
+
+
+def _expected(detail: Mapping[str, Any]) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "literal_error":
+        return f"one of {str(context['expected']).replace(chr(39), '')}"
+    if kind == "greater_than_equal":
+        return f"an integer >= {context['ge']}"
+    said = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be ", "")
+    return _EXPECTED.get(kind.partition("_")[0], said)
 
 
 def _keys(shape: type[BaseModel], path: Path) -> list[str]:

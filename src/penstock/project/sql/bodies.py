@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.model import Body, ColumnDoc, Fingerprint
-from penstock.core.names import InputName, quoted
+from penstock.core.names import quoted
 from penstock.core.query import PARAMETERS, Query, parameters
 from penstock.core.strategy import Layout, Strategy
 from penstock.project.files.parsed import Branch, RefKind, fill
 from penstock.project.files.values import digest
-from penstock.project.sql.link import Linked, QueryOwner, link
-from penstock.project.sql.names import NameResolver
+from penstock.project.sql.names import Linked, NameResolver, QueryOwner, link
 
 _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 
@@ -37,13 +35,14 @@ def fingerprint(
 
     `linked.shown` is `Project.shown_sql`, followed by the incremental branch where that differs.
     """
-    return Fingerprint(
-        sql=digest(linked.shown),
-        canonical=digest(linked.query.canonical),
-        settings=digest(settings_text(strategy, layout)),
-        layout=digest(layout_text(layout, said)),
-        parser=parser_version(),
-    )
+    sql, canonical = digest(linked.shown), digest(linked.query.canonical)
+    return replace(fingerprint_of_settings(strategy, layout, said), sql=sql, canonical=canonical)
+
+
+def fingerprint_of_settings(strategy: Strategy, layout: Layout, said: Description) -> Fingerprint:
+    """Give the checksums of everything but SQL."""
+    settings, lies = digest(settings_text(strategy, layout)), digest(_layout_text(layout, said))
+    return Fingerprint("", "", settings, lies, parser=parser_version())
 
 
 @cache
@@ -52,8 +51,7 @@ def parser_version() -> str:
     return version("sqlglot")
 
 
-def layout_text(layout: Layout, said: Description) -> str:
-    """Write how a table lies and what is said of it as JSON with sorted keys."""
+def _layout_text(layout: Layout, said: Description) -> str:
     parts = {
         "partition_by": layout.partition_by,
         "cluster_by": layout.cluster_by,
@@ -78,76 +76,24 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
     return json.dumps(parts, sort_keys=True, separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class GivenBody:
-    """What a file says of one body, before its names are known.
+def linked_body(
+    body: Body, branch: Branch, reader: QueryOwner, resolver: NameResolver, *, has_partition: bool
+) -> tuple[Body, Linked]:
+    """Link the text of a body, which gets its query and the checksums of its SQL.
 
-    `path` is the file that the lines of `branch` count in. `where` is where
-    the version or revision stands; `source` is the SQL file, or `text` itself for inline SQL.
-    `schema`, `yaml`, `settings` and `layout` are checksums, as `Fingerprint` has them.
+    `Body.inputs` stays empty: what a partition reads is said elsewhere. The canonical form names
+    tables as the text does, so that it is the one of `canonical_of(text)`.
     """
-
-    path: str
-    where: Location
-    text: str
-    source: str
-    branch: Branch
-    version: int = 1
-    revision: int = 0
-    effective_from: dt.date | None = None
-    schema: str = ""
-    yaml: str = ""
-    settings: str = ""
-    layout: str = ""
-    has_partition: bool = False
-    backfill_since: dt.date | None = None
-    description: str = ""
-    reason: str = ""
-
-
-@dataclass(slots=True)
-class BuiltBody:
-    """A body, the line on which each input is first read, and what is wrong with its names."""
-
-    body: Body
-    inputs: dict[InputName, int] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-
-
-def body_of(given: GivenBody, reader: QueryOwner, resolver: NameResolver) -> BuiltBody:
-    """Link a body. `Body.inputs` stays empty: what a partition reads is said elsewhere.
-
-    Its canonical form names tables as its text does, so that it is the one of `canonical_of(text)`.
-    """
-    linked = link([given.branch], resolver, reader)
-    canonical = canonical_as_written(given.branch, given.text)
-    checksums = Fingerprint(
-        sql=digest(given.text),
-        canonical=digest(canonical),
-        settings=given.settings,
-        layout=given.layout,
-        version=given.version,
-        revision=given.revision,
-        effective_from=given.effective_from,
-        schema=given.schema,
-        yaml=given.yaml,
-        parser=parser_version(),
-    )
-    body = Body(
-        query=replace(linked.query, canonical=canonical),
-        fingerprint=checksums,
-        text=given.text,
-        source=given.source,
-        where=given.where,
-        is_range=is_range(linked.query),
-        backfill_since=given.backfill_since,
-        description=given.description,
-        reason=given.reason,
-    )
-    found = parameter_findings([given.branch], given.path, has_partition=given.has_partition)
-    if given.has_partition:
-        found += no_parameter_findings(body)
-    return BuiltBody(body, linked.inputs, [*linked.findings, *found])
+    linked = link([branch], resolver, reader)
+    canonical = canonical_as_written(branch, body.text)
+    sql, parser = digest(body.text), parser_version()
+    code = replace(body.fingerprint, sql=sql, canonical=digest(canonical), parser=parser)
+    query = replace(linked.query, canonical=canonical)
+    body = replace(body, query=query, fingerprint=code, is_range=is_range(query))
+    linked.findings += parameter_findings([branch], reader.path, has_partition=has_partition)
+    if has_partition:
+        linked.findings += no_parameter_findings(body)
+    return body, linked
 
 
 def is_range(query: Query) -> bool:

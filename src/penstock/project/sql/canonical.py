@@ -31,15 +31,6 @@ _SIDES = ("kind", "start", "start_side", "end", "end_side")
 _STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
 
 
-def print_query(tree: exp.Query) -> str:
-    """Print on one line, every name quoted; raises `UnsupportedError` where Spark has no word."""
-    printer = _Printer(
-        dialect=Spark(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
-    )
-    printed: str = printer.generate(tree, copy=False)
-    return printed
-
-
 def _to_date(printer: Generator, node: exp.TsOrDsToDate) -> str:
     if node.args.get("format"):
         return printer.func("TO_DATE", node.this, printer.format_time(node))
@@ -47,21 +38,13 @@ def _to_date(printer: Generator, node: exp.TsOrDsToDate) -> str:
     return printed
 
 
-def _list_agg(printer: Generator, node: exp.GroupConcat) -> str:
-    return groupconcat_sql(printer, node, sep=None)
-
-
-def _within_group(printer: Generator, node: exp.WithinGroup) -> str:
-    return printer.withingroup_sql(node)
-
-
 class _Printer(Spark.Generator):  # type: ignore[misc,valid-type]  # an attribute, to mypy
     PARSE_JSON_NAME = "PARSE_JSON"
     TRANSFORMS: ClassVar[Mapping[type[exp.Expr], Callable[..., str]]] = {
         **Spark.Generator.TRANSFORMS,
-        exp.GroupConcat: _list_agg,
+        exp.GroupConcat: lambda printer, node: groupconcat_sql(printer, node, sep=None),
         exp.TsOrDsToDate: _to_date,
-        exp.WithinGroup: _within_group,
+        exp.WithinGroup: lambda printer, node: printer.withingroup_sql(node),
     }
 
 
@@ -79,13 +62,7 @@ class NotAQueryError(Exception):
 
 
 def canonical_sql(text: str) -> str | None:
-    r"""Give the canonical form of a query, None where it cannot be parsed or printed back.
-
-    >>> canonical_sql("select a::INT x from `raw.t` -- note") == canonical_sql(
-    ...     "SELECT CAST(`a` AS INT) AS x\nFROM raw.t;"
-    ... )
-    True
-    """
+    """Give the canonical form of a query, None where it cannot be parsed or printed back."""
     try:
         tokens = tokens_of(text)
         tree = parse_query(tokens, text)
@@ -162,8 +139,11 @@ def print_canonical(tree: exp.Query) -> str | None:
                 node.args["quoted"] = False  # a lambda's variable, which is printed as written
             case _:
                 pass
+    printer = _Printer(
+        dialect=Spark(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
+    )
     try:
-        return print_query(tree)
+        return str(printer.generate(tree, copy=False))
     except (SqlglotError, *PARSER_BUGS):
         return None
 

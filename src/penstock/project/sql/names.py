@@ -1,13 +1,18 @@
-"""What a name that a query or a check writes stands for."""
+"""What names in a query stand for; linking puts tokens in their places, now that all are known."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.history import SystemColumns
-from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.names import InputKind, InputName, TableName, quoted
+from penstock.core.query import Query, live, mention, parameter, present, shown_name
+from penstock.project.files.parsed import Branch, RefKind, TableRef, fill
 from penstock.project.files.values import did_you_mean
 
 _CALL = re.compile(r"""\s*(?:\{\{)?\s*(ref|source)\s*\((.*)\)\s*(?:\}\})?\s*""", re.DOTALL)
@@ -42,12 +47,11 @@ class NameResolver:
     history: dict[str, SystemColumns] = field(default_factory=dict)
     catalog: str = ""
 
-    def add_model(self, name: str, table: TableName, aliases: Iterable[str] = ()) -> None:
-        """Note a model or a seed; `aliases` are other names that ref() and SQL may use."""
+    def add_model(self, name: str, table: TableName) -> None:
+        """Note a model or a seed."""
         named = Named(InputName(InputKind.MODEL, name), table)
         self.schemas.add(table.schema.lower())
-        for alias in (name, *aliases):
-            self.models.setdefault(alias.lower(), named)
+        self.models.setdefault(name.lower(), named)
         self.tables[table.folded] = named
 
     def add_table(self, written: TableName, name: str) -> None:
@@ -69,11 +73,6 @@ class NameResolver:
         """Find a model or seed as a template means it; the tail `.ff` may be there or not."""
         return self.model(name) or self.model(name.lower().removesuffix(".ff"))
 
-    def history_of(self, named: Named) -> SystemColumns | None:
-        """Give the system columns of a model that keeps versions."""
-        is_model = named.input.kind is InputKind.MODEL
-        return self.history.get(named.input.name) if is_model else None
-
     def source(self, schema: str, table: str) -> Named | None:
         """Find a source."""
         return self.sources.get(f"{schema}.{table}".lower())
@@ -84,10 +83,9 @@ class NameResolver:
             parts = parts[1:]
         dotted = ".".join(parts)
         found = self.tables.get(dotted.lower()) if len(parts) > 1 else None
-        if found:
-            return found
         schema, _, table = dotted.rpartition(".")
-        return Named(InputName(InputKind.EXTERNAL, dotted), TableName(schema, table))
+        external = InputName(InputKind.EXTERNAL, dotted)
+        return found or Named(external, TableName(schema, table))
 
     def model_hint(self, name: str) -> str:
         """Word a hint for a model that is not there."""
@@ -96,8 +94,7 @@ class NameResolver:
 
     def source_hint(self, name: str) -> str:
         """Word a hint for a source that is not there."""
-        known: Mapping[str, Named] = self.sources
-        near = did_you_mean(name, {n.input.name for n in known.values()})
+        near = did_you_mean(name, {n.input.name for n in self.sources.values()})
         return near or "declare it under sources: in a YAML file"
 
 
@@ -127,11 +124,8 @@ def input_named(
         found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
         if found.input.kind is not InputKind.EXTERNAL or found.input in inputs:
             return found.input, ""
-        is_table = "." in name
-        hint = resolver.model_hint(name.rpartition(".")[2])
-        return None, hint or (
-            resolver.source_hint(name) if is_table else "name a model or a source"
-        )
+        otherwise = resolver.source_hint(name) if "." in name else "name a model or a source"
+        return None, resolver.model_hint(name.rpartition(".")[2]) or otherwise
     if kind == "ref" and len(names) == 1:
         model = resolver.ref(names[0])
         return (model.input, "") if model else (None, resolver.model_hint(names[0]))
@@ -139,3 +133,184 @@ def input_named(
         source = resolver.source(*names)
         return (source.input, "") if source else (None, resolver.source_hint(".".join(names)))
     return None, "write ref('model') or source('schema', 'table')"
+
+
+@dataclass(slots=True)
+class Linked:
+    """A query with its tokens, what it reads, and what is wrong with its names."""
+
+    query: Query
+    shown: str
+    inputs: dict[InputName, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOwner:
+    """Who asks: the file, and the model (None for a user's query)."""
+
+    path: str
+    model: Named | None = None
+
+
+def link(branches: Sequence[Branch], resolver: NameResolver, reader: QueryOwner) -> Linked:
+    """Fill in the references of a query's branches; the first one is that of the whole history.
+
+    The canonical text, and the shown text that fingerprints see, hold every branch that differs.
+    """
+    linker = _Linker(resolver, reader)
+    texts = [linker.filled(branch) for branch in branches]
+    query = Query(
+        texts[0].text,
+        texts[-1].text,
+        "\n".join(t.shown if t.canonical is None else t.canonical for t in texts),
+        tuple(linker.inputs),
+        parsed=all(t.canonical is not None for t in texts),
+        deleted_flags=tuple(linker.flags.items()),
+    )
+    findings = list(dict.fromkeys(linker.findings))
+    return Linked(query, "\n".join(t.shown for t in texts), linker.inputs, findings)
+
+
+class _Texts(NamedTuple):
+    """One text in the forms that a run, a reader and a fingerprint see."""
+
+    text: str
+    shown: str
+    canonical: str | None
+
+
+@dataclass(slots=True)
+class _Linker:
+    resolver: NameResolver
+    reader: QueryOwner
+    inputs: dict[InputName, int] = field(default_factory=dict)
+    flags: dict[InputName, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def filled(self, branch: Branch) -> _Texts:
+        named = [self.named(ref) for ref in branch.refs]
+        aliases = _aliases(branch.refs, named)
+        pairs = zip(branch.refs, named, strict=True)
+        tokens = [self.token(ref, found, aliases) for ref, found in pairs]
+        text = fill(branch.text, lambda number: tokens[number].text)
+        shown = fill(branch.text, lambda number: tokens[number].shown)
+        if branch.canonical is None:
+            return _Texts(text, shown, None)
+        canonical = fill(branch.canonical, lambda number: tokens[number].canonical or "")
+        return _Texts(text, shown, canonical)
+
+    def named(self, ref: TableRef) -> Named:
+        name, owner = ref.names[0] if ref.names else "", self.reader.model
+        this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
+        match ref.kind:
+            case RefKind.THIS:
+                return this or _unknown(TableName("", "this"))
+            case RefKind.REF | RefKind.VALID_FROM | RefKind.VALID_TO | RefKind.PRESENT:
+                return self.resolver.ref(name) or _unknown(TableName("", name))
+            case RefKind.SOURCE:
+                return self.resolver.source(*ref.names) or _unknown(TableName(*ref.names))
+            case RefKind.PARAM:
+                return _unknown(TableName("", name))  # no table at all
+            case RefKind.PLAIN | RefKind.QUALIFIER:
+                found = self.resolver.table(ref.names)
+                if this and owner and found.input == owner.input:
+                    return this
+                if owner is None and len(ref.names) == 1:
+                    return self.resolver.model(name) or found
+                return found
+
+    def token(self, ref: TableRef, found: Named, aliases: Mapping[str, str]) -> _Texts:
+        alias = aliases.get(found.table.folded, found.table.table)
+        if ref.kind is RefKind.PARAM:
+            spelt = f"@{ref.names[0]}"
+            return _Texts(parameter(ref.names[0]), spelt, spelt)
+        if ref.kind in (RefKind.VALID_FROM, RefKind.VALID_TO, RefKind.PRESENT):
+            return self.of_history(ref, found)
+        if ref.qualifies:
+            if found.table.folded in aliases or ref.kind is not RefKind.QUALIFIER:
+                return _Texts(*(quoted(alias),) * 3)
+            written = shown_name(".".join(ref.names))
+            return _Texts(written, written, ".".join(map(quoted, ref.names)))
+        self.inputs.setdefault(found.input, ref.line)
+        self.findings += self.misnamed(ref, found)
+        schema = found.table.schema.split(".") if found.table.schema else []
+        return _Texts(
+            mention(found.input, alias if ref.bare else ""),
+            shown_name(str(found.table)),
+            ".".join(map(quoted, (*schema, found.table.table))),
+        )
+
+    def of_history(self, ref: TableRef, found: Named) -> _Texts:
+        """Give what `as_of` refers to: a system column, or the condition on tombstones."""
+        is_model = found.input.kind is InputKind.MODEL
+        kept = self.resolver.history.get(found.input.name) if is_model else None
+        columns = kept or SystemColumns.named()
+        if ref.kind is RefKind.PRESENT:
+            flag = self.flags[found.input] = columns.is_deleted
+            canonical = f"COALESCE({quoted(flag)}, FALSE) = FALSE"  # what `live` writes
+            return _Texts(present(found.input), live(flag), canonical)
+        is_from = ref.kind is RefKind.VALID_FROM
+        is_unknown = found.input.kind is InputKind.EXTERNAL  # reported where the table stands
+        if is_from and not kept and not is_unknown:
+            name, where = found.input.name, Location(self.reader.path, ref.line)
+            sentence = f"as_of reads history tables, and {name!r} is none"
+            hint = f"write ref({name!r}) alone, or make it a snapshot"
+            self.findings.append(Finding(where, "not-a-history-model", sentence, hint))
+        return _Texts(*(quoted(columns.valid_from if is_from else columns.valid_to),) * 3)
+
+    def misnamed(self, ref: TableRef, found: Named) -> Iterator[Finding]:
+        code, where = "unknown-reference", Location(self.reader.path, ref.line)
+        name, is_unknown = ".".join(ref.names), found.input.kind is InputKind.EXTERNAL
+        if found.input.kind is InputKind.MODEL and found.input.name in self.resolver.frames:
+            sentence = f"{found.input.name!r} is a frame of Python, which no SQL can read"
+            yield Finding(where, "not-materialised", sentence, "decorate it with @table")
+            return
+        match ref.kind:
+            case RefKind.REF if is_unknown:
+                sentence = f"no model is called {ref.names[0]!r}"
+                yield Finding(where, code, sentence, self.resolver.model_hint(ref.names[0]))
+            case RefKind.REF if len(ref.names) > 1 and ref.names[1] != "1":
+                sentence = f"{ref.names[0]!r} has no version {ref.names[1]}"
+                yield Finding(where, code, sentence, "it has the one version 1")
+            case RefKind.SOURCE if is_unknown:
+                sentence = f"no source is called {name!r}"
+                yield Finding(where, code, sentence, self.resolver.source_hint(name))
+            case RefKind.PLAIN if is_unknown:
+                yield from self.external(where, ref, found)
+            case _:
+                pass
+
+    def external(self, where: Location, ref: TableRef, found: Named) -> Iterator[Finding]:
+        name = str(found.table)
+        near = self.resolver.model(name) if len(ref.names) == 1 else None
+        if near:
+            sentence = f"table {name} is external, though a model is called so"
+            hint = f"write {near.table} or ref('{near.input.name}')"
+            yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
+        elif found.table.schema.lower() in self.resolver.schemas:
+            sentence = f"table {name} is no model or source, though the project builds its schema"
+            hint = self.resolver.model_hint(found.table.table)
+            yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
+
+
+def _unknown(table: TableName) -> Named:
+    return Named(InputName(InputKind.EXTERNAL, str(table)), table)
+
+
+def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]:
+    """Give each table that is read the name by which its columns are qualified.
+
+    It is the table's own name. Where columns are written `schema.table.column` because two schemas
+    have a table of that name, the schema goes into the alias.
+    """
+    pairs = list(zip(refs, named, strict=True))
+    read = {found.table.folded: found.table for ref, found in pairs if not ref.qualifies}
+    qualified = {f.table.folded for ref, f in pairs if ref.kind is RefKind.QUALIFIER}
+    counts = Counter(table.table.lower() for table in read.values())
+    return {
+        folded: f"{table.schema}__{table.table}"
+        if folded in qualified and counts[table.table.lower()] > 1
+        else table.table
+        for folded, table in read.items()
+    }

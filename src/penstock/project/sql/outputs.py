@@ -11,17 +11,6 @@ from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.parsed import OutputColumn, Outputs
 from penstock.project.sql.canonical import PARSER_BUGS
 
-VOLATILE = (
-    "current_timestamp",
-    "now",
-    "current_date",
-    "rand",
-    "randn",
-    "uuid",
-    "monotonically_increasing_id",
-    "spark_partition_id",
-    "input_file_name",
-)
 _PARSED: Mapping[type[exp.Expr], str] = {
     exp.CurrentTimestamp: "current_timestamp",
     exp.CurrentDate: "current_date",
@@ -29,20 +18,12 @@ _PARSED: Mapping[type[exp.Expr], str] = {
     exp.Randn: "randn",
     exp.Uuid: "uuid",
 }
+_UNPARSED = ("now", "monotonically_increasing_id", "spark_partition_id", "input_file_name")
+VOLATILE = (*_PARSED.values(), *_UNPARSED)
 _OPAQUE = Outputs()
 Known = Mapping[str, Outputs]
-_UNITS: Mapping[str, str] = {
-    "HOUR": "HOUR",
-    "DAY": "DAY",
-    "DD": "DAY",
-    "WEEK": "WEEK",
-    "MONTH": "MONTH",
-    "MON": "MONTH",
-    "MM": "MONTH",
-    "YEAR": "YEAR",
-    "YYYY": "YEAR",
-    "YY": "YEAR",
-}
+_UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+_SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}
 
 
 def outputs_of(tree: exp.Query) -> Outputs:
@@ -75,8 +56,8 @@ def _of_union(tree: exp.SetOperation, known: Known) -> Outputs:
     if len(left.columns) != len(right.columns):
         return left
     pairs = zip(left.columns, right.columns, strict=True)
-    both = tuple(_made(a.name, a.line, {*a.volatile, *b.volatile}) for a, b in pairs)
-    return Outputs(both, whole=True)
+    both = (_made(a.name, a.line, {*a.volatile, *b.volatile}) for a, b in pairs)
+    return Outputs(tuple(both), whole=True)
 
 
 def _of_select(select: exp.Select, known: Known) -> Outputs:
@@ -89,10 +70,9 @@ def _of_select(select: exp.Select, known: Known) -> Outputs:
             columns += inner.columns
             whole = whole and inner.whole
             continue
-        made_by = _made_by(item, sources)
         named = [(one.name, int(one.meta.get("line", 1))) for one in _names(item)]
         named = named or [("", 1)] * _is_one(item)
-        columns += (_made(name, line, made_by) for name, line in named)
+        columns += (_made(name, line, _made_by(item, sources)) for name, line in named)
         whole = whole and bool(named)
     return Outputs(tuple(columns), whole=whole)
 
@@ -100,10 +80,8 @@ def _of_select(select: exp.Select, known: Known) -> Outputs:
 def _sources(select: exp.Select, known: Known) -> dict[str, Outputs]:
     clause = select.args.get("from_") or select.args.get("from")  # the older parsers' key
     joins = select.args.get("joins") or []
-    nodes = [node.this for node in (clause, *joins) if node is not None]
-    return {
-        str(n.alias_or_name).lower() or f"#{i}": _of_source(n, known) for i, n in enumerate(nodes)
-    }
+    nodes = enumerate(node.this for node in (clause, *joins) if node is not None)
+    return {str(n.alias_or_name).lower() or f"#{i}": _of_source(n, known) for i, n in nodes}
 
 
 def _of_source(node: exp.Expr, known: Known) -> Outputs:
@@ -144,20 +122,16 @@ def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
         found = [item.args.get("alias")]
     elif isinstance(item, exp.Aliases):
         found = list(item.aliases and item.expressions)
-    else:
-        inner = (
-            item.this if isinstance(item, exp.Cast) else item
-        )  # Spark keeps a cast column's name
+    else:  # Spark keeps a cast column's name
+        inner = item.this if isinstance(item, exp.Cast) else item
         found = [inner.this] if isinstance(inner, exp.Column) else []
     yield from (n for n in found if isinstance(n, exp.Identifier) and n.name != RUN_TIMESTAMP)
 
 
 def _is_one(item: exp.Expr) -> bool:
     """Whether an expression without a name is one column for certain, and no generator."""
-    known = isinstance(
-        item, exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
-    )
-    return known or type(item) in _PARSED or _is_volatile(item)
+    plain = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
+    return isinstance(item, plain) or type(item) in _PARSED or _is_volatile(item)
 
 
 def _is_volatile(item: exp.Expr) -> bool:
@@ -172,17 +146,13 @@ def _made_by(item: exp.Expr, sources: Known) -> set[str]:
         elif type(node) in _PARSED:
             made.add(_PARSED[type(node)])
         elif isinstance(node, exp.Column):
-            made |= _passed_on(node, sources)
+            table = node.table.lower()
+            read = [each for alias, each in sources.items() if table in ("", alias)]
+            columns = (c for each in read for c in each.columns if table or len(read) == 1)
+            made.update(
+                w for c in columns if c.name.lower() == node.name.lower() for w in c.volatile
+            )
     return made
-
-
-def _passed_on(column: exp.Column, sources: Known) -> set[str]:
-    name = column.name.lower()
-    asked = column.table.lower()
-    read = [s for alias, s in sources.items() if asked in ("", alias)]
-    if not asked and len(read) != 1:
-        return set()
-    return {word for s in read for c in s.columns if c.name.lower() == name for word in c.volatile}
 
 
 def _made(name: str, line: int, volatile: set[str]) -> OutputColumn:
@@ -210,4 +180,6 @@ def _unit(item: exp.Expr) -> str:
         item = item.this
     if not isinstance(item, exp.DateTrunc | exp.TimestampTrunc):
         return ""
-    return _UNITS.get(str(item.unit.name if item.unit else "").upper(), "")
+    written = str(item.unit.name if item.unit else "").upper()
+    unit = _SHORT.get(written, written)
+    return unit if unit in _UNITS else ""

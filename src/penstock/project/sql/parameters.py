@@ -23,8 +23,6 @@ _WORD = re.compile("[A-Za-z_0-9]+")
 _SPELT = re.compile(rf"@(?:{'|'.join(PARAMETERS)})\b")
 _KNOWN = tuple(f"@{name}" for name in PARAMETERS)
 
-Cut = tuple[int, int, TableRef]
-"""From where to where a reference reaches, the end not included."""
 DESTINATION = "destination"
 COLUMN = "column"
 _THIS = "`penstock:this`"
@@ -34,47 +32,32 @@ Spot = tuple[int, int, str]
 """From where to where something reaches, the end not included, and the text it is about."""
 
 
-def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[Cut]:
-    """Give every parameter of a query with its place, unknown names too.
-
-    >>> from penstock.project.sql.canonical import tokens_of
-    >>> text = "select @run_date, '@run_date'"
-    >>> [(start, end) for start, end, _ in parameters_of(text, tokens_of(text))]
-    [(7, 16)]
-    """
-    for start, end in _spots(text, tokens):
-        name, line = text[start + 1 : end], text.count("\n", 0, start) + 1
-        yield start, end, TableRef(RefKind.PARAM, (name,), line, qualifies=True)
+def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, TableRef]]:
+    """Give every parameter of a query with its place, unknown names too."""
+    for sign, word in pairwise(tokens):
+        if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
+            name, line = text[word.start : word.end + 1], text.count("\n", 0, sign.start) + 1
+            if word.start == sign.end + 1 and _WORD.fullmatch(name):
+                found = TableRef(RefKind.PARAM, (name,), line, qualifies=True)
+                yield sign.start, word.end + 1, found
 
 
 def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
     """Report names that are no parameter, and strings that spell one out."""
-    for start, end in _spots(text, tokens):
-        spelt = text[start:end]
+    for _, _, ref in parameters_of(text, tokens):
+        spelt = f"@{ref.names[0]}"
         if spelt not in _KNOWN:
             sentence = f"unknown parameter {spelt!r}"
             hint = did_you_mean(spelt, _KNOWN) or f"known here: {', '.join(_KNOWN)}"
-            line = text.count("\n", 0, start)
-            yield Problem("unknown-parameter", sentence, hint, line_offset=line)
+            yield Problem("unknown-parameter", sentence, hint, line_offset=ref.line - 1)
     for token in tokens:
-        found = _SPELT.search(text, token.start, token.end + 1) if _is_string(token) else None
+        is_string = token.token_type.name.endswith("STRING")
+        found = _SPELT.search(text, token.start, token.end + 1) if is_string else None
         if found:
             sentence = f"{found[0]} stands in a string and stays text"
             hint = "a parameter is a typed value: write it without quotes"
             line = text.count("\n", 0, found.start())
             yield Problem("parameter-in-string", sentence, hint, Severity.WARNING, line)
-
-
-def _spots(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    for sign, word in pairwise(tokens):
-        if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
-            name = text[word.start : word.end + 1]
-            if word.start == sign.end + 1 and _WORD.fullmatch(name):
-                yield sign.start, word.end + 1
-
-
-def _is_string(token: Token) -> bool:
-    return token.token_type.name.endswith("STRING")
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
@@ -96,11 +79,7 @@ def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
 
 
 def replaced(text: str, spots: Iterable[Spot]) -> str:
-    """Put the text of each spot in its place; they do not overlap.
-
-    >>> replaced("a {b} c", [(2, 5, "B")])
-    'a B c'
-    """
+    """Put the text of each spot in its place; they do not overlap."""
     out: list[str] = []
     done = 0
     for start, end, content in sorted(spots):
@@ -125,6 +104,7 @@ def with_destination(text: str) -> tuple[str, list[Problem]]:
 
 def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[Problem]:
     """Report every placeholder but the one that is known here; "" means that none is."""
+    others = ((start, word) for start, _, word in found if word != known)
     return [
         Problem(
             "unknown-placeholder",
@@ -132,8 +112,7 @@ def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[P
             _hint(word, known),
             line_offset=text.count("\n", 0, start),
         )
-        for start, _, word in found
-        if word != known
+        for start, word in others
     ]
 
 

@@ -2,19 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from penstock.core.findings import Finding, Location
-from penstock.project.files.parsed import Branch, SqlFile, located, path_of
-from penstock.project.files.render_context import RenderContext
+from sqlglot import Token, exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.project.files.parsed import (
+    Branch,
+    Outputs,
+    Problem,
+    RefKind,
+    RenderContext,
+    SqlFile,
+    TableRef,
+    located,
+    numbered,
+    path_of,
+)
 from penstock.project.files.values import Path, Plain
 from penstock.project.settings.shapes import HeaderShape
 from penstock.project.settings.validation import shape_findings
-from penstock.project.sql.canonical import NotAQueryError
-from penstock.project.sql.mentions import read_branch
+from penstock.project.sql.canonical import (
+    NotAQueryError,
+    dotted_parts,
+    has_pipes,
+    parse_query,
+    print_canonical,
+    tokens_of,
+)
+from penstock.project.sql.outputs import outputs_of
+from penstock.project.sql.parameters import parameter_problems, parameters_of, replaced
 from penstock.project.sql.template import ConfigCall, Renderer, Rendering
 from penstock.project.sql.template_lines import line_of
+
+_MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
+_MARKERS = re.compile(rf"`{_MARKER.pattern}`")
+_PRINTED = re.compile(r"`penstock:ref:(\d+)`")
+_NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
+_COMMENT_OR_END = re.compile(r"(--[^\n]*|/\*.*?\*/)|;", re.DOTALL)
+_FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
+_NO_ALIAS = re.compile(
+    "on|where|join|inner|left|right|full|cross|semi|anti|natural|group|order|sort|cluster|"
+    "distribute|limit|offset|union|except|minus|intersect|having|lateral|tablesample|pivot|"
+    "unpivot|window|qualify|using|version|timestamp|for"
+)
+
+
+@dataclass(slots=True)
+class _Cut:
+    text: str
+    calls: Sequence[TableRef]
+    refs: list[TableRef] = field(default_factory=list)
+    spans: list[tuple[int, int, int]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, start: int, end: int, found: TableRef) -> int:
+        self.refs.append(found)
+        self.spans.append((start, end, len(self.refs) - 1))
+        return len(self.refs) - 1
+
+    def called(self, marker: re.Match[str], line: int, *, bare: bool = False) -> TableRef:
+        if marker[1] == "this":
+            return TableRef(RefKind.THIS, (), line, bare=bare)
+        call = self.calls[int(marker[1])]
+        if marker[2]:
+            return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
+        return replace(call, bare=bare)
+
+
+def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Problem]]:
+    """Find the mentions of a rendered query, by position; raises `NotAQueryError`.
+
+    The lines stay. Names of CTEs in scope are no tables. What is a model, a source or neither is
+    decided later, when all files are known. A query that the parser cannot read yields a warning,
+    and only its ref and source calls.
+    """
+    cut = _Cut(rendered, calls)
+    canonical, outputs, tree = None, Outputs(), None
+    try:
+        tokens = tokens_of(rendered)
+        cut.text = _trimmed(rendered, tokens)
+        for start, end, found in parameters_of(cut.text, tokens):
+            cut.add(start, end, found)
+        cut.problems += parameter_problems(cut.text, tokens)
+        tree = parse_query(tokens, rendered)
+        if tree is None:
+            cut.problems.append(_unparsed(None))
+    except SqlglotError as error:
+        cut.problems.append(_unparsed(error))
+    if tree is not None:
+        outputs = outputs_of(tree)
+        for table in list(tree.find_all(exp.Table)):
+            if table.find_ancestor(exp.Hint) is None:  # a hint names what stands elsewhere
+                _cut_table(cut, table)
+        for column in list(tree.find_all(exp.Column)):
+            _cut_column(cut, column)
+        printed = None if has_pipes(tokens) else print_canonical(tree)
+        canonical = printed and _PRINTED.sub(lambda found: numbered(int(found[1])), printed)
+    _cut_markers(cut, parsed=tree is not None)
+    spans = ((start, end, numbered(number)) for start, end, number in cut.spans)
+    text = replaced(cut.text, spans)
+    printed_calls = {(found.kind, found.names) for found in cut.refs}
+    cut.refs += (each for each in calls if (each.kind, each.names) not in printed_calls)
+    return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
+
+
+def _cut_table(cut: _Cut, table: exp.Table) -> None:
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    if len(parts) != len(table.parts) or not all("start" in part.meta for part in parts):
+        return
+    names = dotted_parts(parts[0]) if len(parts) == 1 else tuple(part.name for part in parts)
+    bare = not table.alias and not any(table.args.get(k) for k in ("sample", "version", "when"))
+    marker = _MARKER.fullmatch(parts[-1].name)
+    line = int(parts[0].meta["line"])
+    if marker:
+        found = cut.called(marker, line, bare=bare)
+        parts = parts[-1:]
+    elif (len(parts) == 1 and _is_cte(table)) or _is_unfollowed(cut, names, line):
+        return
+    else:
+        found = TableRef(RefKind.PLAIN, names, line, bare=bare)
+    number = cut.add(parts[0].meta["start"], parts[-1].meta["end"] + 1, found)
+    table.set("this", exp.to_identifier(f"penstock:ref:{number}", quoted=True))
+    table.set("db", None)
+    table.set("catalog", None)
+
+
+def _cut_column(cut: _Cut, column: exp.Column) -> None:
+    parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+    if len(parts) == 1 and _cut_system_column(cut, parts[0]):
+        return
+    if len(parts) < 2 - isinstance(column.this, exp.Star) or "start" not in parts[0].meta:
+        return
+    line = int(parts[0].meta["line"])
+    marker = _MARKER.fullmatch(parts[0].name)
+    names = dotted_parts(parts[0])
+    used = 1
+    if not marker and len(names) == 1 and len(column.parts) > 2:  # noqa: PLR2004  schema.table.column
+        used = 2
+        names = (parts[0].name, parts[1].name)
+    if marker:
+        called = cut.called(marker, line)
+        found = TableRef(called.kind, called.names, line, qualifies=True)
+    elif len(names) == 2 and "end" in parts[used - 1].meta:  # noqa: PLR2004  schema and table
+        found = TableRef(RefKind.QUALIFIER, names, line, qualifies=True)
+    else:
+        return
+    number = cut.add(parts[0].meta["start"], parts[used - 1].meta["end"] + 1, found)
+    keys = [key for key in ("catalog", "db", "table") if column.args.get(key)]
+    for key in keys[:used]:
+        column.set(key, None)
+    column.set(keys[used - 1], exp.to_identifier(f"penstock:ref:{number}", quoted=True))
+
+
+def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
+    marker = _MARKER.fullmatch(name.name)
+    if not marker or not marker[2] or "start" not in name.meta:
+        return False
+    number = cut.add(name.meta["start"], name.meta["end"] + 1, cut.called(marker, 0))
+    name.set("this", f"penstock:ref:{number}")
+    return True
+
+
+def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
+    path = ".".join(names[1:])
+    if len(names) > 1 and names[0].lower() in _FILES and "/" in path:
+        sentence = f"reads files by path: {names[0]}.`{path}`; their versions are not followed"
+        hint = "declare them as a source with a path"
+        warning = Severity.WARNING
+        cut.problems.append(Problem("external-path", sentence, hint, warning, line - 1))
+        return True
+    return any(set(name) & set(":`\0") for name in names)
+
+
+def _is_cte(table: exp.Table) -> bool:
+    inside: exp.CTE | None = None
+    child: exp.Expr = table
+    node = table.parent
+    while node is not None:
+        clause = node.args.get("with_") or node.args.get("with")  # the older parsers' key
+        if isinstance(clause, exp.With):
+            for cte in clause.expressions:
+                if child is clause and cte is inside and not clause.args.get("recursive"):
+                    break
+                if str(cte.alias).lower() == table.name.lower():
+                    return True
+        if isinstance(node, exp.CTE):
+            inside = node
+        child, node = node, node.parent
+    return False
+
+
+def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
+    taken = {start for start, _, _ in cut.spans}
+    for found in _MARKERS.finditer(cut.text):
+        if found.start() not in taken:
+            line = cut.text.count("\n", 0, found.start()) + 1
+            bare = not parsed and not _has_alias(cut.text, found.end())
+            cut.add(found.start(), found.end(), cut.called(found, line, bare=bare))
+
+
+def _has_alias(text: str, end: int) -> bool:
+    following = _NEXT.match(text, end)
+    word = (following[1] or "").lower() if following else ""
+    return text[end : end + 1] == "." or bool(word and not _NO_ALIAS.fullmatch(word))
+
+
+def _trimmed(text: str, tokens: Sequence[Token]) -> str:
+    if not tokens:
+        return text
+    end = tokens[-1].end + 1
+    rest = _COMMENT_OR_END.sub(lambda found: found[1] or "", text[end:]).rstrip()
+    newline = "\n" if "--" in rest.rpartition("\n")[2] else ""
+    return text[:end] + rest + newline
+
+
+def _unparsed(error: SqlglotError | None) -> Problem:
+    line, said = 1, "the parser does not read this query"
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        line = int(first.get("line") or 1)
+        said = str(first.get("description") or "").rstrip(".") or said
+    elif error is not None:
+        said = str(error).partition("\n")[0][:200]
+    hint = "penstock then knows only its ref and source calls, and any change of text as a change"
+    sentence = f"{said}; Spark may still read it"
+    return Problem("unparsed-sql", sentence, hint, Severity.WARNING, line - 1)
 
 
 def parse_sql_files(
@@ -42,37 +258,37 @@ def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
     The result holds one branch, or none beside an error; all lines count in `path`. It may be kept
     in the cache as `write_sql` writes it.
     """
+    branches, findings = _branches(path, text, (), line)
+    return SqlFile(path, branches=tuple(branches), findings=tuple(findings))
+
+
+def _branches(
+    path: str, text: str, calls: Sequence[TableRef], line: int
+) -> tuple[list[Branch], list[Finding]]:
+    """Give the branch of a query, or none beside an error."""
     try:
-        branch, problems = read_branch(text, ())
+        branch, problems = read_branch(text, calls)
     except NotAQueryError as error:
         where = Location(path, error.line + line - 1)
-        return SqlFile(path, findings=(Finding(where, "not-a-query", error.sentence),))
-    return SqlFile(
-        path, branches=(_moved(branch, line - 1),), findings=tuple(located(problems, path, line))
-    )
-
-
-def _moved(branch: Branch, lines: int) -> Branch:
-    if not lines:
-        return branch
-    refs = tuple(replace(ref, line=ref.line + lines) for ref in branch.refs)
-    columns = tuple(replace(one, line=one.line + lines) for one in branch.outputs.columns)
-    return replace(branch, refs=refs, outputs=replace(branch.outputs, columns=columns))
+        return [], [Finding(where, "not-a-query", error.sentence)]
+    refs = tuple(replace(ref, line=ref.line + line - 1) for ref in branch.refs)
+    columns = tuple(replace(each, line=each.line + line - 1) for each in branch.outputs.columns)
+    outputs = replace(branch.outputs, columns=columns)
+    return [replace(branch, refs=refs, outputs=outputs)], located(problems, path, line)
 
 
 def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
-    full = renderer.render(path, text, incremental=False)
-    header = _header(full)
-    findings = [*full.findings, *header.findings]
-    renderings = [full]
-    if renderer.asks_incremental(text) and not full.findings:
+    renderings = [renderer.render(path, text, incremental=False)]
+    header = _header(renderings[0])
+    findings = [*renderings[0].findings, *header.findings]
+    if renderer.asks_incremental(text) and not renderings[0].findings:
         renderings.append(renderer.render(path, text, incremental=True))
         findings += renderings[1].findings
-    branches = []
+    branches: list[Branch] = []
     for rendering in renderings if not any(f.is_error for f in findings) else ():
-        branch = _branch(rendering, findings)
-        if branch is not None and branch not in branches:
-            branches.append(branch)
+        read, found = _branches(path, rendering.text, rendering.calls, 1)
+        branches += (each for each in read if each not in branches)
+        findings += found
     reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
     unique = tuple(dict.fromkeys(findings))
     return replace(header, branches=tuple(branches), findings=unique, reads=tuple(reads))
@@ -84,8 +300,7 @@ def _header(rendering: Rendering) -> SqlFile:
     findings: list[Finding] = []
     for call in rendering.configs:
 
-        def places(path: Path, key: bool, call: ConfigCall = call) -> Location:  # noqa: FBT001  shared
-            del key
+        def places(path: Path, _key: bool, call: ConfigCall = call) -> Location:  # noqa: FBT001  shared
             return Location(rendering.path, line_of(call.lines, path, call.line))
 
         findings += shape_findings(HeaderShape, call.settings, places)
@@ -97,14 +312,3 @@ def _header(rendering: Rendering) -> SqlFile:
         lines |= {**dict.fromkeys(call.settings, call.line), **call.lines}
     line = rendering.configs[0].line if rendering.configs else 1
     return SqlFile(rendering.path, config, line, lines, findings=tuple(findings))
-
-
-def _branch(rendering: Rendering, findings: list[Finding]) -> Branch | None:
-    path = rendering.path
-    try:
-        branch, problems = read_branch(rendering.text, rendering.calls)
-    except NotAQueryError as error:
-        findings.append(Finding(Location(path, error.line), "not-a-query", error.sentence))
-        return None
-    findings += located(problems, path)
-    return branch

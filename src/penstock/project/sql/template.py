@@ -1,6 +1,6 @@
 """Rendering model files with Jinja: no Spark, no state, no file outside of macros/.
 
-Tables render to marks that `mentions.py` turns into references; so do the system columns of
+Tables render to marks that `sql_file.py` turns into references; so do the system columns of
 `as_of(ref('x'), time)`, the versions of a history table that held at a time.
 """
 
@@ -9,22 +9,22 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import re
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateNotFound, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError, UndefinedError
-from jinja2.loaders import BaseLoader
+from jinja2.loaders import FunctionLoader
 from jinja2.sandbox import SandboxedEnvironment
 
 from penstock.core.findings import Finding, Location
 from penstock.core.query import RUN_TIMESTAMP
-from penstock.project.files.parsed import Dependency, RefKind
-from penstock.project.files.render_context import RenderContext
+from penstock.project.files.parsed import Dependency, RefKind, RenderContext, TableRef
 from penstock.project.files.values import Plain, did_you_mean
 from penstock.project.sql.template_lines import (
-    HeaderKeys,
     blank_comments,
     header_keys,
     keep_lines,
@@ -39,12 +39,6 @@ _PRINTABLE = "penstock.project.sql.template.Token object"
 
 class BadTimeError(Exception):
     """The second argument says no point in time."""
-
-
-def table_marker(text: str) -> int | None:
-    """Give the number of the call that rendered to a mark, None for any other text."""
-    found = _TABLE.fullmatch(text)
-    return int(found[1]) if found else None
 
 
 def time_sql(moment: object) -> str:
@@ -81,21 +75,12 @@ def point_in_time(marker: int, moment: str, *, deleted: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCall:
-    """A call of ref or source: its arguments and its line."""
-
-    kind: RefKind
-    names: tuple[str, ...]
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigCall:
     """A call of config; `lines` tells where each of its keys stands."""
 
     settings: Mapping[str, Plain]
     line: int
-    lines: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, int]
 
 
 @dataclass(slots=True)
@@ -105,15 +90,15 @@ class Rendering:
     path: str
     text: str = ""
     incremental: bool = False
-    calls: list[TableCall] = field(default_factory=list)
+    calls: list[TableRef] = field(default_factory=list)
     configs: list[ConfigCall] = field(default_factory=list)
-    headers: list[HeaderKeys] = field(default_factory=list)
+    headers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     reads: set[Dependency] = field(default_factory=set)
 
-    def report(self, code: str, sentence: str, hint: str = "", line: int = 0) -> None:
-        """Note a finding at a line, or at the line that is being rendered."""
-        where = Location(self.path, line or _line_in(self.path))
+    def report(self, code: str, sentence: str, hint: str = "") -> None:
+        """Note a finding at the line that is being rendered."""
+        where = Location(self.path, _line_in(self.path))
         self.findings.append(Finding(where, code, sentence[:_SHOWN], hint))
 
 
@@ -134,49 +119,35 @@ class OutsideProjectError(Exception):
     """An include that leaves macros/."""
 
 
-class _Macros(BaseLoader):
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self._files = files
-
-    def get_source(
-        self,
-        environment: object,
-        template: str,
-    ) -> tuple[str, str | None, Callable[[], bool] | None]:
-        del environment
-        if template.startswith("/") or ".." in template.split("/"):
-            raise OutsideProjectError(template)
-        for name in (template, f"macros/{template}"):
-            if name in self._files:
-                return self._files[name], name, None
-        raise TemplateNotFound(template)
-
-
 class Renderer:
     """Renders the files of one load. Macros are compiled on first use; not for two threads."""
 
     def __init__(self, macros: Mapping[str, str], render_context: RenderContext) -> None:
-        self._render_context = render_context
+        self._macros = macros
+        self._context = render_context
         self._env = SandboxedEnvironment(
-            loader=_Macros(macros), undefined=StrictUndefined, keep_trailing_newline=True
+            loader=FunctionLoader(self._macro_file),
+            undefined=StrictUndefined,
+            keep_trailing_newline=True,
         )
         self._now = Rendering("")
         self.findings: list[Finding] = []
         self._env.globals.update(self._words())
-        self._reads_target = any("target" in text for text in macros.values())
-        self._asks_incremental = any("is_incremental" in text for text in macros.values())
         for path, text in macros.items():
             self._declare(path, text)
 
     def asks_incremental(self, source: str) -> bool:
         """Whether a file may render differently on top of an existing table."""
-        return self._asks_incremental or "is_incremental" in source
+        return self._names("is_incremental", source)
+
+    def _names(self, word: str, source: str) -> bool:
+        return any(word in text for text in (source, *self._macros.values()))
 
     def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
         """Render one file; whatever is wrong with it becomes findings."""
         self._now = now = Rendering(path, incremental=incremental)
-        if self._reads_target or "target" in source:
-            now.reads.add(self._render_context.read("target"))
+        if self._names("target", source):
+            now.reads.add(self._context.read("target"))
         try:
             blank = blank_comments(source)
             if "config" in blank:
@@ -190,6 +161,12 @@ class Renderer:
             now.findings.append(_template_finding(path, error, self._env.globals))
         return now
 
+    def _macro_file(self, name: str) -> tuple[str, str, None] | None:
+        if name.startswith("/") or ".." in name.split("/"):
+            raise OutsideProjectError(name)
+        path = name if name in self._macros else f"macros/{name}"
+        return (self._macros[path], path, None) if path in self._macros else None
+
     def _declare(self, path: str, text: str) -> None:
         try:
             tree = self._env.parse(text, path)
@@ -198,14 +175,10 @@ class Renderer:
             self.findings.append(Finding(where, "template-syntax", error.message or "syntax"))
             return
         for macro in tree.find_all(nodes.Macro):
-            self._env.globals[macro.name] = self._macro(path, macro.name)
+            self._env.globals[macro.name] = partial(self._call, path, macro.name)
 
-    def _macro(self, path: str, name: str) -> Callable[..., object]:
-        def call(*args: object, **kwargs: object) -> object:
-            module = self._env.get_template(path).module
-            return getattr(module, name)(*args, **kwargs)
-
-        return call
+    def _call(self, path: str, macro: str, /, *args: object, **kwargs: object) -> object:
+        return getattr(self._env.get_template(path).module, macro)(*args, **kwargs)
 
     def _words(self) -> dict[str, object]:
         return {
@@ -218,7 +191,7 @@ class Renderer:
             "as_of": self._as_of,
             "run_timestamp": Token(RUN_TIMESTAMP),
             "this": Token("`penstock:this`"),
-            "target": self._render_context.target,
+            "target": self._context.target,
             "null": None,
         }
 
@@ -238,40 +211,35 @@ class Renderer:
         if len(texts) != len(names) or len(names) not in counts or not all(texts):
             self._now.report("bad-value", f"{kind} needs names", f"write {example}")
             return Token("`penstock:bad`")
-        self._now.calls.append(TableCall(kind, texts, _line_in(self._now.path)))
+        self._now.calls.append(TableRef(kind, texts, _line_in(self._now.path)))
         return Token(f"`penstock:{len(self._now.calls) - 1}`")
 
     def _config(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401  as above
         line = _line_in(self._now.path)
         if args and not all(isinstance(arg, dict) for arg in args):
             self._now.report("bad-value", "config takes settings by name: config(materialized=…)")
-        merged: dict[str, Plain] = {}
-        for arg in args:
-            merged |= arg if isinstance(arg, dict) else {}
-        plain = {key: _plain(value) for key, value in {**merged, **settings}.items()}
-        lines = next((h.lines for h in self._now.headers if h.line == line), {})
-        self._now.configs.append(ConfigCall(plain, line, lines))
+        said: dict[str, object] = {}
+        for given in (*args, settings):
+            said |= given if isinstance(given, dict) else {}
+        plain = {key: _plain(value) for key, value in said.items()}
+        self._now.configs.append(ConfigCall(plain, line, self._now.headers.get(line, {})))
         return ""
 
     def _var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
-        self._now.reads.add(self._render_context.read("var", name))
-        if name in self._render_context.vars:
-            return self._render_context.vars[name]
-        if default:
-            return default[0]
-        hint = did_you_mean(name, self._render_context.vars) or f"set it under vars: {name}: …"
-        self._now.report("missing-var", f"no var is called {name!r}", hint)
-        return ""
+        known = self._context.vars
+        self._now.reads.add(self._context.read("var", name))
+        if name not in known and not default:
+            hint = did_you_mean(name, known) or f"set it under vars: {name}: …"
+            self._now.report("missing-var", f"no var is called {name!r}", hint)
+        return known.get(name, default[0] if default else "")
 
     def _env_var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
-        self._now.reads.add(self._render_context.read("env", name))
-        if name in self._render_context.environ:
-            return self._render_context.environ[name]
-        if default:
-            return default[0]
-        hint = f"set it, or write env_var('{name}', 'default')"
-        self._now.report("missing-env-var", f"the environment variable {name} is not set", hint)
-        return ""
+        known = self._context.environ
+        self._now.reads.add(self._context.read("env", name))
+        if name not in known and not default:
+            hint = f"set it, or write env_var('{name}', 'default')"
+            self._now.report("missing-env-var", f"the environment variable {name} is not set", hint)
+        return known.get(name, default[0] if default else "")
 
     def _as_of(
         self,
@@ -279,8 +247,8 @@ class Renderer:
         moment: Any = None,  # noqa: ANN401  as above
         include_deleted: Any = False,  # noqa: ANN401, FBT002  as above
     ) -> Token:
-        marker = table_marker(str(table)) if isinstance(table, Token) else None
-        if marker is None or self._now.calls[marker].kind is not RefKind.REF:
+        found = _TABLE.fullmatch(str(table)) if isinstance(table, Token) else None
+        if found is None or self._now.calls[int(found[1])].kind is not RefKind.REF:
             sentence = "as_of reads history tables, and its first argument is no ref"
             self._now.report("not-a-history-model", sentence, "as_of(ref('model'), '2024-03-01')")
             return Token("(select 1)")
@@ -290,17 +258,15 @@ class Renderer:
             hint = "write '2024-03-01', '2024-03-01T12:00:00Z' or run_timestamp"
             self._now.report("as-of-argument", str(error), hint)
             return Token("(select 1)")
-        return Token(point_in_time(marker, at, deleted=bool(include_deleted)))
+        return Token(point_in_time(int(found[1]), at, deleted=bool(include_deleted)))
 
 
 def _line_in(path: str) -> int:
     """Give the line of the innermost frame that renders the file (Jinja keeps it in its code)."""
-    frame = inspect.currentframe()
-    while frame is not None:
+    for frame, line in traceback.walk_stack(inspect.currentframe()):
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and template.name == path:
-            return int(template.get_corresponding_lineno(frame.f_lineno))
-        frame = frame.f_back
+            return int(template.get_corresponding_lineno(line))
     return 1
 
 
@@ -315,38 +281,26 @@ def _plain(value: object) -> Plain:
 
 
 def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
-    line = _line_of(path, error)
+    lines = (n for f, n in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == path)
+    where = Location(path, [1, *lines][-1])
     message = str(error).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():
             where = Location(error.filename or path, error.lineno)
             return Finding(where, "template-syntax", (error.message or message)[:_SHOWN])
         case UndefinedError():
-            name = message.partition("'")[2].partition("'")[0]
-            hint = did_you_mean(name, known)
+            hint = did_you_mean(message.partition("'")[2].partition("'")[0], known)
             message = message.replace(_PRINTABLE, "a table or time in a template")
-            return Finding(Location(path, line), "unknown-name", message, hint)
+            return Finding(where, "unknown-name", message, hint)
         case OutsideProjectError():
             hint = "templates include files of macros/ only"
             sentence = f"{message!r} lies outside of macros/"
-            return Finding(Location(path, line), "path-outside-project", sentence, hint)
+            return Finding(where, "path-outside-project", sentence, hint)
         case TemplateNotFound():
-            sentence = f"no macro file is called {message!r}"
-            return Finding(Location(path, line), "include-not-found", sentence)
+            return Finding(where, "include-not-found", f"no macro file is called {message!r}")
         case SecurityError():
-            return Finding(Location(path, line), "template-error", message)
+            return Finding(where, "template-error", message)
         case SyntaxError():
-            return Finding(Location(path, line), "template-syntax", error.msg)
+            return Finding(where, "template-syntax", error.msg)
         case _:
-            sentence = f"{type(error).__name__}: {message}"
-            return Finding(Location(path, line), "template-error", sentence)
-
-
-def _line_of(path: str, error: Exception) -> int:
-    line = 1
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+            return Finding(where, "template-error", f"{type(error).__name__}: {message}")

@@ -58,47 +58,36 @@ def blank_comments(source: str) -> str:
 
 
 @dataclass(slots=True)
-class HeaderKeys:
-    """One call of config: its line and the line of every key that is written in it."""
-
-    line: int
-    lines: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class _Inside:
     bracket: str
     path: Path
     item: int = 0
 
 
-def header_keys(tokens: Iterable[Lexed]) -> list[HeaderKeys]:
-    r"""Find the keys of every `config( … )` in what Jinja's lexer gives.
+def header_keys(tokens: Iterable[Lexed]) -> dict[int, dict[str, int]]:
+    r"""Give the lines of the keys of every `config( … )` in what Jinja's lexer gives, by its line.
 
     >>> from jinja2 import Environment
-    >>> header_keys(Environment().lex("{{ config(a=1,\n b={'c': 2}) }}"))[0].lines
-    {'a': 1, 'b': 2, 'b\nc': 2}
+    >>> header_keys(Environment().lex("{{ config(a=1,\n b={'c': 2}) }}"))
+    {1: {'a': 1, 'b': 2, 'b\nc': 2}}
     """
     seen = [token for token in tokens if token[1] not in _UNSEEN]
-    found = []
+    found: dict[int, dict[str, int]] = {}
     for index, (_, kind, word) in enumerate(seen[:-1]):
         if (kind, word) == ("name", "config") and seen[index + 1][1:] == ("operator", "("):
-            keys = HeaderKeys(seen[index + 1][0])  # where Jinja sees the call
-            _read(seen[index + 1 :], keys.lines)
-            found.append(keys)
+            line = seen[index + 1][0]  # where Jinja sees the call
+            found.setdefault(line, _lines_of_keys(seen[index + 1 :]))
     return found
 
 
 def line_of(lines: Mapping[str, int], path: Path, otherwise: int) -> int:
     """Give the line of a key, or of the nearest one around it."""
-    for depth in range(len(path), 0, -1):
-        line = lines.get(place_key(path[:depth]))
-        if line is not None:
-            return line
-    return otherwise
+    keys = (place_key(path[:depth]) for depth in range(len(path), 0, -1))
+    return next((lines[key] for key in keys if key in lines), otherwise)
 
 
-def _read(tokens: list[Lexed], lines: dict[str, int]) -> None:
+def _lines_of_keys(tokens: list[Lexed]) -> dict[str, int]:
+    lines: dict[str, int] = {}
     stack: list[_Inside] = []
     path: Path = ()
     for (line, kind, word), following in zip(tokens, [*tokens[1:], (0, "", "")], strict=True):
@@ -109,13 +98,14 @@ def _read(tokens: list[Lexed], lines: dict[str, int]) -> None:
         elif kind == "operator" and word in _CLOSING:
             stack.pop()
             if not stack:
-                return
+                break
         elif inside and (kind, word) == ("operator", ","):
             inside.item += 1
             path = (*inside.path, inside.item) if inside.bracket == "[" else inside.path
         elif inside and _is_key(inside.bracket, kind, following):
             path = (*inside.path, word[1:-1] if kind == "string" else word)
             lines.setdefault(place_key(path), line)
+    return lines
 
 
 def _is_key(bracket: str, kind: str, following: Lexed) -> bool:

@@ -1,20 +1,251 @@
-"""All YAML files of a project: which are versioned models, which only parts of one."""
+"""The YAML files of a project: which are versioned models, and the draft of each (§1.1, §1.2)."""
 
 from __future__ import annotations
 
+import datetime as dt
+import hashlib
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location, Severity
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.project.checks.phases import (
+    Phases,
+    column_tests,
+    joined,
+    read_phases,
+    replacing,
+    word_in,
+)
+from penstock.project.files.nodes import Keys, Section, YamlNode, as_date, open_section, walk
 from penstock.project.files.parsed import SqlFile, YamlFile
-from penstock.project.files.references import Files, SqlText, resolve
-from penstock.project.files.values import nearest
-from penstock.project.versioned.given import VersionedDraft
-from penstock.project.versioned.shape import named_files, read_model
+from penstock.project.files.references import (
+    Files,
+    Resolved,
+    SqlText,
+    check_name,
+    is_path,
+    path_from,
+    resolve,
+)
+from penstock.project.files.values import Plain, nearest
+from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
+from penstock.project.versioned.given import Destination, VersionedDraft, check_rules
+from penstock.project.versioned.versions import Versions
 
+_ALIASES = {"schema": "dataset", "name": "table"}
+DESTINATION = Keys(
+    ("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), _ALIASES
+)
+_BOUNDS = ("start", "end", "interval")
+PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
+_GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
+_SAID = ("description", "owner", "tags", "meta", "depends_on")
+_TIMING = ("start", "ready_after", "batch_size", "immutable")
+MODEL = Keys(
+    ("name", "destination", "versions", *_SAID, *_TIMING, "strategy", "invariants", "columns"),
+    ("name", "destination"),
+    {"checks": "invariants"},
+)
+STRATEGIES = ("partition", "table", "view")
 _DESCRIBING = ("version", "models", "snapshots", "sources", "seeds")
+_QUERIES = ("sql", "source", "query")
+
+
+def _check_names(section: Section, words: Mapping[str, str]) -> None:
+    for key, what in words.items():
+        name = section.text(key)
+        bad = check_name(what, name, section.place(key)) if name else None
+        section.findings += [bad] if bad else []
+
+
+def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
+    section = open_section(node, DESTINATION, "destination", findings)
+    _check_names(section, {"dataset": "schema", "table": "table"})
+    cluster = tuple(str(item.value) for item in section.texts("cluster"))
+    if len(cluster) > CLUSTERED:
+        sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {CLUSTERED}"
+        section.report("cluster", "cluster-too-many", sentence, "keep those that queries filter by")
+    found = Destination(
+        section.text("dataset"),
+        section.text("table"),
+        cluster=cluster,
+        layout=section.word("layout", LAYOUTS) or "auto",
+        places={"cluster": section.place("cluster")},
+    )
+    written = section.find("partition")
+    if written is None:
+        if found.layout == "partitioned":
+            section.bad("layout", "auto or clustered where there is no partition")
+        return found
+    partition = open_section(written, PARTITION, "destination.partition", findings)
+    grid = _grid(partition)
+    places = {**found.places, **{key: partition.place(key) for key in ("field", "type")}}
+    return replace(found, field=partition.text("field"), grid=grid, places=places)
+
+
+def _grid(section: Section) -> Grid:
+    grain = Grain(section.word("type", _GRAINS) or "DAY")
+    if grain is not Grain.RANGE:
+        for key in _BOUNDS:
+            if section.find(key):
+                section.bad(key, f"left out: {grain} has no {key}", "it belongs to type: RANGE")
+        return Grid(grain)
+    start, end = section.number("start"), section.number("end")
+    interval = section.number("interval", 1)
+    missing = (f"{key!r} is missing" for key in _BOUNDS if key not in section.members)
+    section.findings += (Finding(section.node.where, "missing-key", each) for each in missing)
+    if start is None or end is None or interval is None:
+        return Grid()
+    if end <= start:
+        section.bad("end", f"an integer > start, which is {start}")
+        return Grid()
+    return Grid(Grain.RANGE, start, end, interval)
+
+
+def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
+    """Read and check what a file says of its model."""
+    draft = VersionedDraft(resolved.path, Location(resolved.path), findings=resolved.findings)
+    root = resolved.root
+    config = root.members.get("config")
+    inner = _text(config.node, "materialized") if config else ""
+    if "snapshot" in (_text(root, "materialized"), _text(root, "strategy"), inner):
+        where = root.members["versions" if "versions" in root.members else "destination"].key
+        sentence = f"snapshot {_text(root, 'name')!r} must be a query"
+        hint = "write a .sql file, or an entry under snapshots:"
+        draft.findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
+        return draft
+    section = open_section(root, MODEL, "", draft.findings)
+    _check_names(section, {"name": "model"})
+    draft.name = section.text("name")
+    draft.where = Location(draft.path, section.place("name").line)
+    destination = section.find("destination")
+    if destination is not None:
+        draft.destination = _read_destination(destination, draft.findings)
+    _read_strategy(section, draft)
+    _read_timing(section, draft)
+    _read_said(section, draft)
+    _read_versions(section, draft, files)
+    contents = [files.data(path) for path in (resolved.path, *resolved.included)]
+    draft.yaml = hashlib.sha256(b"".join(contents)).hexdigest()
+    check_rules(draft)
+    return draft
+
+
+def _named_files(resolved: Resolved) -> Iterator[str]:
+    """Give every file that a model names, for SQL or for checks: none of them is a model."""
+    yield from resolved.included
+    for key, node in walk(resolved.root):
+        value = node.value
+        if key in _QUERIES and isinstance(value, str) and not node.file and is_path(value):
+            yield path_from(node.where, value)
+
+
+def _read_strategy(section: Section, draft: VersionedDraft) -> None:
+    has_partition = bool(draft.destination.field)
+    draft.word = section.word("strategy", STRATEGIES) or ("partition" if has_partition else "table")
+    if draft.word == "view" and has_partition:
+        section.bad("strategy", "partition or table: a view has no partitions")
+    if draft.word == "partition" and not has_partition and section.find("strategy"):
+        sentence = "strategy partition needs destination.partition"
+        section.report("strategy", "missing-key", sentence, "name the field under partition:")
+
+
+def _read_timing(section: Section, draft: VersionedDraft) -> None:
+    grid = draft.destination.grid
+    draft.start = _start(section, grid)
+    draft.ready_after = section.duration("ready_after")
+    draft.batch_size = section.number("batch_size", 1)
+    draft.immutable = section.flag("immutable")
+    idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}
+    for key in idle.get(grid.grain, ()):
+        if section.find(key):
+            sentence = f"{key} has no effect without partitions in time"
+            section.warn(key, "option-without-effect", sentence)
+
+
+def _start(section: Section, grid: Grid) -> dt.date | None:
+    node = section.find("start")
+    if node is None:
+        return None
+    text = str(node.value)
+    if grid.grain in (Grain.RANGE, Grain.WHOLE):
+        section.bad("start", "left out: this model has no partitions in time")
+        return None
+    found = as_date(text)
+    if found is None:
+        try:
+            found = grid.date(grid.parse(text))
+        except UsageError:
+            section.bad("start", f"a date, or a {grid.grain} partition")
+    return found
+
+
+def _read_said(section: Section, draft: VersionedDraft) -> None:
+    draft.description = section.text("description").strip()
+    draft.tags = tuple(str(item.value) for item in section.texts("tags"))
+    meta = section.find("meta")
+    if meta is not None and not isinstance(meta.value, Mapping):
+        section.bad("meta", "a mapping")
+    texts = {key: section.text(key).strip() for key in ("description", "owner")}
+    draft.settings = {"materialized": draft.word}
+    draft.settings |= {key: text for key, text in texts.items() if section.text(key)}
+    if draft.tags:
+        draft.settings["tags"] = list(draft.tags)
+    if meta is not None and meta.members:
+        draft.settings["meta"] = _plain(meta)
+    listed = section.find("depends_on")
+    if listed is not None:
+        draft.depends_on = listed.items if isinstance(listed.value, tuple) else (listed,)
+
+
+def _read_versions(section: Section, draft: VersionedDraft, files: Files) -> None:
+    checks = _checks(section)
+    listed = section.find("versions")
+    if listed is not None and not isinstance(listed.value, tuple):
+        section.bad("versions", "a list of versions")
+    elif listed is None or not listed.items:
+        member = section.members.get("versions")
+        if member is None or member.node.value in (None, ()):
+            where = member.key if member else section.node.where
+            code = "empty-versions" if member else "missing-key"
+            sentence = "the model has no version" if member else "'versions' is missing"
+            hint = "a version needs version, effective_from, sql and schema"
+            draft.findings.append(Finding(where, code, sentence, hint))
+    else:
+        versions = Versions(files, draft.destination.grid, draft.findings)
+        read = versions.read(listed.items)
+        draft.versions = tuple(replace(v, checks=replacing(checks, v.checks)) for v in read)
+
+
+def _checks(section: Section) -> Phases:
+    """Give the checks that hold for every version."""
+    written, columns = section.find("invariants"), section.find("columns")
+    above = word_in(section.node)
+    parts = [read_phases(written, above, section.findings)] if written is not None else []
+    if columns is not None and not isinstance(columns.value, tuple):
+        section.bad("columns", "a list of columns")
+    elif columns is not None:
+        parts.append(column_tests(columns, section.findings))
+    return joined(parts, section.findings)
+
+
+def _plain(node: YamlNode) -> Plain:
+    if node.members:
+        return {key: _plain(member.node) for key, member in node.members.items()}
+    if isinstance(node.value, tuple):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node.value, str | int | float | bool) else None
+
+
+def _text(node: YamlNode, key: str) -> str:
+    member = node.members.get(key)
+    return member.node.value if member and isinstance(member.node.value, str) else ""
+
+
 Place = tuple[str, int]
 
 
@@ -59,16 +290,25 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gat
     resolved = [resolve(f.path, files) for f in yaml if f.is_versioned and not _is_private(f.path)]
     included = {path for each in resolved for path in each.included}
     for each in resolved:
-        found.parts |= set(named_files(each))
+        found.parts |= set(_named_files(each))
         if each.path in included:
             found.findings += each.findings
         else:
-            found.drafts.append(read_model(each, files))
+            found.drafts.append(_read_model(each, files))
     _leave_out_leftovers(found, yaml, sql)
     for draft in found.drafts:
         found.findings += draft.findings
-        _read_sql(found, _texts(draft), files)
+        for version in draft.versions:
+            for given in (version.own, *version.revisions):
+                _read_sql(found, given.sql, files)
     return found
+
+
+def _read_sql(found: Gathered, sql: SqlText, files: SqlFiles) -> None:
+    place = (sql.path, sql.line)
+    if place not in found.sql:
+        found.sql[place] = files.sql_text(sql.path, sql.text, sql.line)
+        found.truncated[place] = files.truncations(sql.path, sql.text, sql.line)
 
 
 def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
@@ -85,18 +325,6 @@ def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequenc
                 hint = "name it in a version, or delete it"
                 warned = Finding(Location(path), "unused-sql", sentence, hint, Severity.WARNING)
                 found.findings.append(warned)
-
-
-def _read_sql(found: Gathered, texts: Iterable[SqlText], files: SqlFiles) -> None:
-    for sql in texts:
-        place = (sql.path, sql.line)
-        if place not in found.sql:
-            found.sql[place] = files.sql_text(sql.path, sql.text, sql.line)
-            found.truncated[place] = files.truncations(sql.path, sql.text, sql.line)
-
-
-def _texts(draft: VersionedDraft) -> Iterable[SqlText]:
-    return (each.sql for version in draft.versions for each in (version.own, *version.revisions))
 
 
 def _is_private(path: str) -> bool:

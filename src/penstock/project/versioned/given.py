@@ -1,21 +1,31 @@
-"""What one versioned YAML file says, read and checked, before names of other files are known."""
+"""What one versioned YAML file says, and what its parts must be to each other (§1.8)."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as made  # a destination has a field of its own
+from itertools import pairwise
 
-from penstock.core.findings import Finding, Location
-from penstock.core.partitions.partition import Grid
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    MapType,
+    ScalarType,
+    StructType,
+    widens,
+)
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.partitions import calendar
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import Layout, PartitionSettings
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.references import SqlText
-from penstock.project.files.values import Plain
-from penstock.project.settings.partitions import CLUSTERED, laid_out
-from penstock.project.versioned.fields import SchemaField, find_field
+from penstock.project.files.values import Plain, did_you_mean, shown_type
+from penstock.project.settings.strategy import CLUSTERED, laid_out
+from penstock.project.versioned.schema import SchemaField, find_field
 
 _UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}
 
@@ -112,14 +122,8 @@ class VersionedDraft:
         """How it is cut into partitions."""
         if self.word != "partition" or not self.destination.field:
             return None
-        return PartitionSettings(
-            self.destination.field,
-            self.field_type,
-            self.destination.grid,
-            self.start,
-            self.ready_after,
-            self.batch_size,
-        )
+        to, timing = self.destination, (self.start, self.ready_after, self.batch_size)
+        return PartitionSettings(to.field, self.field_type, to.grid, *timing)
 
     @property
     def lies(self) -> Layout:
@@ -131,3 +135,121 @@ class VersionedDraft:
             return Layout(cluster_by=cluster[:CLUSTERED])
         partition = PartitionSettings(field, self.field_type, self.destination.grid)
         return laid_out(partition, cluster, self.destination.layout, {})
+
+
+_TIMES = ("timestamp", "timestamp_ntz")
+_DAYS = ("date", *_TIMES)
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+def check_rules(draft: VersionedDraft) -> None:
+    """Note what does not go together; a field that versions share is one finding."""
+    draft.findings += _dates(draft.versions)
+    draft.findings += _inside(draft)
+    draft.findings += _fields(draft)
+    draft.findings += _changes(draft.versions)
+
+
+def grows(old: ColumnType, new: ColumnType) -> bool:
+    """Whether every value of the old type is one of the new, fields that are gone left out."""
+    match old, new:
+        case ScalarType(one), ScalarType(other):
+            return one == other or widens(one, other)
+        case ArrayType(), ArrayType():
+            return grows(old.element, new.element)
+        case MapType(), MapType():
+            return grows(old.key, new.key) and grows(old.value, new.value)
+        case StructType(), StructType():
+            both = ((each, new.find(each.name)) for each in old.fields)
+            return all(grows(each.type, now.type) for each, now in both if now)
+    return False
+
+
+def _dates(versions: tuple[GivenVersion, ...]) -> Iterator[Finding]:
+    seen: dict[dt.date, GivenVersion] = {}
+    for version in versions:
+        first = seen.setdefault(version.effective_from, version)
+        if first is not version:
+            both = f"versions {first.number} and {version.number}"
+            sentence = f"{both} are both effective from {version.effective_from}"
+            hint = "a repair of a version is a revision: sql_revisions"
+            yield Finding(version.own.dated, "duplicate-effective-from", sentence, hint)
+        for each in version.revisions:
+            if each.effective_from < version.effective_from:
+                label = f"{version.label}.r{each.number}"
+                yield _early("revision-before-version", label, each, version)
+    for one, two in pairwise(sorted(versions, key=lambda version: version.number)):
+        if two.effective_from < one.effective_from:
+            yield _early("version-order", two.label, two.own, one)
+
+
+def _early(code: str, label: str, item: GivenRevision, other: GivenVersion) -> Finding:
+    before = f"before {other.label} ({other.effective_from})"
+    sentence = f"{label} is effective from {item.effective_from}, {before}"
+    return Finding(item.dated, code, sentence, severity=Severity.WARNING)
+
+
+def _inside(draft: VersionedDraft) -> Iterator[Finding]:
+    grid = draft.destination.grid
+    if grid.grain not in (Grain.WEEK, Grain.MONTH, Grain.YEAR):
+        return
+    previous = ""
+    for version in sorted(draft.versions, key=lambda each: each.effective_from):
+        start = version.effective_from
+        number = grid.at(calendar.day_number(start.year, start.month, start.day) * calendar.DAY)
+        if grid.date(number) != start:
+            kept = f"keeps {previous}" if previous else "has no version"
+            key = f"{grid.grain} partition {grid.key(number)}"
+            sentence = f"{version.label} starts on {start}; {key} {kept}"
+            code = "version-inside-partition"
+            yield Finding(version.own.dated, code, sentence, severity=Severity.WARNING)
+        previous = version.label
+
+
+def _fields(draft: VersionedDraft) -> Iterator[Finding]:
+    to = draft.destination
+    typed: set[Location] = set()
+    for version in (each for each in draft.versions if each.fields):
+        fields = version.fields or ()
+        names = [each.name for each in fields]
+        found = find_field(fields, to.field)
+        if found and found.where not in typed:
+            typed.add(found.where)
+            yield from _field_type(version, found, to.grid.grain)
+        elif to.field and not found:
+            sentence = f'{version.label}: partition field "{to.field}" is not in the schema'
+            hint = did_you_mean(to.field, names)
+            yield Finding(version.declared, "partition-field-missing", sentence, hint)
+        for column in to.cluster:
+            if not find_field(fields, column):
+                sentence = f'{version.label}: cluster column "{column}" is not in the schema'
+                hint = did_you_mean(column, names)
+                yield Finding(version.declared, "cluster-field-missing", sentence, hint)
+
+
+def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iterator[Finding]:
+    allowed = {Grain.HOUR: _TIMES, Grain.RANGE: _INTEGERS}.get(grain, _DAYS)
+    if str(found.type) in allowed or grain is Grain.WHOLE:
+        return
+    *first, last = (name.upper() for name in allowed)
+    needs = f"{', '.join(first)} or {last}"
+    is_now = f'"{found.name}" is {shown_type(found.type)}'
+    sentence = f"{version.label}: {grain} needs {needs}; {is_now}"
+    yield Finding(found.where, "partition-type-mismatch", sentence)
+
+
+def _changes(versions: tuple[GivenVersion, ...]) -> Iterator[Finding]:
+    declared = [version for version in versions if version.fields]
+    for old, new in pairwise(sorted(declared, key=lambda version: version.effective_from)):
+        for was in old.fields or ():
+            now = find_field(new.fields or (), was.name)
+            warning = Severity.WARNING
+            if now is None:
+                sentence = f'{new.label}: "{was.name}" is gone; {old.label} has it'
+                hint = "rows of this version have NULL there"
+                yield Finding(new.declared, "column-removed", sentence, hint, warning)
+            elif not grows(was.type, now.type):
+                change = f"from {shown_type(was.type)} to {shown_type(now.type)}"
+                sentence = f'{new.label}: "{now.name}" changes {change} (breaking)'
+                hint = "the table is rewritten, with --allow-breaking"
+                yield Finding(now.where, "column-type-changed", sentence, hint, warning)

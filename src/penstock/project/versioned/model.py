@@ -11,16 +11,16 @@ from penstock.core.model import Body, ColumnDoc, Model, Version
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.mapping import Calendar, Everything, RangeMapping, Same, Trailing
 from penstock.core.partitions.partition import Grain
+from penstock.core.query import Query
 from penstock.core.strategy import Strategy
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
 from penstock.project.files.values import did_you_mean, digest
-from penstock.project.input_ranges.mappings import Declared
+from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
 from penstock.project.settings.strategy import versioned_strategy
-from penstock.project.sql.bodies import Description, GivenBody, body_of, layout_text, settings_text
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.bodies import Description, fingerprint_of_settings, linked_body
+from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 from penstock.project.versioned.schema import schema_of, schema_text
@@ -43,7 +43,7 @@ _HOLD = {
 }
 
 
-def declared_of(
+def _declared_of(
     node: YamlNode, reader: Named, resolver: NameResolver, findings: list[Finding]
 ) -> Declared | None:
     """Read an entry; a name that means nothing is a finding."""
@@ -58,12 +58,10 @@ def declared_of(
         return None
     before = len(findings)
     section = open_section(node, _ENTRY, "depends_on", findings)
-    name = section.text("model")
-    mapping = _mapping(section)
+    name, mapping, column = section.text("model"), _mapping(section), section.text("column")
     found = _find(name, section.place("model"), reader, resolver, findings) if name else None
-    column = section.text("column")
-    whole = found is not None and len(findings) == before
-    return Declared(found, mapping, column, node.where) if found and whole else None
+    is_whole = len(findings) == before
+    return Declared(found, mapping, column, node.where) if found and is_whole else None
 
 
 def _mapping(section: Section) -> RangeMapping | None:
@@ -84,30 +82,21 @@ def _find(
     name: str, where: Location, reader: Named, resolver: NameResolver, findings: list[Finding]
 ) -> InputName | None:
     """Find a model by name, `dataset.name` or `dataset.table`, a seed or a source."""
-    schema, _, last = name.rpartition(".")
     found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
     if found.input.kind is InputKind.EXTERNAL:
+        schema, _, last = name.rpartition(".")
         named = resolver.model(last)
-        inside = named is not None and schema.lower() in _schemas(named, resolver)
-        if named is None or not inside:
-            known = {
-                str(each.input.name)
-                for each in (*resolver.models.values(), *resolver.tables.values())
-            }
-            hint = did_you_mean(name, known | set(resolver.tables)) or resolver.model_hint(last)
+        own = [key for key, each in resolver.tables.items() if named and each.input == named.input]
+        if named is None or schema.lower() not in [key.rpartition(".")[0] for key in own]:
+            everything = (*resolver.models.values(), *resolver.tables.values())
+            known = {str(each.input.name) for each in everything}.union(resolver.tables)
+            hint = did_you_mean(name, known) or resolver.model_hint(last)
             sentence = f'depends_on "{name}" is no model, seed or source'
             findings.append(Finding(where, "unknown-reference", sentence, hint))
             return None
         found = named
-    if found.input == reader.input:
-        return InputName(InputKind.THIS, reader.input.name)
-    return found.input
-
-
-def _schemas(named: Named, resolver: NameResolver) -> set[str]:
-    """Give the schemas under which a model is known, with and without the target's prefix."""
-    tables = (key for key, each in resolver.tables.items() if each.input == named.input)
-    return {key.rpartition(".")[0] for key in tables}
+    is_self = found.input == reader.input
+    return InputName(InputKind.THIS, reader.input.name) if is_self else found.input
 
 
 @dataclass(slots=True)
@@ -158,19 +147,17 @@ def build(item: VersionedModel, gathered: Gathered, resolver: NameResolver) -> B
 
     The entries of `depends_on` end up in `item.declared`.
     """
-    built = Built(item.strategy)
-    builder = _VersionBuilder(item, gathered, resolver, built)
+    builder = _Builder(item, gathered, resolver, Built(item.strategy))
     item.declared = builder.declared()
-    built.findings += _sparse(item, gathered)
+    builder.built.findings += builder.sparse()
     versions = [builder.version(each) for each in item.draft.versions]
-    complete = [each for each in versions if each is not None]
-    if complete:
-        built.model = _model(item, complete, resolver, built.parents)
-    return built
+    complete = tuple(each for each in versions if each is not None)
+    builder.built.model = builder.model(complete) if complete else None
+    return builder.built
 
 
 @dataclass(slots=True)
-class _VersionBuilder:
+class _Builder:
     item: VersionedModel
     gathered: Gathered
     resolver: NameResolver
@@ -178,7 +165,7 @@ class _VersionBuilder:
 
     def declared(self) -> tuple[Declared, ...]:
         nodes, findings = self.item.draft.depends_on, self.built.findings
-        read = [declared_of(node, self.item.named, self.resolver, findings) for node in nodes]
+        read = [_declared_of(node, self.item.named, self.resolver, findings) for node in nodes]
         found = tuple(each for each in read if each is not None)
         for each in found:
             self.note(each.input, each.where.line)
@@ -204,57 +191,72 @@ class _VersionBuilder:
         if file is None or not file.branches:
             return None
         draft, strategy = self.item.draft, self.item.strategy
-        found = GivenBody(
-            path=given.sql.path,
-            where=given.where,
-            text=given.sql.text,
-            source=_source(given, self.item.folders),
-            branch=file.branches[0],
+        said = Description(draft.description, _docs(draft))
+        fingerprint = replace(
+            fingerprint_of_settings(strategy, draft.lies, said),
             version=version.number,
             revision=given.number,
             effective_from=given.effective_from,
             schema=digest(schema) if schema else "",
             yaml=draft.yaml,
-            settings=digest(settings_text(strategy, draft.lies)),
-            layout=digest(layout_text(draft.lies, Description(draft.description, _docs(draft)))),
-            has_partition=bool(draft.destination.field) and draft.word != "table",
-            backfill_since=given.backfill_since,
-            description=given.description,
-            reason=given.reason,
         )
-        linked = body_of(found, QueryOwner(given.sql.path, self.item.named), self.resolver)
+        body, linked = linked_body(
+            Body(
+                Query("", "", "", ()),
+                fingerprint,
+                given.sql.text,
+                _source(given, self.item.folders),
+                given.where,
+                backfill_since=given.backfill_since,
+                description=given.description,
+                reason=given.reason,
+            ),
+            file.branches[0],
+            QueryOwner(given.sql.path, self.item.named),
+            self.resolver,
+            has_partition=bool(draft.destination.field) and draft.word != "table",
+        )
         self.built.findings += linked.findings
         line = given.where.line if given.where.path == draft.path else draft.where.line
         for name in linked.inputs:
             self.note(name, line)
         declared = (each.input for each in self.item.declared)
-        inputs = tuple(dict.fromkeys((*linked.body.query.inputs, *declared)))
-        return replace(linked.body, query=replace(linked.body.query, inputs=inputs))
+        inputs = tuple(dict.fromkeys((*body.query.inputs, *declared)))
+        return replace(body, query=replace(body.query, inputs=inputs))
 
+    def model(self, versions: tuple[Version, ...]) -> Model:
+        draft, parents = self.item.draft, self.built.parents
+        newest = max(versions, key=lambda version: version.effective_from or dt.date.min)
+        return Model(
+            name=draft.name,
+            table=self.item.table,
+            where=draft.where,
+            strategy=self.item.strategy,
+            query=newest.body.query,
+            fingerprint=newest.body.fingerprint,
+            depends_on=tuple(sorted(name for name in parents if name in self.resolver.built)),
+            layout=draft.lies,
+            columns=_docs(draft),
+            description=draft.description,
+            tags=draft.tags,
+            config=shown_config(draft.settings),
+            versions=versions,
+        )
 
-def _model(
-    item: VersionedModel,
-    versions: list[Version],
-    resolver: NameResolver,
-    parents: Mapping[str, int],
-) -> Model:
-    draft = item.draft
-    newest = max(versions, key=lambda version: version.effective_from or dt.date.min)
-    return Model(
-        name=draft.name,
-        table=item.table,
-        where=draft.where,
-        strategy=item.strategy,
-        query=newest.body.query,
-        fingerprint=newest.body.fingerprint,
-        depends_on=tuple(sorted(name for name in parents if name in resolver.built)),
-        layout=draft.lies,
-        columns=_docs(draft),
-        description=draft.description,
-        tags=draft.tags,
-        config=shown_config(draft.settings),
-        versions=tuple(versions),
-    )
+    def sparse(self) -> list[Finding]:
+        """Say when no version can fill every partition."""
+        to = self.item.draft.destination
+        units = set()
+        for version in self.item.draft.versions:
+            place = (version.own.sql.path, version.own.sql.line)
+            known = {k.lower(): unit for k, unit in self.gathered.truncated.get(place, {}).items()}
+            units.add(known.get(to.field.lower(), ""))
+        unit = units.pop() if len(units) == 1 else ""
+        if self.item.draft.partition is None or to.grid.grain not in _FINER.get(unit, ()):
+            return []
+        sentence = f"only {_HOLD[unit]} can hold rows; write type: {unit}"
+        where, hint = to.places["type"], f'"{to.field}" is truncated to its {unit.lower()}'
+        return [Finding(where, "sparse-partitions", sentence, hint, Severity.WARNING)]
 
 
 def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:
@@ -265,22 +267,6 @@ def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:
 def _source(given: GivenRevision, folders: Sequence[str]) -> str:
     if not given.sql.file:
         return given.sql.text
-    inside = (f for f in folders if given.sql.file.startswith(f"{f.rstrip('/')}/"))
-    folder = next(inside, "")
-    return given.sql.file.removeprefix(f"{folder.rstrip('/')}/") if folder else given.sql.file
-
-
-def _sparse(item: VersionedModel, gathered: Gathered) -> list[Finding]:
-    """Say when no version can fill every partition."""
-    to, versions = item.draft.destination, item.draft.versions
-    units = set()
-    for version in versions:
-        place = (version.own.sql.path, version.own.sql.line)
-        known = {k.lower(): unit for k, unit in gathered.truncated.get(place, {}).items()}
-        units.add(known.get(to.field.lower(), ""))
-    unit = units.pop() if len(units) == 1 else ""
-    if item.draft.partition is None or to.grid.grain not in _FINER.get(unit, ()):
-        return []
-    sentence = f"only {_HOLD[unit]} can hold rows; write type: {unit}"
-    where, hint = to.places["type"], f'"{to.field}" is truncated to its {unit.lower()}'
-    return [Finding(where, "sparse-partitions", sentence, hint, Severity.WARNING)]
+    above = (f"{folder.rstrip('/')}/" for folder in folders)
+    folder = next((each for each in above if given.sql.file.startswith(each)), "")
+    return given.sql.file.removeprefix(folder)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
 from penstock.core.findings import Finding, Location
 from penstock.project.files.nodes import (
     Broken,
@@ -18,14 +21,151 @@ from penstock.project.files.nodes import (
     shown,
     walk,
 )
-from penstock.project.files.values import nearest
-from penstock.project.versioned.fields import (
-    SchemaField,
-    changed_field,
-    find_field,
-    name_of,
-    read_fields,
+from penstock.project.files.values import (
+    KNOWN,
+    UnknownTypeError,
+    UnsupportedTypeError,
+    did_you_mean,
+    nearest,
+    read_type,
+    shown_type,
 )
+
+_KEYS = ("name", "type", "mode", "nullable", "description", "fields")
+FIELD = Keys(_KEYS, ("name", "type"))
+_CHANGE = Keys(_KEYS, ("name",))
+_MODES = ("NULLABLE", "REQUIRED", "REPEATED")
+_BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaField:
+    """A field; `kind` is the type without its arrays and without the fields of a struct.
+
+    Of a struct, `fields` count, not those of `kind`.
+    """
+
+    name: str
+    where: Location
+    kind: ColumnType = StructType()
+    mode: str = "NULLABLE"
+    arrays: int = 0
+    fields: tuple[SchemaField, ...] = ()
+    description: str = ""
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is a struct, or an array of them."""
+        return isinstance(self.kind, StructType)
+
+    @property
+    def type(self) -> ColumnType:
+        """Its type as Spark has it."""
+        found = self.kind
+        if self.is_struct:
+            found = StructType(tuple(Field(each.name, each.type) for each in self.fields))
+        for _ in range(self.arrays + (self.mode == "REPEATED")):
+            found = ArrayType(found)
+        return found
+
+
+def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
+    """Give the field of that name, without case, or None."""
+    return next((each for each in fields if each.name.lower() == name.lower()), None)
+
+
+def _read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[SchemaField, ...]:
+    """Read a list of fields; two of one name are a finding."""
+    found: list[SchemaField] = []
+    for item in node.items:
+        section = open_section(item, FIELD, "schema", findings)
+        name = section.text("name")
+        if _BAD_NAME.search(name):
+            section.bad("name", "a column name without blanks, dots and ,;{}()=")
+        elif name:
+            each = _said(section, SchemaField(name, section.place("name")), label)
+            if not find_field(found, name):
+                found.append(each)
+                continue
+            sentence = f'{label}: field "{name}" is there twice'
+            findings.append(Finding(each.where, "duplicate-field", sentence, "keep one of them"))
+    return tuple(found)
+
+
+def _name_of(node: YamlNode) -> str:
+    member = node.members.get("name")
+    value = member.node.value if member else node.value
+    return value if isinstance(value, str) else ""
+
+
+def _said(section: Section, old: SchemaField, label: str) -> SchemaField:
+    found, before = old, len(section.findings)
+    kind = _kind(section) if section.find("type") else None
+    if kind is not None:
+        spelt = _spelt(old.name, old.where, kind)
+        same = spelt.is_struct and not spelt.fields
+        fields = old.fields if same else spelt.fields
+        found = replace(found, kind=spelt.kind, arrays=spelt.arrays, fields=fields)
+    found = replace(found, mode=_mode(section) or found.mode)
+    below = section.find("fields")
+    if below is not None and not isinstance(below.value, tuple):
+        section.bad("fields", "a list of fields")
+    elif below is not None and not found.is_struct:
+        section.bad("fields", f"left out: {shown_type(found.kind)} is no STRUCT")
+    elif below is not None:
+        found = replace(found, fields=_read_fields(below, label, section.findings))
+    if kind is not None and len(section.findings) == before:
+        section.findings += _empty_structs(found, found.name, label)
+    if section.find("description"):
+        found = replace(found, description=section.text("description").strip())
+    return found
+
+
+def _empty_structs(each: SchemaField, dotted: str, label: str) -> Iterator[Finding]:
+    """Find structs without fields, but not among the fields that were read by themselves."""
+    if each.is_struct and not each.fields:
+        sentence = f'{label}: field "{dotted}" is STRUCT without fields'
+        yield Finding(each.where, "empty-struct", sentence, "list them under fields:")
+    for inner in each.fields:
+        if inner.where == each.where:
+            yield from _empty_structs(inner, f"{dotted}.{inner.name}", label)
+
+
+def _kind(section: Section) -> ColumnType | None:
+    text = section.text("type")
+    if not text:
+        return None
+    try:
+        return read_type(text)
+    except UnsupportedTypeError as error:
+        section.report("type", "type-unsupported", f"{error.word} is no type of Spark", error.hint)
+    except UnknownTypeError as error:
+        word = re.split(r"[\s(<]", error.word, maxsplit=1)[0]
+        hint = did_you_mean(word.upper(), KNOWN) or "Spark's DDL types, or INT64, STRING, RECORD, …"
+        section.report("type", "unknown-type", f"{error.word!r} is no type", hint)
+    return None
+
+
+def _spelt(name: str, where: Location, kind: ColumnType) -> SchemaField:
+    """Give a field with all that its type itself spells out."""
+    arrays = 0
+    while isinstance(kind, ArrayType):
+        kind, arrays = kind.element, arrays + 1
+    inner = kind.fields if isinstance(kind, StructType) else ()
+    fields = tuple(_spelt(each.name, where, each.type) for each in inner)
+    return SchemaField(name, where, kind, arrays=arrays, fields=fields)
+
+
+def _mode(section: Section) -> str:
+    if section.find("mode") and section.find("nullable"):
+        member = max(section.members["mode"].key, section.members["nullable"].key)
+        sentence = "mode and nullable say the same; keep one"
+        section.findings.append(Finding(member, "alias-conflict", sentence))
+    nullable = section.flag("nullable")
+    if nullable is not None:
+        return "NULLABLE" if nullable else "REQUIRED"
+    return section.word("mode", _MODES)
+
 
 _DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
 Fields = tuple[SchemaField, ...]
@@ -35,16 +175,15 @@ def follow_version(
     reference: VersionReference,
     where: Location,
     chain: tuple[int, ...],
-    *,
-    field: str,
-    numbers: Sequence[int],
+    key: str,
+    numbers: Collection[int],
     findings: list[Finding],
 ) -> int | None:
-    """Give the version that a reference under the key `field` means; None beside a finding."""
+    """Give the version that a reference under a key means; None beside a finding."""
     number = int(reference.version) if reference.version.isdecimal() else -1
-    if reference.field != field:
-        code, sentence = "reference-wrong-field", f"{reference} stands under {field}"
-        hint = f"write ${{{{ versions.{reference.version}.{field} }}}}"
+    if reference.field != key:
+        code, sentence = "reference-wrong-field", f"{reference} stands under {key}"
+        hint = f"write ${{{{ versions.{reference.version}.{key} }}}}"
     elif number not in numbers:
         code = "unknown-version-reference"
         sentence = f"{reference}: there is no version {reference.version}"
@@ -77,14 +216,12 @@ class Schemas:
     def _read(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
         value = node.value
         if isinstance(value, VersionReference):
-            known = tuple(self.written)
-            number = follow_version(
-                value, node.where, chain, field="schema", numbers=known, findings=self.findings
-            )
+            known = self.written.keys()
+            number = follow_version(value, node.where, chain, "schema", known, self.findings)
             return None if number is None else self.of(number, chain)
         if isinstance(value, tuple):
             before = len(self.findings)
-            found = read_fields(node, label, self.findings)
+            found = _read_fields(node, label, self.findings)
             broken = any(isinstance(each.value, Broken) for _, each in walk(node))
             return found if len(self.findings) == before and not broken else None
         if isinstance(value, Mapping):
@@ -106,15 +243,14 @@ class Schemas:
                 section.bad(key, "a list of fields" if key != "remove" else "a list of names")
         if fields is None:
             return None
-        fields = _removed(section, fields, label)
-        fields = _modified(section, fields, label)
-        fields = _added(section, fields, label)
+        fields = _added(section, _replaced(section, fields, label), label)
         return fields if len(self.findings) == before else None
 
 
 def schema_of(fields: Iterable[SchemaField]) -> Schema:
     """Give the fields as columns."""
-    return Schema(tuple(each.column for each in fields))
+    columns = (Column(e.name, str(e.type), e.mode != "REQUIRED", e.description) for e in fields)
+    return Schema(tuple(columns))
 
 
 def schema_text(fields: Sequence[SchemaField]) -> str:
@@ -142,31 +278,27 @@ def _written(each: SchemaField) -> dict[str, object]:
     return {**said, "fields": [_written(inner) for inner in each.fields]} if each.fields else said
 
 
-def _removed(section: Section, fields: Fields, label: str) -> Fields:
-    for item in _items(section, "remove"):
-        found = _replaced(fields, name_of(item), None)
-        if found is None:
-            section.findings.append(_unknown("remove", item, fields, label))
-        else:
-            fields = found
-    return fields
+def _replaced(section: Section, fields: Fields, label: str) -> Fields:
+    """Take fields out and change others; one that is not there is a finding."""
 
+    def changed(item: YamlNode, old: SchemaField) -> Fields:
+        inner = open_section(item, _CHANGE, "schema.modify", section.findings)
+        return (_said(inner, old, label),)
 
-def _modified(section: Section, fields: Fields, label: str) -> Fields:
-    for item in _items(section, "modify"):
-        name = name_of(item)
-        old = _at(fields, name)
-        if old is None:
-            section.findings.append(_unknown("modify", item, fields, label))
-        else:
-            new = changed_field(item, old, label, section.findings)
-            fields = _replaced(fields, name, new) or fields
+    for word, put in (("remove", lambda *_: ()), ("modify", changed)):
+        part = section.find(word)
+        for item in part.items if part is not None else ():
+            found = _at(fields, _name_of(item), partial(put, item))
+            if found is None:
+                section.findings.append(_unknown(word, item, fields, label))
+            else:
+                fields = found
     return fields
 
 
 def _added(section: Section, fields: Fields, label: str) -> Fields:
     part = section.find("add")
-    new = read_fields(part, label, section.findings) if part is not None else ()
+    new = _read_fields(part, label, section.findings) if part is not None else ()
     for each in new:
         if find_field(fields, each.name):
             sentence = f'{label}: add names "{each.name}", which is there already'
@@ -177,37 +309,23 @@ def _added(section: Section, fields: Fields, label: str) -> Fields:
     return fields
 
 
-def _items(section: Section, key: str) -> tuple[YamlNode, ...]:
-    part = section.find(key)
-    return part.items if part is not None else ()
-
-
-def _at(fields: Fields, dotted: str) -> SchemaField | None:
-    first, _, rest = dotted.partition(".")
-    found = find_field(fields, first)
-    return _at(found.fields, rest) if found and rest else found
-
-
-def _replaced(fields: Fields, dotted: str, new: SchemaField | None) -> Fields | None:
-    """Put a field in the place of one, or take it out; None where there is none."""
+def _at(fields: Fields, dotted: str, put: Callable[[SchemaField], Fields]) -> Fields | None:
+    """Put others in the place of a field; None where there is none."""
     first, _, rest = dotted.partition(".")
     old = find_field(fields, first)
     if old is None:
         return None
-    put: Fields = () if new is None else (new,)
-    if rest:
-        inner = _replaced(old.fields, rest, new)
-        if inner is None:
-            return None
-        put = (replace(old, fields=inner),)
+    inner = _at(old.fields, rest, put) if rest else ()
+    if inner is None:
+        return None
     at = fields.index(old)
-    return (*fields[:at], *put, *fields[at + 1 :])
+    new = (replace(old, fields=inner),) if rest else put(old)
+    return (*fields[:at], *new, *fields[at + 1 :])
 
 
 def _unknown(word: str, item: YamlNode, fields: Fields, label: str) -> Finding:
-    name = name_of(item)
-    member = item.members.get("name")
-    where: Location = member.node.where if member else item.where
+    name, member = _name_of(item), item.members.get("name")
+    where = member.node.where if member else item.where
     if not name:
         return Finding(where, "bad-value", f"schema.{word} needs the name of a field")
     sentence = f'{label}: {word} names "{name}"'

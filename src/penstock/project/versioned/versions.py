@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from penstock.core.checks import Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.checks.phases import (
@@ -26,7 +28,8 @@ from penstock.project.versioned.given import GivenRevision, GivenVersion
 from penstock.project.versioned.schema import Schemas, follow_version
 
 _CHANGES = ("remove", "modify", "add")
-_DELTA = Keys(("base", *_CHANGES, "on_failure"), ("base",))
+_DELTA_WORDS = ("base", *_CHANGES)
+_DELTA = Keys((*_DELTA_WORDS, "on_failure"), ("base",))
 _LISTS = Keys(PHASES)
 _Checks = tuple[YamlNode, ...]
 _BOTH = ("effective_from", "sql", "backfill_since", "description")
@@ -37,12 +40,14 @@ VERSION = Keys(
     {**_ALIASES, "revisions": "sql_revisions", "checks": "invariants"},
 )
 REVISION = Keys(("revision", *_BOTH, "reason"), ("revision", "effective_from", "sql"), _ALIASES)
-_DATED = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.YEAR)
+_UNDATED = {
+    Grain.RANGE: "partitions of type RANGE have no date",
+    Grain.WHOLE: "partitions are what this model lacks",
+}
 _NO_SCHEMA = YamlNode((), Location("", 1, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Whose:
+class _Whose(NamedTuple):
     """Whose checks are read, for sentences: `v3`, and the word that stands there."""
 
     label: str
@@ -57,7 +62,7 @@ class Invariants:
     """
 
     written: Mapping[int, tuple[YamlNode, str]]
-    numbers: Sequence[int]
+    numbers: Collection[int]
     findings: list[Finding]
     read: dict[int, Phases | None] = field(default_factory=dict)
 
@@ -75,14 +80,9 @@ class Invariants:
         value = node.value
         if isinstance(value, VersionReference):
             word = value.field if value.field in WITH_CHECKS else whose.above
-            number = follow_version(
-                value, node.where, chain, field=word, numbers=self.numbers, findings=self.findings
-            )
+            number = follow_version(value, node.where, chain, word, self.numbers, self.findings)
             return None if number is None else self.of(number, chain)
-        has_changes = isinstance(value, Mapping) and not value.keys().isdisjoint(
-            ("base", *_CHANGES)
-        )
-        if has_changes:
+        if isinstance(value, Mapping) and not value.keys().isdisjoint(_DELTA_WORDS):
             return self._changed(node, whose, chain)
         return read_phases(node, whose.above, self.findings)
 
@@ -93,45 +93,45 @@ class Invariants:
         parts = {key: self._part(section, key) for key in _CHANGES}
         if found is None:
             return None
-        lists: list[_Checks] = []
-        for phase, nodes in (("before", found.before), ("after", found.after)):
-            kept = self._removed(nodes, _named(parts["remove"], phase), whose)
-            kept = self._modified(kept, _named(parts["modify"], phase), whose)
-            lists.append(self._added(kept, _named(parts["add"], phase), whose))
-        return Phases(lists[0], lists[1], section.find("on_failure") or found.on_failure)
+        before, after = (
+            self._list(found.of(phase), {key: part.of(phase) for key, part in parts.items()}, whose)
+            for phase in (Phase.BEFORE, Phase.AFTER)
+        )
+        return Phases(before, after, section.find("on_failure") or found.on_failure)
 
     def _part(self, section: Section, key: str) -> Phases:
         part = section.find(key)
         if part is None:
             return NONE
         inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
-        return _names_in(inner) if key == "remove" else phases_in(inner)
+        if key != "remove":
+            return phases_in(inner)
+        lists = {phase: listed for phase in PHASES if (listed := inner.find(phase))}
+        for phase, listed in lists.items():
+            if not isinstance(listed.value, tuple):
+                inner.bad(phase, "a list of names")
+        names = {phase: listed.items for phase, listed in lists.items()}
+        return Phases(names.get("before", ()), names.get("after", ()))
 
-    def _removed(self, nodes: _Checks, names: _Checks, whose: _Whose) -> _Checks:
-        for item in names:
+    def _list(self, nodes: _Checks, parts: Mapping[str, _Checks], whose: _Whose) -> _Checks:
+        """Take checks out of a list, change others and add more."""
+        for item in parts["remove"]:
             found = find_check(nodes, _removal(item))
             if found is None:
                 self._unknown("remove", item, nodes, whose)
             nodes = tuple(each for each in nodes if each is not found)
-        return nodes
-
-    def _modified(self, nodes: _Checks, changes: _Checks, whose: _Whose) -> _Checks:
-        for item in changes:
+        for item in parts["modify"]:
             found = find_check(nodes, name_of(item))
             if found is None:
                 self._unknown("modify", item, nodes, whose)
-            else:
-                nodes = tuple(changed(each, item) if each is found else each for each in nodes)
-        return nodes
-
-    def _added(self, nodes: _Checks, more: _Checks, whose: _Whose) -> _Checks:
-        for item in more:
+            nodes = tuple(changed(each, item) if each is found else each for each in nodes)
+        for item in parts["add"]:
             name = name_of(item)
-            first = find_check(nodes, name) if name else None
-            if first is None:
+            found = find_check(nodes, name) if name else None
+            if found is None:
                 nodes = (*nodes, item)
                 continue
-            sentence = f'{whose.label}: add names "{name}", which is there already ({first.where})'
+            sentence = f'{whose.label}: add names "{name}", which is there already ({found.where})'
             hint = "change it under modify:"
             self.findings.append(Finding(item.where, "duplicate-check", sentence, hint))
         return nodes
@@ -146,23 +146,6 @@ class Invariants:
         sentence = f'{whose.label}: {word} names "{name}"'
         hint = did_you_mean(name, known) or f"known here: {', '.join(known) or 'none'}"
         self.findings.append(Finding(item.where, "unknown-check", sentence, hint))
-
-
-def _named(part: Phases, phase: str) -> _Checks:
-    return part.before if phase == "before" else part.after
-
-
-def _names_in(section: Section) -> Phases:
-    for phase in PHASES:
-        part = section.find(phase)
-        if part is not None and not isinstance(part.value, tuple):
-            section.bad(phase, "a list of names")
-    return Phases(_items(section, "before"), _items(section, "after"))
-
-
-def _items(section: Section, phase: str) -> _Checks:
-    part = section.find(phase)
-    return part.items if part is not None else ()
 
 
 def _removal(item: YamlNode) -> str:
@@ -183,30 +166,21 @@ class Versions:
         """Give every version that has what it needs, in the order of the file."""
         for node in nodes:
             self._open(node)
-        numbers = tuple(self.sections)
-        written = {n: found for n, s in self.sections.items() if (found := s.find("schema"))}
-        schemas = Schemas({n: written.get(n, _NO_SCHEMA) for n in numbers}, self.findings)
-        checks = {
-            n: (found, word_in(s.node))
-            for n, s in self.sections.items()
-            if (found := s.find("invariants"))
-        }
-        invariants = Invariants(checks, numbers, self.findings)
-        read = [
-            self._version(number, section, schemas) for number, section in self.sections.items()
-        ]
-        said = {number: invariants.of(number) or NONE for number in numbers}
+        given = self.sections.items()
+        schemas = Schemas({n: s.find("schema") or _NO_SCHEMA for n, s in given}, self.findings)
+        checks = {n: (found, word_in(s.node)) for n, s in given if (found := s.find("invariants"))}
+        invariants = Invariants(checks, self.sections.keys(), self.findings)
+        read = [self._version(number, section, schemas) for number, section in given]
+        said = {number: invariants.of(number) or NONE for number, _ in given}
         return tuple(replace(each, checks=said[each.number]) for each in read if each is not None)
 
     def _open(self, node: YamlNode) -> None:
         section = open_section(node, VERSION, "versions", self.findings)
         number = section.number("version", 1)
         if number is None:
-            _ = (
-                section.date("effective_from"),
-                self._sql(section, ()),
-                section.date("backfill_since"),
-            )
+            for key in ("effective_from", "backfill_since"):
+                section.date(key)
+            self._sql(section, ())
         elif number in self.sections:
             first = self.sections[number].place("version").line
             sentence = f"version {number} is there twice; the first is on line {first}"
@@ -218,8 +192,9 @@ class Versions:
         own = self._dated(section, 0, (number,))
         since = self._since(section)
         revisions = self._revisions(number, section, since)
-        fields = schemas.of(number) if section.find("schema") else ()
-        if section.find("schema") and fields == ():
+        is_said = section.find("schema") is not None
+        fields = schemas.of(number) if is_said else ()
+        if is_said and fields == ():
             sentence = f"v{number}: the schema is empty, so that no column is checked"
             section.warn("schema", "empty-schema", sentence, "list the columns with their types")
         if own is None:
@@ -253,42 +228,26 @@ class Versions:
         own = self._since(section) if number else None
         if date is None or sql is None:
             return None
-        return GivenRevision(
-            number,
-            section.node.where,
-            date,
-            section.place("effective_from"),
-            sql,
-            own or since,
-            section.text("description").strip(),
-            section.text("reason").strip(),
-        )
+        where, dated = section.node.where, section.place("effective_from")
+        description, reason = (section.text(key).strip() for key in ("description", "reason"))
+        return GivenRevision(number, where, date, dated, sql, own or since, description, reason)
 
     def _since(self, section: Section) -> dt.date | None:
         found = section.date("backfill_since")
-        if found and self.grid.grain not in _DATED:
-            what = "partitions of type RANGE" if self.grid.grain is Grain.RANGE else "partitions"
-            has = "have no date" if self.grid.grain is Grain.RANGE else "are what this model lacks"
-            section.bad("backfill_since", f"left out: {what} {has}")
-            return None
-        return found
+        if found is None or self.grid.grain not in _UNDATED:
+            return found
+        section.bad("backfill_since", f"left out: {_UNDATED[self.grid.grain]}")
+        return None
 
     def _sql(self, section: Section, chain: tuple[int, ...]) -> SqlText | None:
         node = section.find("sql")
         if node is None:
             return None
         if isinstance(node.value, VersionReference):
+            where, known = node.where, self.sections.keys()
             number = None
             if not self.broken.intersection(chain[:1]):
-                known = tuple(self.sections)
-                number = follow_version(
-                    node.value,
-                    node.where,
-                    chain,
-                    field="sql",
-                    numbers=known,
-                    findings=self.findings,
-                )
+                number = follow_version(node.value, where, chain, "sql", known, self.findings)
             if number is None:
                 self.broken.update(chain)
                 return None

@@ -13,34 +13,49 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = {
-    "init": "Make a project that runs at once.",
-    "validate": "Report every finding of every file.",
-    "list": "List the models.",
-    "show": "Show all that is known of one model.",
-    "graph": "Draw what reads what.",
-    "plan": "Show what a run would do, and why.",
-    "run": "Bring tables and views up to date.",
-    "sync": "Run the partitions that drifted.",
-    "backfill": "Run all partitions of a range, drifted or not.",
-    "check": "Evaluate checks on the rows of today.",
-    "test": "Run unit tests of models.",
-    "rollback": "Restore a table to the version before a step.",
-    "snapshot": "Keep history tables.",
-    "seed": "Load the files under seeds/ as tables.",
-    "query": "Run a query over the project's tables.",
-    "status": "Show which partitions are no longer current.",
-    "diff": "Show what changed since the partitions were built.",
-    "history": "Show the executions of a model, newest first.",
-    "audit": "Compare every version's SQL with what was run.",
-    "watermark": "Show, set or reset watermarks.",
-    "recover": "Settle what a crash left open.",
-    "state": "Export, import, restore or rebuild the state.",
-    "unlock": "Take a target's lease from a run that is gone.",
-    "doctor": "Check this machine, and say what to do.",
-    "schema": "Print JSON Schemas of the YAML files, for editors.",
-    "completion": "Print a shell's completion script.",
+_BY_FILE = {
+    "project": {
+        "init": "Make a project that runs at once.",
+        "validate": "Report every finding of every file.",
+        "list": "List the models.",
+        "show": "Show all that is known of one model.",
+        "graph": "Draw what reads what.",
+    },
+    "build": {
+        "plan": "Show what a run would do, and why.",
+        "run": "Bring tables and views up to date.",
+        "sync": "Run the partitions that drifted.",
+        "backfill": "Run all partitions of a range, drifted or not.",
+    },
+    "checks": {
+        "check": "Evaluate checks on the rows of today.",
+        "test": "Run unit tests of models.",
+    },
+    "tables": {
+        "rollback": "Restore a table to the version before a step.",
+        "snapshot": "Keep history tables.",
+        "seed": "Load the files under seeds/ as tables.",
+        "query": "Run a query over the project's tables.",
+    },
+    "drift": {
+        "status": "Show which partitions are no longer current.",
+        "diff": "Show what changed since the partitions were built.",
+        "history": "Show the executions of a model, newest first.",
+        "audit": "Compare every version's SQL with what was run.",
+    },
+    "state": {
+        "watermark": "Show, set or reset watermarks.",
+        "recover": "Settle what a crash left open.",
+        "state": "Export, import, restore or rebuild the state.",
+        "unlock": "Take a target's lease from a run that is gone.",
+    },
+    "machine": {
+        "doctor": "Check this machine, and say what to do.",
+        "schema": "Print JSON Schemas of the YAML files, for editors.",
+        "completion": "Print a shell's completion script.",
+    },
 }
+COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
 INTERRUPTED = 130
 TERMINATED = 143
 _BUG = 1
@@ -61,26 +76,18 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command's file and give its `command`."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"penstock.ui.cli.{cmd_name}")
-        found: click.Command = module.command
-        return found
+        """Import the command's file and give what is called `<name>_command` there."""
+        for file, named in _BY_FILE.items():
+            if cmd_name in named:
+                module = importlib.import_module(f"penstock.ui.cli.{file}")
+                found: click.Command = getattr(module, f"{cmd_name}_command")
+                return found
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the literal table above."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-
-def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  click calls it so
-    if not asked or ctx.resilient_parsing:
-        return
-    from importlib import metadata
-
-    click.echo(f"penstock {metadata.version('penstock')}")
-    ctx.exit()
 
 
 @click.command(
@@ -89,13 +96,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     epilog="'penstock COMMAND --help' explains a command with an example.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
+@click.version_option(
+    package_name="penstock", message="penstock %(version)s", help="Print the version."
 )
 @click.pass_context
 def commands(ctx: click.Context) -> None:
@@ -153,12 +155,11 @@ def _run(given: list[str]) -> int:
     try:
         code = commands.main(given, "penstock", standalone_mode=False, obj=given)
         sys.stdout.flush()
-    except click.Abort:
-        return INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        _close_stdout()
+        # stdout points nowhere, so that the interpreter's last flush finds no broken pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BUG
     except Exception as error:
         from penstock.ui.cli.output import print_error
@@ -167,8 +168,3 @@ def _run(given: list[str]) -> int:
         if code is None:
             raise
     return int(code or 0)
-
-
-def _close_stdout() -> None:
-    """Point stdout nowhere, so that the interpreter's last flush finds no broken pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from penstock.app.flags import FlagField, FlagSpec, flag_fields
 from penstock.app.request import CommandRequest, WorkRequest
-from penstock.app.request.flags import FlagField, FlagSpec, flag_fields
 from penstock.core.masking import mask
 from penstock.ui.cli.output import CommandOutput
 
@@ -21,20 +21,49 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
+Words = ParamSpec("Words")
+Answer = TypeVar("Answer")
 
 _OF_OUTPUT = flag_fields(CommandOutput)
 YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-def example(*lines: str) -> str:
+def command(
+    examples: str,
+    request: type[CommandRequest] | None,
+    *own: Option,
+    of: click.Group | None = None,
+    without: Sequence[str] = (),
+) -> Callable[[Command], click.Command]:
+    """Make a command of a function, as `takes` says; `state_import` is the `import` of a group.
+
+    The first line of its docstring stands beside its name in `ui.cli.main.COMMANDS`.
+    """
+    make = click.command if of is None else of.command
+
+    def made(call: Command) -> click.Command:
+        name = call.__name__.partition("_")[2]
+        return make(name, epilog=_example(examples))(takes(request, *own, without=without)(call))
+
+    return made
+
+
+def group(example: str, says: str) -> click.Group:
+    """Make a group of commands; called without one of them it prints its help."""
+
+    def help_alone(ctx: click.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            click.echo(ctx.get_help())
+
+    called = click.pass_context(help_alone)
+    return click.Group(
+        invoke_without_command=True, callback=called, help=says, epilog=_example(example)
+    )
+
+
+def _example(lines: str) -> str:
     """Give the end of a command's help: what a user would type."""
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def help_alone(ctx: click.Context) -> None:
-    """Print the help of a group that was called without a command."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
 
 
 def opened(request: CommandRequest) -> AbstractContextManager[Services]:
@@ -44,39 +73,43 @@ def opened(request: CommandRequest) -> AbstractContextManager[Services]:
     return wire.opened(request)
 
 
-def takes(request: type[CommandRequest], *own: Option, without: Sequence[str] = ()) -> Option:
-    """Give the command an `CommandOutput` and the request that its options make.
+def ask(
+    request: CommandRequest,
+    use_case: Callable[Concatenate[Services, Words], Answer],
+    *words: Words.args,
+    **named: Words.kwargs,
+) -> Answer:
+    """Open the project that a request is about, and give what a use case says."""
+    with opened(request) as services:
+        return use_case(services, *words, **named)
+
+
+def takes(
+    request: type[CommandRequest] | None, *own: Option, without: Sequence[str] = ()
+) -> Option:
+    """Give the command a `CommandOutput` and the request, if any, that its options make.
 
     `own` are options of the command line alone; they are given by name. Fields in `without` are
     left as they are.
     """
-    declared = [each for each in flag_fields(request) if each.name not in without]
+    fields = flag_fields(request) if request else ()
+    declared = [each for each in fields if each.name not in without]
 
     def with_options(call: Command) -> Command:
         @functools.wraps(call)
         def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
             output = CommandOutput(**_given(_OF_OUTPUT, values))
-            return call(output, _request(request, _given(declared, values)), **values)
+            if request is None:
+                return call(output, **values)
+            given = {"project": ".", **_given(declared, values)}
+            if issubclass(request, WorkRequest):
+                given["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
+            return call(output, request(**given), **values)
 
-        return _decorated(with_request, [*_options(declared, own), *_options(_OF_OUTPUT)])
+        options = [*(_options(declared, own) if request else own), *_options(_OF_OUTPUT)]
+        return functools.reduce(lambda made, option: option(made), reversed(options), with_request)
 
     return with_options
-
-
-def takes_output(call: Command) -> Command:
-    """Give the command an `CommandOutput`; it needs no project."""
-
-    @functools.wraps(call)
-    def with_output(**values: Any) -> int | None:  # noqa: ANN401  click gives them
-        return call(CommandOutput(**_given(_OF_OUTPUT, values)), **values)
-
-    return _decorated(with_output, [*_options(_OF_OUTPUT)])
-
-
-def _decorated(call: Command, options: Sequence[Option]) -> Command:
-    for option in reversed(options):
-        call = option(call)
-    return call
 
 
 def _options(declared: Sequence[FlagField], own: Sequence[Option] = ()) -> Iterator[Option]:
@@ -84,12 +117,14 @@ def _options(declared: Sequence[FlagField], own: Sequence[Option] = ()) -> Itera
     for each in declared:
         if each.name == "project":
             yield from own
-        for number, flag in enumerate(each.flags):
-            yield _option(each, flag, _key(each, number))
+        for key, flag in _keyed(each):
+            yield _option(each, flag, key)
 
 
-def _key(each: FlagField, number: int) -> str:
-    return f"{each.name}_{number}" if number else each.name
+def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
+    """Give the flags of a field, each with the name by which click hands over what it found."""
+    for number, flag in enumerate(each.flags):
+        yield (f"{each.name}_{number}" if number else each.name), flag
 
 
 def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
@@ -130,17 +165,11 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
     """Take the values of fields out of what click found, without those that nobody gave."""
     fields = {}
     for each in declared:
-        found = [values.pop(_key(each, number)) for number in range(len(each.flags))]
+        found = [values.pop(key) for key, _ in _keyed(each)]
         given = [value for value in found if value not in (None, False, ())]
         if given:
             fields[each.name] = _value(each, found, given)
     return fields
-
-
-def _request(kind: type[CommandRequest], fields: dict[str, Any]) -> CommandRequest:
-    if issubclass(kind, WorkRequest):
-        fields["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
-    return kind(**{"project": ".", **fields})
 
 
 def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> object:
@@ -151,15 +180,13 @@ def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> objec
     if Sequence in each.kinds:
         return [value for values in given for value in values]
     if Mapping in each.kinds:
-        return dict(map(_pair, given[0]))
+        pairs = [text.partition("=") for text in given[0]]
+        for name, sign, value in pairs:
+            if not (name.strip() and sign):
+                text = f"{name}{sign}{value}"
+                raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
+        return {name.strip(): value for name, _, value in pairs}
     if each.name == "project" and given[0] not in (Path(), given[-1]):
         folder, argument = map(str, given)
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     return given[-1]
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name.strip() and sign):
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
-    return name.strip(), value

@@ -3,23 +3,30 @@
 Annotations are not put off here: options are made of those of `CommandOutput`.
 """
 
+import shlex
 import sys
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
 
-from penstock.app.request.flags import FlagSpec
+from penstock.app.flags import FlagSpec, command_words
 from penstock.core.errors import PenstockError, UsageError
+from penstock.core.masking import mask
 
 if TYPE_CHECKING:
     import datetime as dt
 
-    from penstock.app.reports import Overwrite
-    from penstock.ui.render.document import Json
+    from penstock.app.reports import Listener, Overwrite, RunReport
+    from penstock.app.request import CommandRequest
+    from penstock.app.services.services import Services
+    from penstock.ui.render.values import Json
 
 Value = TypeVar("Value")
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class CommandOutput:
     ) -> None:
         """Print the answer; `unless_quiet` is for what was done and not asked for."""
         if self.as_json:
-            from penstock.ui.render.document import printed
+            from penstock.ui.render.values import printed
 
             click.echo(printed(document(value)))
         elif not (unless_quiet and self.quiet):
@@ -69,33 +76,70 @@ class CommandOutput:
         plain = self.as_json or self.quiet or self.verbose or self.json_log
         return not plain and sys.stdout.isatty()
 
+    def progress(self, services: "Services") -> "AbstractContextManager[Listener]":
+        """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
+        if self.is_live:
+            from rich.console import Console
+
+            from penstock.ui.render.live import LiveTable
+
+            return LiveTable(Console(), time.monotonic)
+        from penstock.ui.render.run import JsonLines, TextLines
+
+        if self.json_log:
+            return nullcontext(JsonLines(_log, services.clock.now))
+        say = _log if self.as_json else click.echo
+        return nullcontext(TextLines(say, verbose=self.verbose, quiet=self.quiet))
+
+    def finish(
+        self, request: "CommandRequest", report: "RunReport", text: "Callable[[RunReport], str]"
+    ) -> int:
+        """Print what came of a run, with the command that resumes it; give the exit code.
+
+        That command leads to the same project and target.
+        """
+        from penstock.ui.render.run import run_document
+
+        for note in report.notes:
+            self.warn(note)
+        if report.resume:
+            place = shlex.join(command_words(request, ("project", "target", "variables")))
+            report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
+        is_done = report.succeeded and not report.dry_run
+        self.print(report, text, run_document, unless_quiet=is_done)
+        return exit_code(report)
+
+
+def _log(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def exit_code(report: "RunReport") -> int:
+    """Give what the shell gets."""
+    if report.interrupted:
+        return INTERRUPTED
+    return 0 if report.succeeded else 1
+
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     """Print a user's mistake or an outside failure and give its exit code; None for a bug.
 
     With `--json` a document on stdout says it, else text on stderr.
     """
-    known = _as_ours(error)
-    if known is None:
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        path = context.command_path if context else "penstock"
+        error = UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
+    if not isinstance(error, PenstockError):
         return None
-    from penstock.ui.render.document import printed
     from penstock.ui.render.errors import error_text, failure_document
+    from penstock.ui.render.values import printed
 
     if "--json" in arguments:
-        click.echo(printed(failure_document(known)))
+        click.echo(printed(failure_document(error)))
     else:
-        click.echo(error_text(known), err=True)
-    return known.exit_code
-
-
-def _as_ours(error: Exception) -> PenstockError | None:
-    if isinstance(error, PenstockError):
-        return error
-    if not isinstance(error, click.ClickException):
-        return None
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    path = context.command_path if context else "penstock"
-    return UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
+        click.echo(error_text(error), err=True)
+    return error.exit_code
 
 
 def confirm(question: str, *, yes: bool) -> bool:

@@ -1,4 +1,4 @@
-"""`penstock state`: export, import, restore, rebuild."""
+"""What penstock remembers, put in order by hand: `watermark`, `recover`, `state`, `unlock`."""
 
 from __future__ import annotations
 
@@ -6,36 +6,171 @@ from pathlib import Path
 
 import click
 
-from penstock.app.request import ProjectRequest
-from penstock.ui.cli.options import YES, example, help_alone, opened, takes
+from penstock.app.request import CommandRequest
+from penstock.core.errors import UsageError
+from penstock.ui.cli.options import YES, ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm
 
+_MODEL = click.argument("model")
+_HISTORY = click.option("--history", is_flag=True, help="Every change, newest first.")
+_WHICH = click.option(
+    "--column", metavar="INPUT.COLUMN", default="", help="Which, if there are several."
+)
+_ONLY = click.option("--column", metavar="INPUT.COLUMN", default="", help="Only this one.")
+_TYPE = click.option(
+    "--type", "type_", metavar="TYPE", default="", help="Its Spark type, if not known."
+)
+_REASON = click.option("--reason", metavar="TEXT", default="", help="Why; stands in the history.")
+_STEP = click.option("--step", metavar="STEP", help="With --as: the open step that is meant.")
+_AS = click.option(
+    "--as",
+    "became",
+    type=click.Choice(["committed", "failed"]),
+    help="What became of a step that nobody can tell: somebody has looked into its table.",
+)
 
-@click.group(invoke_without_command=True, epilog=example("penstock state export > state.json"))
-@click.pass_context
-def command(ctx: click.Context) -> None:
+watermark_command = group(
+    "penstock watermark show events_clean --history",
+    """Show, set or reset watermarks.
+
+    A watermark is the greatest value of a column that a model has taken in.
+    """,
+)
+
+
+@command(
+    "penstock watermark show events_clean --history",
+    CommandRequest,
+    click.argument("model", default=""),
+    _HISTORY,
+    of=watermark_command,
+)
+def watermark_show(
+    output: CommandOutput, request: CommandRequest, model: str, *, history: bool
+) -> None:
+    """Show the watermarks of one model, or of all."""
+    from penstock.app.commands.watermark import show_watermarks
+    from penstock.ui.render.state import watermarks_document, watermarks_text
+
+    report = ask(request, show_watermarks, model, history=history)
+    output.print(report, watermarks_text, watermarks_document)
+
+
+@command(
+    "penstock watermark set events_clean 2024-03-01T00:00:00 --reason replay",
+    CommandRequest,
+    _MODEL,
+    click.argument("value"),
+    _WHICH,
+    _TYPE,
+    _REASON,
+    of=watermark_command,
+)
+def watermark_set(
+    output: CommandOutput, request: CommandRequest, model: str, value: str, **more: str
+) -> None:
+    """Set a watermark, lower or higher than it is.
+
+    The next run reads what is above it. The history keeps who did it, and why.
+    """
+    from penstock.app.commands.watermark import set_watermark
+    from penstock.ui.render.state import changed_text, changes_document
+
+    changes = (ask(request, set_watermark, model, value, **more),)
+    output.print(changes, changed_text, changes_document, unless_quiet=True)
+
+
+@command(
+    "penstock watermark reset events_clean --yes",
+    CommandRequest,
+    _MODEL,
+    _ONLY,
+    _REASON,
+    YES,
+    of=watermark_command,
+)
+def watermark_reset(
+    output: CommandOutput,
+    request: CommandRequest,
+    model: str,
+    column: str,
+    reason: str,
+    *,
+    yes: bool,
+) -> int:
+    """Take a model's watermarks away.
+
+    The next run reads its inputs from the start, so that 'append' adds rows a second time.
+    """
+    from penstock.app.commands.watermark import reset_watermarks, watermarks_to_reset
+    from penstock.ui.render.state import changed_text, changes_document
+
+    with opened(request) as services:
+        watermarks = watermarks_to_reset(services, model, column)
+        named = ", ".join(f"{watermark.key} ({watermark.value})" for watermark in watermarks)
+        if not confirm(f"This resets {named} of {model}.", yes=yes):
+            return 1
+        changes = reset_watermarks(services, model, watermarks, reason)
+    output.print(changes, changed_text, changes_document, unless_quiet=True)
+    return 0
+
+
+@command(
+    "penstock recover\npenstock recover --step 0190a3c4 --as committed", CommandRequest, _STEP, _AS
+)
+def recover_command(
+    output: CommandOutput, request: CommandRequest, step: str | None, became: str | None
+) -> int:
+    """Settle what a crash left open.
+
+    Steps that had committed are recorded, others are marked failed. Every run does this first. What
+    cannot be settled is told with the ways out, and stops its own model alone.
+    """
+    from penstock.app.execution.recover import Recovery, recover, settle_as
+    from penstock.ui.render.state import recovered_document, recovered_text
+
+    if (step is None) != (became is None):
+        hint = "penstock recover --step STEP --as committed"
+        raise UsageError("option-conflict", "--step and --as go together", hint=hint)
+    with opened(request) as services:
+        if step is not None:
+            found = Recovery((settle_as(services, step, committed=became == "committed"),))
+        else:
+            found = recover(services)
+    output.print(found, recovered_text, recovered_document, unless_quiet=True)
+    return 1 if found.stuck else 0
+
+
+state_command = group(
+    "penstock state export > state.json",
     """Export, import, restore or rebuild the state.
 
     The state is what penstock remembers of runs, tables and watermarks.
-    """
-    help_alone(ctx)
+    """,
+)
 
 
-@command.command(epilog=example("penstock state export > state.json"))
-@click.option("--models", is_flag=True, help="Only the small readable file of models.")
-@takes(ProjectRequest)
-def export(_: CommandOutput, request: ProjectRequest, *, models: bool) -> None:
+@command(
+    "penstock state export > state.json",
+    CommandRequest,
+    click.option("--models", is_flag=True, help="Only the small readable file of models."),
+    of=state_command,
+)
+def state_export(_: CommandOutput, request: CommandRequest, *, models: bool) -> None:
     """Print the state as one JSON document."""
     from penstock.app.commands.state import export_state
 
-    with opened(request) as services:
-        click.echo(export_state(services, models=models), nl=False)
+    click.echo(ask(request, export_state, models=models), nl=False)
 
 
-@command.command("import", epilog=example("penstock state import state.json"))
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@takes(ProjectRequest, YES)
-def import_(output: CommandOutput, request: ProjectRequest, file: Path, *, yes: bool) -> int:
+@command(
+    "penstock state import state.json",
+    CommandRequest,
+    click.argument("file", type=click.Path(dir_okay=False, path_type=Path)),
+    YES,
+    of=state_command,
+)
+def state_import(output: CommandOutput, request: CommandRequest, file: Path, *, yes: bool) -> int:
     """Replace the state by an exported document."""
     from penstock.app.commands.state import import_state
 
@@ -48,9 +183,8 @@ def import_(output: CommandOutput, request: ProjectRequest, file: Path, *, yes: 
     return 0
 
 
-@command.command(epilog=example("penstock state restore --yes"))
-@takes(ProjectRequest, YES)
-def restore(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int:
+@command("penstock state restore --yes", CommandRequest, YES, of=state_command)
+def state_restore(output: CommandOutput, request: CommandRequest, *, yes: bool) -> int:
     """Put the last good copy of a damaged state in its place."""
     from penstock.app.commands.state import restore_state
 
@@ -63,17 +197,38 @@ def restore(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int
     return 0
 
 
-@command.command(epilog=example("penstock state rebuild --yes"))
-@takes(ProjectRequest, YES)
-def rebuild(output: CommandOutput, request: ProjectRequest, *, yes: bool) -> int:
+@command("penstock state rebuild --yes", CommandRequest, YES, of=state_command)
+def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: bool) -> int:
     """Write the state anew from the logs of the tables."""
-    from penstock.app.execution.recover import rebuild as rebuilt
+    from penstock.app.execution.recover import rebuild
     from penstock.ui.render.state import rebuild_document, rebuild_text
 
     with opened(request) as services:
         target = services.project.target.name
         if not confirm(f"This adds what the tables of target {target} tell to its state.", yes=yes):
             return 1
-        report = rebuilt(services)
+        report = rebuild(services)
     output.print(report, rebuild_text, rebuild_document, unless_quiet=True)
+    return 0
+
+
+@command("penstock unlock staging.users_clean", CommandRequest, click.argument("table"), YES)
+def unlock_command(output: CommandOutput, request: CommandRequest, table: str, *, yes: bool) -> int:
+    """Take a target's lease from a run that is gone.
+
+    Leases of dead processes of this machine lapse at once, others by themselves after a while. The
+    step is settled as after a crash: a run that still lives can no longer commit it.
+    """
+    from penstock.app.commands.unlock import lease_of, unlock
+    from penstock.ui.render.state import lease_text
+
+    with opened(request) as services:
+        lease = lease_of(services, table)
+        if lease is None:
+            output.print_done(f"{table} is not locked")
+            return 0
+        if not confirm(lease_text(lease), yes=yes):
+            return 1
+        found = unlock(services, lease)
+    output.print_done("\n".join((f"unlocked {lease.target}", *found)))
     return 0

@@ -11,6 +11,7 @@ from fakes.builders import a_model, a_project, a_source
 from fakes.services import a_shop
 from fakes.workshop import Workshop
 from penstock.app.commands.history import check_history, history
+from penstock.app.request import HistoryRequest
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location
@@ -24,23 +25,23 @@ def services():
 
 
 def test_a_check_that_was_never_evaluated_has_no_history(services):
-    assert check_history(services, "a") == ()
-    assert check_history(services, "A", "min_rows") == ()
+    assert check_history(services, HistoryRequest(".", "a")) == ()
+    assert check_history(services, HistoryRequest(".", "A"), "min_rows") == ()
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "hint"),
+    ("model", "name", "limit", "code", "hint"),
     [
-        (("c",), "unknown-model", "there are: a, b"),
-        (("a", "min_row"), "unknown-check", "did you mean 'min_rows'?"),
-        (("a", "x"), "unknown-check", "there are: min_rows"),
-        (("b", "x"), "unknown-check", "b has no checks"),
-        (("a", None, 0), "bad-value", "--limit 20"),
+        ("c", None, 20, "unknown-model", "there are: a, b"),
+        ("a", "min_row", 20, "unknown-check", "did you mean 'min_rows'?"),
+        ("a", "x", 20, "unknown-check", "there are: min_rows"),
+        ("b", "x", 20, "unknown-check", "b has no checks"),
+        ("a", None, 0, "bad-value", ""),
     ],
 )
-def test_what_cannot_be_asked_is_refused(words, code, hint, services):
+def test_what_cannot_be_asked_is_refused(model, name, limit, code, hint, services):
     with pytest.raises(UsageError) as caught:
-        check_history(services, *words)
+        check_history(services, HistoryRequest(".", model, limit=limit), name)
 
     assert (caught.value.code, caught.value.hint) == (code, hint)
 
@@ -54,7 +55,7 @@ def test_C54_the_row_of_an_unchecked_step_says_so():
     workshop.run(skip_checks=True)
     workshop.run(full_refresh=True)
 
-    rows = history(workshop.services(), "a").rows
+    rows = history(workshop.services(), HistoryRequest(".", "a")).rows
     assert [(str(row.execution.status), row.skipped_checks) for row in rows] == [
         ("FAILED", False),
         ("SUCCESS", True),

@@ -6,7 +6,7 @@ from fakes.seed_place import seed_place
 from penstock.app.commands.graph import graph
 from penstock.app.commands.sync import preview_sync
 from penstock.app.planning.make_plan import make_plan
-from penstock.app.request import BackfillRequest, RunRequest
+from penstock.app.request import BackfillRequest, ModelsRequest, RunRequest
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_sync_of_one_model_names_drifted_models_above_it_and_no_seed(place):
 
 def test_looking_at_models_over_a_seed_starts_nothing_and_fails_nowhere(place):
     planned = place.with_shop(lambda services: make_plan(services, RunRequest()))
-    drawn = place.with_shop(graph)
+    drawn = place.with_shop(lambda services: graph(services, ModelsRequest()))
 
     assert blocked(planned.plan) == NOT_LOADED
     assert planned.notes == ("daily: 2 other partitions drifted; penstock sync runs them",)

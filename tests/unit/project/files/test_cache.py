@@ -10,6 +10,8 @@ import pytest
 from penstock.core.errors import ProjectError
 from penstock.project import load_project
 from penstock.project.files import cache
+from penstock.project.files.cache import read_sql, write_sql
+from penstock.project.sql.sql_file import parse_plain_sql
 
 FILES = {
     "penstock.yml": "name: shop\nvars: {v: 1}\ntargets: {dev: {}, prod: {}}\n",
@@ -143,3 +145,9 @@ def test_a_warm_load_imports_no_parser(again, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert (done.stdout, done.stderr) == ("['a', 'b'] []\n", "")
+
+
+def test_the_cache_gives_bodies_back():
+    file = parse_plain_sql("q.yaml", "select @run_date from t", 7)
+
+    assert read_sql("q.yaml", (), write_sql(file)) == file

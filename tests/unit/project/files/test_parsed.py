@@ -1,10 +1,21 @@
 from __future__ import annotations
 
-from penstock.project.files.parsed import read_sql, write_sql
-from penstock.project.sql.sql_file import parse_plain_sql
+from penstock.project.files.parsed import RenderContext, TargetView
+from penstock.project.sql.sql_file import parse_sql_files
+
+HERE = RenderContext({"SCHEMA": "s"}, {"start": "2024-01-01", "n": 3}, TargetView("dev", "", "d_"))
 
 
-def test_the_cache_gives_bodies_back():
-    file = parse_plain_sql("q.yaml", "select @run_date from t", 7)
+def parse(text, macros=None):
+    return parse_sql_files({"models/m.sql": text}, macros or {}, HERE)["models/m.sql"]
 
-    assert read_sql("q.yaml", (), write_sql(file)) == file
+
+def test_what_a_file_reads_is_noted_without_its_value():
+    notes = parse("select '{{ env_var(\"SCHEMA\") }}', {{ var('n') }}, '{{ target.name }}'").reads
+
+    assert [(note.kind, note.name) for note in notes] == [
+        ("env", "SCHEMA"),
+        ("target", ""),
+        ("var", "n"),
+    ]
+    assert all(len(note.digest) == 64 for note in notes)

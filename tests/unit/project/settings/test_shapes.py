@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.findings import Location
-from penstock.project.settings.config import KEYS, lift
+from penstock.project.settings.config import ALIASES, OF_SNAPSHOTS, lift
 from penstock.project.settings.shapes import ModelConfigShape
 
 
@@ -24,4 +24,5 @@ def test_the_known_settings_are_those_of_the_shape():
 
     lifted = lift(values, lambda _: Location("m.sql"))
 
-    assert lifted.values.keys() == KEYS
+    assert lifted.values.keys() == fields - {"snapshot", *ALIASES}
+    assert {*ALIASES, *ALIASES.values(), *OF_SNAPSHOTS} <= fields

@@ -3,17 +3,17 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import pytest
 
 from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.query import with_parameters
-from penstock.project.sql.bodies import GivenBody, body_of
+from penstock.core.query import Query, with_parameters
+from penstock.project.sql.bodies import linked_body
 from penstock.project.sql.canonical import canonical_of
-from penstock.project.sql.link import QueryOwner
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.sql.sql_file import parse_plain_sql
 
 WHERE = Location("q.yaml", 5)
@@ -45,12 +45,15 @@ def resolver():
 
 @pytest.fixture
 def built(resolver):
-    def body(text, *, model="weekly", **said):
+    def body(text, *, model="weekly", code=None, has_partition=True, **said):
         file = parse_plain_sql("q.sql", text)
         (branch,) = file.branches
-        given = GivenBody("q.sql", WHERE, text, "q.sql", branch, **{"has_partition": True, **said})
+        mark = Fingerprint(sql="", canonical="", **code or {})
+        unlinked = Body(Query("", "", "", ()), mark, text, "q.sql", WHERE, **said)
         name = Named(InputName(InputKind.MODEL, model), TableName("dev_analytics", model))
-        return body_of(given, QueryOwner("q.sql", name), resolver)
+        owner = QueryOwner("q.sql", name)
+        made, linked = linked_body(unlinked, branch, owner, resolver, has_partition=has_partition)
+        return SimpleNamespace(body=made, inputs=linked.inputs, findings=linked.findings)
 
     return body
 
@@ -61,13 +64,15 @@ def test_a_body_holds_everything_that_its_file_says(built):
 
     made = built(
         text,
-        version=2,
-        revision=1,
-        effective_from=start,
-        schema="s",
-        yaml="y",
-        settings="t",
-        layout="l",
+        code={
+            "version": 2,
+            "revision": 1,
+            "effective_from": start,
+            "schema": "s",
+            "yaml": "y",
+            "settings": "t",
+            "layout": "l",
+        },
         backfill_since=since,
         description="what",
         reason="why",
@@ -186,7 +191,7 @@ def test_sql_that_is_no_query_has_no_branch():
 
 
 def test_DV12_what_is_said_of_a_body_names_its_version(built):
-    made = built("select @run_date", version=1, revision=2)
+    made = built("select @run_date", code={"version": 1, "revision": 2})
 
     assert [f.render().partition("\n")[0] for f in made.findings] == [
         (

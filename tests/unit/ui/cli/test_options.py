@@ -4,12 +4,12 @@ import click
 import pytest
 
 from penstock.app import request as requests
-from penstock.app.request.flags import flag_fields
+from penstock.app.flags import flag_fields
 from penstock.ui.cli.main import COMMANDS, commands, main
 from penstock.ui.cli.options import takes
 
-KINDS = [getattr(requests, name) for name in requests.__all__ if name.endswith("Request")]
-OF_ALL = {"CommandRequest", "WorkRequest", "StepsRequest"}
+KINDS = [found for name, found in vars(requests).items() if name.endswith("Request")]
+OF_ALL = {"WorkRequest", "StepsRequest", "PartitionsRequest", "DriftRequest"}
 
 
 def options_of(kind):

@@ -1,0 +1,268 @@
+"""A flag is declared once, at the field of a request that it fills; this is how, and what follows.
+
+    threads: Annotated[int | None, a_count("Steps at a time.")] = None
+
+The field says name, type and default, the `FlagSpec` says the rest. `ui` makes options of the
+command line from it, and `takes` gives a function of Python the same names as keywords.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
+
+from penstock.core.checks import OnFailure, Phase
+from penstock.core.errors import UsageError
+
+Keywords = ParamSpec("Keywords")
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class FlagSpec:
+    """What the command line needs to know of a field beside its name, type and default.
+
+    Without `names` the option is called as the field is; a name without dashes is an argument.
+    `least` is the smallest number that is taken, `read` makes of what was given the value that the
+    request keeps, and raises `UsageError`. A flag with a `value` is a switch that gives that value.
+    """
+
+    help: str = ""
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    least: int | None = None
+    choices: tuple[str, ...] = ()
+    read: Callable[[Any], object] | None = None
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlagField:
+    """A field of a request with the flags that fill it, mostly one."""
+
+    name: str
+    type: Any
+    default: object
+    flags: tuple[FlagSpec, ...]
+
+    def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
+        """Give the words that users type; what is true unless it is refused begins with `--no-`."""
+        dashed = self.name.strip("_").replace("_", "-")
+        return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
+
+    @property
+    def kinds(self) -> frozenset[Any]:
+        """The types of its values, without None and without what they hold."""
+        members = get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
+        return frozenset(get_origin(each) or each for each in members) - {NoneType}
+
+    @property
+    def is_required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is MISSING
+
+    @property
+    def options(self) -> list[str]:
+        """Every name with dashes by which it can be given, the first one first."""
+        names = (name for flag in self.flags for name in self.names_of(flag))
+        return [name for name in names if name.startswith("--")]
+
+    def named(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
+        """Give the option of this value: the one that was typed, else the first one."""
+        flags = tuple(each for each in self.flags if each.value is None or each.value in value)
+        names = replace(self, flags=flags).options
+        typed = (n for n in names for word in words if word == n or word.startswith(f"{n}="))
+        return next(typed, names[0])
+
+    def read(self, value: Any) -> object:  # noqa: ANN401  what the caller gave
+        """Give the value as the request keeps it; raise `UsageError` for what is none."""
+        flag = self.flags[0]
+        if flag.least is not None and value is not None and value < flag.least:
+            raise UsageError("bad-value", f"{self.options[0]} {value} is not at least {flag.least}")
+        return value if flag.read is None else flag.read(value)
+
+
+def flag_fields(request: type) -> tuple[FlagField, ...]:
+    """Give the flags of a request: its own first, then those of the classes that it goes back to.
+
+    What a class declares anew, such as a default of its own, stays in its first place.
+    """
+    defaults = {each.name: each.default for each in fields(request)}
+    homes: dict[str, type] = {}
+    declared: dict[str, object] = {}
+    for owner in reversed(request.__mro__):
+        for name, annotation in inspect.get_annotations(owner).items():
+            homes.setdefault(name, owner)
+            declared[name] = annotation
+    ordered = [name for owner in request.__mro__ for name in homes if homes[name] is owner]
+    found = []
+    for name in ordered:
+        kind, *said = get_args(declared[name]) or (object,)
+        if flags := tuple(each for each in said if isinstance(each, FlagSpec)):
+            found.append(FlagField(name, kind, defaults[name], flags))
+    return tuple(found)
+
+
+def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:
+    """Name the flags of these fields that were given, as they stand among the `words` if they do.
+
+    What has its default counts as not given.
+    """
+    known = {each.name: each for each in flag_fields(type(request))}
+    values = ((known[name], getattr(request, name)) for name in names)
+    return [each.named(value, words) for each, value in values if value != each.default]
+
+
+def command_words(request: object, names: Iterable[str]) -> list[str]:
+    """Give the words of a command line that ask for those of these fields again that there are."""
+    known = {each.name: each for each in flag_fields(type(request))}
+    words: list[str] = []
+    for option in (known[name] for name in names if name in known):
+        value = getattr(request, option.name)
+        if value != option.default:
+            words += _words(option.options[:1], value)
+    return words
+
+
+def _words(name: list[str], value: object) -> list[str]:
+    match value:
+        case bool():
+            return name
+        case Mapping():
+            return [word for key, each in value.items() for word in (*name, f"{key}={each}")]
+        case tuple():
+            return [word for each in value for word in (*name, str(each))]
+        case dt.datetime():
+            return [*name, value.isoformat()]
+        case _:
+            return [*name, str(value)]
+
+
+def takes(
+    request: Callable[Keywords, Asked],
+) -> Callable[[Callable[[Asked], Answer]], Callable[Keywords, Answer]]:
+    """Let a function of a request be called with its fields as keywords.
+
+    Type checkers and editors see the fields' names, types and defaults, `help()` also their help.
+    """
+
+    def made(answer: Callable[[Asked], Answer]) -> Callable[Keywords, Answer]:
+        @functools.wraps(answer)
+        def call(*args: Keywords.args, **keywords: Keywords.kwargs) -> Answer:
+            return answer(request(*args, **keywords))
+
+        declared = {each.name: each for each in flag_fields(request)}  # type: ignore[arg-type]
+        shown = inspect.signature(request).parameters.values()
+        parameters = [
+            each.replace(annotation=declared[each.name].type) if each.name in declared else each
+            for each in shown
+        ]
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            parameters, return_annotation=inspect.signature(answer).return_annotation
+        )
+        lines = [answer.__doc__ or "", ""]
+        for each in declared.values():
+            names = ", ".join(each.options) or each.name.upper()
+            says = " ".join(flag.help for flag in each.flags)
+            lines.append(f"{each.name} ({names}): {says}".rstrip(": "))
+        call.__doc__ = "\n".join(lines)
+        return call
+
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which partitions: dates, or keys of the grain, both included; or the last `days` days."""
+
+    first: str | None = None
+    last: str | None = None
+    days: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is narrowed."""
+        return self == Range()
+
+
+def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
+    """Read an ISO-8601 time; without an offset it is UTC."""
+    if value is None:
+        return None
+    try:
+        time = dt.datetime.fromisoformat(str(value))
+    except ValueError as error:
+        sentence, example = f"--as-of: {value!r} is no time", "2024-03-01T12:00:00"
+        raise UsageError("bad-value", sentence, hint=f"for example {example}") from error
+    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time.astimezone(dt.UTC)
+
+
+def read_mode(value: OnFailure | str | None) -> OnFailure | None:
+    """Read the word for what a failed gate does."""
+    if value is not None and value not in list(OnFailure):
+        raise UsageError("bad-value", f"on_failure is {value!r}", hint=", ".join(OnFailure))
+    return None if value is None else OnFailure(value)
+
+
+def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
+    """Read the words for when a check is evaluated."""
+    for value in values:
+        if value not in list(Phase):
+            raise UsageError("bad-value", f"{value!r} is no phase", hint="before, after")
+    return frozenset(map(Phase, values))
+
+
+def read_states(values: Iterable[str]) -> tuple[str, ...]:
+    """Read `a,b` as two states."""
+    return tuple(part.strip() for text in values for part in text.split(",") if part.strip())
+
+
+def a_count(help_: str) -> FlagSpec:
+    """Declare a flag that takes a number from 1 on."""
+    return FlagSpec(help_, metavar="N", least=1)
+
+
+# The flags that several commands take; `ProjectToo` is the folder as an argument as well.
+_FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
+FROM = FlagSpec("From this date, or partition, on.", metavar="D")
+TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
+
+Project = Annotated[str | Path, _FOLDER]
+ProjectToo = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
+Name = Annotated[str, FlagSpec(names=("MODEL",))]
+Select = Annotated[
+    Sequence[str],
+    FlagSpec(
+        "Models to work on: name, +name, name+, tag:daily, path:models/staging.",
+        ("--select", "-s"),
+        "SELECTOR",
+        read=tuple,
+    ),
+    FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
+]
+Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
+Date = Annotated[str | None, FlagSpec("The partitions that hold this date.", metavar="D")]
+From = Annotated[str | None, FROM]
+To = Annotated[str | None, TO]
+Days = Annotated[int | None, a_count("The last N days, today with them.")]
+States = Annotated[
+    Sequence[str],
+    FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
+]
+Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
+AsOf = Annotated[
+    dt.datetime | str | None,
+    FlagSpec("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
+]
+Wait = Annotated[
+    float, FlagSpec("Wait for a target that another run writes.", metavar="SECONDS", least=0)
+]
+FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
+DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]

@@ -1,0 +1,92 @@
+"""Running steps: `plan`, `run`, `sync` and `backfill`."""
+
+from __future__ import annotations
+
+import functools
+
+from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncRequest
+from penstock.ui.cli.options import YES, ask, command, opened
+from penstock.ui.cli.output import CommandOutput, overwrite_asker
+
+
+@command("penstock plan --select +daily_user_stats", RunRequest, YES, without=["dry_run"])
+def plan_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  a run takes it
+    """Show what a run would do, and why.
+
+    The same as 'penstock run --dry-run': starts no Spark and writes nothing. Exits 1 if a model
+    cannot be run.
+    """
+    return _show_plan(output, request)
+
+
+@command(
+    "penstock run --select +daily_user_stats\npenstock run shop --target prod", RunRequest, YES
+)
+def run_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  it asks nothing yet
+    """Bring tables and views up to date.
+
+    Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current
+    is left alone; after a failure the last line is the command that resumes.
+    """
+    if request.dry_run:
+        return _show_plan(output, request)
+    from penstock.app.commands.run import run
+    from penstock.ui.render.run import run_text
+
+    with opened(request) as services:
+        with output.progress(services) as listener:
+            report = run(services, request, listener)
+        return output.finish(request, report, run_text)
+
+
+def _show_plan(output: CommandOutput, request: RunRequest) -> int:
+    from penstock.app.commands.plan import preview
+    from penstock.ui.render.plan import plan_text, preview_document
+
+    found = ask(request, preview, request)
+    for note in found.report.notes:
+        output.warn(note)
+    output.print(found, functools.partial(plan_text, verbose=output.verbose), preview_document)
+    return 0 if found.report.succeeded else 1
+
+
+@command(
+    "penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30",
+    SyncRequest,
+    YES,
+)
+def sync_command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> int:
+    """Run the partitions that drifted.
+
+    Exactly those that 'penstock status' shows, upstreams first. Asks before it overwrites rows of
+    an earlier success.
+    """
+    return _sync(output, request, yes=yes)
+
+
+@command(
+    "penstock backfill daily_user_stats --from 2024-12-02 --to 2024-12-04", BackfillRequest, YES
+)
+def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: bool) -> int:
+    """Run all partitions of a range, drifted or not.
+
+    Asks before it overwrites rows of an earlier success.
+    """
+    return _sync(output, request, yes=yes)
+
+
+def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
+    """Show the plan, or run it; give the exit code."""
+    if request.dry_run:
+        from penstock.app.commands.sync import preview_sync
+        from penstock.ui.render.sync import sync_text
+
+        text = functools.partial(sync_text, verbose=output.verbose)
+        return output.finish(request, ask(request, preview_sync, request), text)
+    from penstock.app.commands.sync import sync
+    from penstock.ui.render.run import run_text
+
+    with opened(request) as services:
+        with output.progress(services) as listener:
+            report = sync(services, request, listener, overwrite_asker(services.clock.now, yes=yes))
+        return output.finish(request, report, run_text)

@@ -1,0 +1,120 @@
+"""`penstock check` and `penstock test`."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.app.request import CheckRequest, UnitTestRequest
+from penstock.core.errors import UsageError
+from penstock.ui.cli.options import ask, command
+from penstock.ui.cli.output import CommandOutput
+
+if TYPE_CHECKING:
+    from penstock.app.unit_testing.differences import UnitResult
+
+_ACCEPT = click.option(
+    "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
+)
+_REASON = click.option("--reason", metavar="TEXT", help="Why rows that failed are right.")
+_DROP = click.option(
+    "--drop-quarantine", "drop", metavar="STEP|all", help="Drop rows that a step kept, now."
+)
+
+
+@command(
+    "penstock check --query daily_user_stats --date 2024-12-01\n"
+    "penstock check --all --strict\n"
+    "penstock check --accept 0192a3c4 --reason 'a holiday'",
+    CheckRequest,
+    _ACCEPT,
+    _REASON,
+    _DROP,
+)
+def check_command(
+    output: CommandOutput,
+    request: CheckRequest,
+    accept: str | None,
+    reason: str | None,
+    drop: str | None,
+) -> int:
+    """Evaluate checks on the rows of today.
+
+    Writes no data and takes no lease; results are recorded. Exits 1 if a check of severity error
+    failed, or if no check was evaluated at all. Without a range: the newest partition that is due.
+    """
+    if accept is None and drop is None and reason is None:
+        return _evaluate(output, request)
+    _refuse_beside(request, accept, reason, drop)
+    from penstock.app.checking.flags import accept as close
+    from penstock.app.checking.flags import drop_quarantine
+    from penstock.ui.render.check import accept_document, accept_text
+
+    if accept is not None:
+        report = ask(request, close, accept, (reason or "").strip())
+    else:
+        report = ask(request, drop_quarantine, drop or "")
+    output.print(report, accept_text, accept_document, unless_quiet=True)
+    return 0
+
+
+def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
+    from penstock.app.commands.check import check
+    from penstock.ui.render.check import check_text, checks_document, nothing_checked
+    from penstock.ui.render.errors import error_text
+
+    report = ask(request, check, request)
+    for note in report.notes:
+        output.warn(note)
+    nothing = nothing_checked(request, report)
+    output.print(
+        report,
+        functools.partial(check_text, verbose=output.verbose, quiet=output.quiet),
+        functools.partial(checks_document, error=nothing),
+        unless_quiet=not any(result.failed for result in report.results),
+    )
+    if nothing is not None:
+        click.echo(error_text(nothing), err=True)
+    return 0 if report.ok else 1
+
+
+def _refuse_beside(
+    request: CheckRequest, accept: str | None, reason: str | None, drop: str | None
+) -> None:
+    """Refuse flags that say what to evaluate beside those that evaluate nothing."""
+    conflict = functools.partial(UsageError, "option-conflict")
+    if reason is not None and accept is None:
+        raise conflict("--reason belongs to --accept", hint="--accept STEP")
+    if accept is not None and drop is not None:
+        raise conflict("--accept and --drop-quarantine exclude each other")
+    if accept is not None and not (reason or "").strip():
+        raise conflict("--accept needs --reason", hint="--reason 'why the rows are right'")
+    flag = "--accept" if accept is not None else "--drop-quarantine"
+    of_place = CheckRequest(request.project, target=request.target, variables=request.variables)
+    if replace(request, arguments="") != of_place:
+        raise conflict(
+            f"{flag} evaluates nothing and goes with no flag that says what to evaluate",
+            hint=f"penstock check {flag} {accept or drop}",
+        )
+
+
+@command("penstock test --select staging.users\npenstock test --fail-fast", UnitTestRequest)
+def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
+    """Run unit tests of models.
+
+    Each test under tests/ runs its model's whole step on given rows, in a temporary warehouse; the
+    project's own tables and state are left alone.
+    """
+    from penstock.app.commands.test import run_tests
+    from penstock.ui.render.unit_tests import result_text, unit_tests_document, unit_tests_text
+
+    def show(result: UnitResult) -> None:
+        if output.verbose and result.passed and not output.as_json:
+            click.echo(result_text(result))
+
+    report = ask(request, run_tests, request, show)
+    output.print(report, unit_tests_text, unit_tests_document, unless_quiet=report.ok)
+    return 0 if report.ok else 1

@@ -1,0 +1,65 @@
+"""What is around penstock: `doctor`, `schema`, `completion`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from click.shell_completion import ShellComplete, get_completion_class
+
+from penstock.app.request import CommandRequest
+from penstock.ui.cli.options import command
+from penstock.ui.cli.output import CommandOutput
+
+_FIX = click.option("--fix", is_flag=True, help="Put right what can be put right.")
+_WRITE = click.option("--write", is_flag=True, help="Write them into the project's folder.")
+_SHELL = click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+
+
+@command("penstock doctor --fix", CommandRequest, _FIX)
+def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: bool) -> int:
+    """Check this machine, and say what to do.
+
+    Java, Spark and Delta, the state, the warehouse. Needs no project; exits 1 if a check fails.
+    """
+    from penstock.app.commands.doctor import examine
+    from penstock.ui.render.state import doctor_document, doctor_text
+
+    report = examine(Path(request.project), request.target, fix=fix)
+    output.print(report, doctor_text, doctor_document)
+    return 0 if report.healthy else 1
+
+
+@command("penstock schema --write", CommandRequest, _WRITE)
+def schema_command(output: CommandOutput, request: CommandRequest, *, write: bool) -> None:
+    """Print JSON Schemas of the YAML files, for editors.
+
+    One document: the schemas by the names of the files that --write makes.
+    """
+    from penstock.app.commands.schema import schemas, write_schemas
+    from penstock.ui.render.state import files_document, written_text
+
+    if write:
+        made = (str(request.project), write_schemas(Path(request.project)))
+        output.print(made, written_text, files_document, unless_quiet=True)
+        return
+    found = {name: json.loads(text) for name, text in schemas().items()}
+    click.echo(json.dumps(found, indent=2))
+
+
+@command('eval "$(penstock completion bash)"', None, _SHELL)
+def completion_command(output: CommandOutput, shell: str) -> None:
+    """Print a shell's completion script.
+
+    Load it from the shell's own startup file.
+    """
+    # `main` finds this file by its name, so it cannot stand among the imports above
+    from penstock.ui.cli.main import commands
+
+    found = (get_completion_class(shell) or ShellComplete)(
+        commands, {}, "penstock", "_PENSTOCK_COMPLETE"
+    )
+    # not `source`, which asks bash itself for its version
+    script = (found.source_template % found.source_vars()).strip()
+    output.print(script, str, lambda text: {"script": text})

@@ -1,0 +1,98 @@
+"""What there is before anything is built: `init`, `validate`, `list`, `show`, `graph`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from penstock.app.request import CommandRequest, ModelsRequest
+from penstock.ui.cli.options import ask, command
+from penstock.ui.cli.output import CommandOutput
+
+_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+_TEMPLATE = click.option(
+    "--template", metavar="NAME", default="minimal", show_default=True, help="What to start with."
+)
+_STRICT = click.option("--strict", is_flag=True, help="Warnings fail, too.")
+_DATE = click.option("--date", metavar="D", help="The SQL of the partition that holds this date.")
+_FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tree", "mermaid", "dot", "json"]),
+    default="tree",
+    help="How to draw.",
+)
+
+
+@command("penstock init shop --template demo", None, _FOLDER, _TEMPLATE)
+def init_command(output: CommandOutput, folder: Path, template: str) -> None:
+    """Make a project that runs at once.
+
+    Refuses a folder that holds a project.
+    """
+    from penstock.app.commands.init import init
+    from penstock.ui.render.state import files_document, made_text
+
+    made = init(folder, template)
+    output.print((str(folder), made), made_text, files_document, unless_quiet=True)
+
+
+@command("penstock validate --strict", CommandRequest, _STRICT)
+def validate_command(output: CommandOutput, request: CommandRequest, *, strict: bool) -> int:
+    """Report every finding of every file.
+
+    Loads the project, touches neither tables nor state, and exits 1 if there is an error.
+    """
+    from penstock.app.commands.validate import validate
+    from penstock.app.services.wire import place_of
+    from penstock.ui.render.errors import validation_document, validation_text
+
+    report = validate(place_of(request), strict=strict)
+    output.print(report, validation_text, validation_document)
+    return 0 if report.passed else 1
+
+
+@command("penstock list --select tag:daily", ModelsRequest)
+def list_command(output: CommandOutput, request: ModelsRequest) -> None:
+    """List the models.
+
+    One row per model, upstreams first.
+    """
+    from penstock.app.commands.show import list_models
+    from penstock.ui.render.show import list_document, list_text
+
+    output.print(ask(request, list_models, request), list_text, list_document)
+
+
+@command(
+    "penstock show users_clean\npenstock show daily_user_stats --date 2024-12-02",
+    CommandRequest,
+    click.argument("model"),
+    _DATE,
+)
+def show_command(
+    output: CommandOutput, request: CommandRequest, model: str, date: str | None
+) -> None:
+    """Show all that is known of one model.
+
+    Its columns, versions, inputs, settings, resolved SQL, state, watermarks and last runs.
+    """
+    from penstock.app.commands.show import show
+    from penstock.ui.render.show import show_document, show_text
+
+    found = ask(request, show, model, date)
+    output.print(found, show_text, show_document)
+
+
+@command("penstock graph --format mermaid --select +daily_user_stats", ModelsRequest, _FORMAT)
+def graph_command(output: CommandOutput, request: ModelsRequest, form: str) -> None:
+    """Draw what reads what.
+
+    Sources and models without upstreams are the roots; a node that is met again is drawn without
+    its children.
+    """
+    from penstock.app.commands.graph import graph
+    from penstock.ui.render.graph import DRAWINGS, graph_document
+
+    output.print(ask(request, graph, request), DRAWINGS[form], graph_document)

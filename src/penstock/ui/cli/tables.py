@@ -1,0 +1,160 @@
+"""Single tables: `rollback`, `snapshot run`, `verify` and `migrate`, `seed`, `query`."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import click
+
+from penstock.app.request import CommandRequest, RollbackRequest, SnapshotRequest
+from penstock.ui.cli.options import YES, ask, command, group, opened
+from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
+
+_RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
+_ADOPT = click.option("--adopt", is_flag=True, help="Take over a table that penstock did not make.")
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
+_SELECT = click.option(
+    "--select", "-s", metavar="NAME", multiple=True, help="Seeds to load; default: all."
+)
+_LIMIT = click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="At most so many rows.",
+)
+
+
+@command("penstock rollback daily_user_stats --to 0190a3c4 --dry-run", RollbackRequest, YES)
+def rollback_command(output: CommandOutput, request: RollbackRequest, *, yes: bool) -> int:
+    """Restore a table to the version before a step.
+
+    'penstock history MODEL --verbose' shows the steps; the beginning of one is enough. The
+    partitions' records go back as well.
+    """
+    from penstock.app.commands.rollback import rollback
+    from penstock.ui.render.history import rollback_document, rollback_text
+
+    with opened(request) as services:
+        report = rollback(services, request, overwrite_asker(services.clock.now, yes=yes))
+    is_done = not (request.dry_run or report.aborted)
+    output.print(report, rollback_text, rollback_document, unless_quiet=is_done)
+    return 1 if report.aborted else 0
+
+
+snapshot_command = group(
+    "penstock snapshot run --prune",
+    """Keep history tables.
+
+    A history table holds every version of every row, with the time in which it was valid.
+    """,
+)
+
+
+@command(
+    "penstock snapshot run --select tag:daily\n"
+    "penstock snapshot run --prune --keep-last 3 --dry-run",
+    SnapshotRequest,
+    YES,
+    of=snapshot_command,
+)
+def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) -> int:
+    """Bring history tables up to date.
+
+    New and changed rows open versions, changed ones close theirs; one commit for each table, none
+    where nothing changed. Old versions go as the retention says.
+    """
+    from penstock.app.commands.plan import rehearse
+    from penstock.app.commands.run import run
+    from penstock.app.reports import silent
+    from penstock.ui.render.snapshot import snapshots_text
+
+    if request.dry_run:
+        return output.finish(request, ask(request, rehearse, request), snapshots_text)
+    if request.full_refresh and not confirm(_RESTARTS, yes=yes):
+        return 1
+    with opened(request) as services:
+        # its table says all; lines above it only where somebody asked for more, or looks on
+        shows = output.verbose or output.json_log or output.is_live
+        with output.progress(services) if shows else nullcontext(silent) as listener:
+            report = run(services, request, listener)
+        return output.finish(request, report, snapshots_text)
+
+
+@command(
+    "penstock snapshot verify users_history",
+    CommandRequest,
+    click.argument("models", metavar="MODEL...", nargs=-1, required=True),
+    of=snapshot_command,
+)
+def snapshot_verify(output: CommandOutput, request: CommandRequest, models: tuple[str, ...]) -> int:
+    """Check the laws of history tables.
+
+    Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
+    """
+    from penstock.app.commands.verify import verify
+    from penstock.ui.render.snapshot import verify_document, verify_text
+
+    reports = ask(request, verify, models)
+    is_ok = all(report.ok for report in reports)
+    output.print(reports, verify_text, verify_document, unless_quiet=is_ok)
+    return 0 if is_ok else 1
+
+
+@command(
+    "penstock snapshot migrate users_history --dry-run\n"
+    "penstock snapshot migrate users_history --adopt",
+    CommandRequest,
+    click.argument("model"),
+    _ADOPT,
+    _DRY_RUN,
+    of=snapshot_command,
+)
+def snapshot_migrate(
+    output: CommandOutput, request: CommandRequest, model: str, *, adopt: bool, dry_run: bool
+) -> None:
+    """Let a history table take over its model's new settings.
+
+    Checks the laws under them, counts what the next run would open and close, then says so in the
+    table's properties. Versions stay as they are.
+    """
+    from penstock.app.commands.migrate import migrate
+    from penstock.ui.render.snapshot import migrate_document, migrate_text
+
+    report = ask(request, migrate, model, adopt=adopt, dry_run=dry_run)
+    output.print(report, migrate_text, migrate_document, unless_quiet=not dry_run)
+
+
+@command("penstock seed --select countries", CommandRequest, _SELECT)
+def seed_command(output: CommandOutput, request: CommandRequest, select: tuple[str, ...]) -> int:
+    """Load the files under seeds/ as tables.
+
+    A file that is as it was when it was loaded is left alone.
+    """
+    from penstock.app.commands.seed import seed
+    from penstock.ui.render.run import seed_text
+
+    report = ask(request, seed, select)
+    return output.finish(request, report, seed_text)
+
+
+@command(
+    "penstock query \"select * from staging.users_clean where country = 'DE'\"",
+    CommandRequest,
+    click.argument("sql"),
+    _LIMIT,
+)
+def query_command(output: CommandOutput, request: CommandRequest, sql: str, limit: int) -> None:
+    """Run a query over the project's tables.
+
+    Models, seeds and sources are called schema.table; a model also by its name alone.
+    """
+    from penstock.app.commands.query import query
+    from penstock.ui.render.state import query_document, query_text
+    from penstock.ui.render.values import printed
+
+    result = ask(request, query, sql, limit)
+    click.echo(
+        printed(query_document(result), hide=False) if output.as_json else query_text(result)
+    )

@@ -1,0 +1,154 @@
+"""Running a range again (P84 to P95)."""
+
+import datetime as dt
+
+import pytest
+
+from penstock.core.errors import PenstockError
+
+
+def source_anew(place, *rows):
+    """Put a source with other rows in the place of the one that was."""
+    values = ", ".join(rows)
+    names = "t(id, ts, user, amount)"
+    frame = place.spark.sql(
+        "SELECT CAST(id AS BIGINT) id, CAST(ts AS TIMESTAMP) ts, user, CAST(amount AS BIGINT) "
+        f"amount FROM VALUES {values} AS {names}"
+    )
+    frame.write.format("delta").mode("overwrite").save(place.path)
+
+
+def refused(call, *args):
+    with pytest.raises(PenstockError) as caught:
+        call(*args)
+    return caught.value.code
+
+
+OTHER = (
+    "(1, '2025-01-15T10:00:00Z', 'a', 15)",
+    "(2, '2025-01-15T18:00:00Z', 'b', 25)",
+    "(3, '2025-01-16T09:00:00Z', 'a', 30)",
+    "(4, '2025-01-16T12:00:00Z', 'c', 40)",
+)
+
+
+def test_P84_a_range_of_an_append_table_is_replaced(events):
+    events.app.run()
+    source_anew(events, *OTHER)
+
+    result = events.events.rerun("2025-01-15T12:00:00", "2025-01-15T18:00:00")
+    again = events.app.run()
+
+    assert (result.rows.deleted, result.rows.inserted) == (1, 1)
+    assert events.rows("events", "id, amount") == [(1, 10), (2, 25), (3, 30), (4, 40)]
+    assert [each.value.text for each in result.watermarks] == ["2025-01-16T12:00:00.000000Z"]
+    assert again["events"].rows.inserted == 0
+
+
+def test_P85_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
+    events.app.run()
+    source_anew(events, *OTHER)
+
+    ends = events.events.rerun("2025-01-15T10:00:00", "2025-01-15T18:00:00")
+    day = events.events.rerun(dt.date(2025, 1, 15), "2025-01-15")
+
+    assert (ends.rows.deleted, ends.rows.inserted) == (2, 2)
+    assert (day.rows.deleted, day.rows.inserted) == (2, 2)
+    assert events.rows("events", "id, amount") == [(1, 15), (2, 25), (3, 30), (4, 40)]
+
+
+def test_P87_a_rerun_takes_late_rows_of_its_range(events):
+    events.app.run()
+    events.append(5, 6)
+
+    result = events.events.rerun("2025-01-16T00:00:00", "2025-01-16T23:00:00")
+    code = refused(events.events.rerun, "2025-01-17T00:00:00", "2025-01-17T23:00:00")
+    again = events.app.run()
+
+    assert (result.rows.deleted, result.rows.inserted) == (2, 3)
+    assert [each.value.text for each in result.watermarks] == ["2025-01-16T20:00:00.000000Z"]
+    assert code == "rerun-beyond-watermark"
+    assert again["events"].rows.inserted == 1
+    assert events.ids("events") == [1, 2, 3, 4, 5, 6]
+
+
+def test_P88_a_rerun_of_keys_deletes_those_that_are_gone(place):
+    place.source(1, 2, 3, 4)
+
+    @place.app.incremental_table(time_column="ts", unique_key="user")
+    def users(raw_logs):
+        return raw_logs.select("user", "ts", "amount")
+
+    place.app.run()
+    same = users.rerun("2025-01-15", "2025-01-15")
+    first = place.rows("users", "user, amount")
+    source_anew(place, OTHER[0], OTHER[2], OTHER[3])
+    gone = users.rerun("2025-01-15", "2025-01-15")
+
+    assert (same.status, same.version) == ("unchanged", 0)
+    assert first == [("a", 30), ("b", 20), ("c", 40)]
+    assert gone.rows.deleted == 1
+    assert place.rows("users", "user, amount") == [("a", 30), ("c", 40)]
+
+
+def test_P90_what_cannot_be_run_again(events):
+    @events.app.model
+    def some(events):
+        return events
+
+    @events.app.table
+    def plain(events):
+        return events
+
+    before = refused(events.events.rerun, "2025-01-15", "2025-01-15")
+    events.app.run()
+
+    assert before == "rerun-before-first-run"
+    assert refused(some.rerun, "2025-01-15", "2025-01-15") == "rerun-unsupported"
+    assert refused(plain.rerun, "2025-01-15", "2025-01-15") == "rerun-unsupported"
+    assert refused(events.events.rerun, "2025-01-16", "2025-01-15") == "rerun-bounds"
+    assert refused(events.events.rerun, "yesterday", "2025-01-15") == "rerun-bounds-type"
+    assert refused(events.events.rerun, 1, 2) == "rerun-bounds-type"
+
+
+def test_P93_a_function_that_filters_is_given_the_range(place):
+    place.source(1, 2, 3, 4)
+
+    @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
+    def events(raw_logs):
+        return raw_logs.select("id", "ts", "amount").incremental_filter("ts")
+
+    place.app.run()
+    source_anew(place, *OTHER)
+    result = events.rerun("2025-01-15T12:00:00", "2025-01-15T18:00:00")
+
+    assert (result.rows.deleted, result.rows.inserted) == (1, 1)
+    assert place.rows("events", "id, amount") == [(1, 10), (2, 25), (3, 30), (4, 40)]
+
+
+def test_P94_a_range_without_rows_is_cleared(events):
+    events.app.run()
+    source_anew(events, OTHER[0], OTHER[1])
+
+    planned = events.events.rerun("2025-01-16", "2025-01-16", dry_run=True)
+    before = events.ids("events")
+    result = events.events.rerun("2025-01-16", "2025-01-16")
+
+    assert (planned.status, before) == ("planned", [1, 2, 3, 4])
+    assert result.rows.deleted == 2
+    assert events.ids("events") == [1, 2]
+    assert [each.value.text for each in result.watermarks] == ["2025-01-16T12:00:00.000000Z"]
+
+
+def test_P95_a_table_that_was_deleted_is_made_anew(events):
+    import shutil
+
+    events.app.run()
+    events.append(5, 6)
+    events.app.run()
+    shutil.rmtree(events.uri("events"))
+
+    report = events.app.run()
+
+    assert "missing" in report["events"].reason
+    assert events.ids("events") == [1, 2, 3, 4, 5, 6]
