@@ -137,16 +137,16 @@ class _AppTables:
         self._app = app
 
     def build(self, name: str) -> object:
-        """See `Runner.build`."""
+        """See `ModelRunner.build`."""
         self._app.run(models=name)
         return self.frame(name)
 
     def rerun(self, name: str, low: Given, high: Given, *, dry_run: bool) -> ModelResult:
-        """See `Runner.rerun`."""
+        """See `ModelRunner.rerun`."""
         return self._app.again(name, low, high, dry_run=dry_run)
 
     def frame(self, name: str) -> object:
-        """See `Runner.frame`: a Spark that it starts stays, because the frame needs it."""
+        """See `ModelRunner.frame`: a Spark that it starts stays, because the frame needs it."""
         from penstock.app.commands.query import bound_now
         from penstock.core.query import Query, mention
 
@@ -160,14 +160,14 @@ class _AppTables:
         return found
 
     def meta(self, name: str) -> TableMeta:
-        """See `Runner.meta`."""
+        """See `ModelRunner.meta`."""
         with self._app.opened() as services:
             model = services.project.models[name]
             uri = services.project.uri_of(model.table)
             facts = None if model.is_view else services.log.facts(uri)
             record = services.reading.records.models().get(name)
             said = {column.name.lower(): column.description for column in model.columns}
-            marks = [each.value for each in record.watermarks] if record else []
+            values = [each.value for each in record.watermarks] if record else []
             return TableMeta(
                 name,
                 model.description,
@@ -178,11 +178,11 @@ class _AppTables:
                 model.layout.partition_by,
                 facts.version if facts else None,
                 record.executed_at if record else None,
-                max(marks).text if marks else None,
+                max(values).text if values else None,
             )
 
     def partitions(self, name: str) -> list[dict[str, str | None]]:
-        """See `Runner.partitions`."""
+        """See `ModelRunner.partitions`."""
         with self._app.opened() as services:
             model = services.project.models[name]
             return services.log.partitions(services.project.uri_of(model.table))

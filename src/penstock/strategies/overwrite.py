@@ -28,7 +28,7 @@ from penstock.strategies.relations import OWN_VIEW
 
 
 @dataclass(frozen=True, slots=True)
-class Overwrite(Strategy):
+class OverwriteRange(Strategy):
     """A range of the time column is replaced by what the function gives for it.
 
     The range is the one window of all inputs, so no partition is ever half lost and a unit that

@@ -7,7 +7,7 @@ from penstock.strategies.append import Append
 from penstock.strategies.frame import Frame
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
-from penstock.strategies.overwrite import Overwrite
+from penstock.strategies.overwrite import OverwriteRange
 from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
@@ -19,4 +19,4 @@ register(Merge)
 register(Partition)
 register(Snapshot)
 register(Frame)
-register(Overwrite)
+register(OverwriteRange)

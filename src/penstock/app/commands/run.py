@@ -150,12 +150,9 @@ class Runner:
         services.writing.journal.start_run(record)
         beat = services.project.lease.heartbeat.total_seconds()
         try:
-            models = [step.model for step in self._planned.plan.steps]
-            frames = frame_readers(services.project, dict.fromkeys(models))
-            with (
-                beating(services.writing.leases, report.run_id, beat),
-                services.engine.sharing(frames),
-            ):
+            models = dict.fromkeys(step.model for step in self._planned.plan.steps)
+            sharing = services.engine.sharing(frame_readers(services.project, models))
+            with beating(services.writing.leases, report.run_id, beat), sharing:
                 self._tell(RunStarted(report.run_id, self._planned.plan))
                 self._collect(results)
             if all(result.ok for result in results):

@@ -1,7 +1,8 @@
 """The decorators: a function becomes a model, and stays the function that it is.
 
 Nothing is checked here but what Python itself would check; loading reports the rest of all files
-together.
+together. The typed dictionaries are the file format of this front end: name, type and place of
+each option (spec: Python models, §1.2).
 """
 
 from __future__ import annotations
@@ -14,19 +15,85 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Required,
+    TypeVar,
+    cast,
+    overload,
+)
+
+from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
 from penstock.core.model import FunctionKind
-from penstock.project.python.options import (
-    IncrementalOptions,
-    ModelOptions,
-    SourceOptions,
-    TableOptions,
-)
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+Lookback = dt.timedelta | str | int | Decimal
+
+
+class SourceOptions(TypedDict, total=False):
+    """The options of `source`."""
+
+    name: str
+    description: str
+    tags: list[str]
+    persist: Literal["auto"] | bool
+    table: str
+    path: str
+    format: str
+    options: Mapping[str, str]
+
+
+class ModelOptions(TypedDict, total=False):
+    """The options of `model`."""
+
+    name: str
+    description: str
+    tags: list[str]
+    columns: Mapping[str, str]
+    persist: Literal["auto"] | bool
+
+
+class TableOptions(TypedDict, total=False):
+    """The options of `table`."""
+
+    name: str
+    description: str
+    tags: list[str]
+    columns: Mapping[str, str]
+    schema: str
+    path: str
+    partition_by: str | list[str]
+    cluster_by: list[str]
+    table_properties: Mapping[str, str]
+    delta: list[str]
+    checks: Mapping[str, Any]
+    on_failure: Literal["flag", "block", "rollback"]
+
+
+class IncrementalOptions(TableOptions, total=False):
+    """The options of `incremental_table`."""
+
+    time_column: Required[str]
+    unique_key: str | list[str]
+    partition_mode: Literal["append", "overwrite"]
+    lookback: Lookback
+    grain: Literal["hour", "day", "week", "month", "year"]
+    window_on: Mapping[str, str | None]
+    late: Literal["count", "ignore"]
+    null_watermark: Literal["error", "include_first", "drop_counted"]
+    string_watermark: bool
+    on_duplicate: Literal["latest", "error"]
+    null_keys: Literal["error", "match"]
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,7 +138,7 @@ class TableMeta:
     last_max_value: str | None = None
 
 
-class Runner(Protocol):
+class ModelRunner(Protocol):
     """The app of a function: what builds it, and knows its table."""
 
     def build(self, name: str) -> object:
@@ -121,7 +188,7 @@ class PythonModel(Generic[P, R]):
         self.function = function
         self.kind = kind
         self.options = options
-        self.runner: Callable[[], Runner] | None = None
+        self.runner: Callable[[], ModelRunner] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
@@ -166,7 +233,7 @@ class PythonModel(Generic[P, R]):
         """Give the partitions of the table, column by value; none of a table without. No JVM."""
         return self._app().partitions(self.name)
 
-    def _app(self) -> Runner:
+    def _app(self) -> ModelRunner:
         if self.runner is None:
             sentence = f"{self.name!r} belongs to no app"
             hint = "decorate it with an app: app = penstock.conf(root='.')"
@@ -207,7 +274,7 @@ class Decorators:
     """The four decorators; what they decorate goes to `registry`, and to a discovery under way."""
 
     def __init__(
-        self, registry: Registry | None = None, runner: Callable[[], Runner] | None = None
+        self, registry: Registry | None = None, runner: Callable[[], ModelRunner] | None = None
     ) -> None:
         """Take the registry of an app and what runs it; the package's own decorators have none."""
         self._registry = registry

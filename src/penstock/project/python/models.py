@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import inspect
 import itertools
-import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import TypeAdapter, ValidationError
-
 from penstock.core.findings import Finding, Location
 from penstock.core.model import FunctionKind, Model, PythonFunction, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
 from penstock.core.query import Query
-from penstock.core.strategy import OnSchemaChange, WindowSettings, strategies
+from penstock.core.strategy import OnSchemaChange, strategies
 from penstock.project.files.parsed import SqlFile
-from penstock.project.files.values import Plain, did_you_mean, digest, nearest, parse_duration
+from penstock.project.files.values import Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft, entry_settings
-from penstock.project.python.declare import PythonModel, shape_of
+from penstock.project.python.config import (
+    PythonConfig,
+    columns_of,
+    misfits_of,
+    name_findings,
+    settings_of,
+)
+from penstock.project.python.declare import PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.source import normalised
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
-from penstock.project.settings.strategy import StrategyConfig, layout_of
+from penstock.project.settings.strategy import layout_of
 from penstock.project.sql.bodies import Description, fingerprint_of_settings
 from penstock.project.sql.names import Named, NameResolver
 
-RESERVED = ("spark", "window", "df")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-_READ_AGAIN = {"lookback", "grain"}
-_SHOWN = 80
 
 
 @dataclass(slots=True)
@@ -116,13 +115,13 @@ def _draft(
     where, name = Location(shown, line), declared.name
     entry = entries(name)
     options = dict(declared.options)
-    findings = [*_misfits(declared, where), *_name_findings(name, where)]
-    layers = [_settings(declared, options), entry_settings(entry.tree) if entry else {}]
+    findings = [*misfits_of(declared, where), *name_findings(name, where)]
+    layers = [settings_of(declared, options), entry_settings(entry.tree) if entry else {}]
     config = PythonConfig(merged([layers[1], layers[0]]), {}, where, name, findings)
     config.options = options
     schema = str(options.get("schema") or _folder(shown, settings))
     described: Plain = entry.tree.get("columns") if entry else None
-    config.columns = column_docs(_columns(options) if described is None else described)
+    config.columns = column_docs(columns_of(options) if described is None else described)
     return PythonDraft(
         name,
         where,
@@ -171,153 +170,11 @@ def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> s
         return module
 
 
-def _settings(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> dict[str, Plain]:
-    """Give the options in the words of every other front end."""
-    same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
-    more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
-    found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
-    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
-    described = str(options.get("description", " ".join(doc.split())))
-    found |= {"description": described} if described else {}
-    found["materialized"] = _word(declared.kind, options)
-    if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
-        found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
-    if found["materialized"] == "merge":
-        found["newest_by"] = options.get("time_column")
-    return found
-
-
-def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
-    match kind:
-        case FunctionKind.SOURCE | FunctionKind.MODEL:
-            return "frame"
-        case FunctionKind.TABLE:
-            return "table"
-        case FunctionKind.INCREMENTAL:
-            if options.get("unique_key"):
-                return "merge"
-            again = options.get("partition_mode") == "overwrite" or options.keys() & _READ_AGAIN
-            return "overwrite" if again else "append"
-
-
 def _persist(kind: FunctionKind, option: object) -> bool | None:
     """Read `persist`; by itself a source is never kept."""
     if isinstance(option, bool):
         return option
     return False if kind is FunctionKind.SOURCE else None
-
-
-def _columns(options: Mapping[str, Any]) -> Plain:
-    given = options.get("columns")
-    if not isinstance(given, Mapping):
-        return None
-    return [{"name": str(n), "description": str(t)} for n, t in given.items()]
-
-
-@dataclass(slots=True)
-class PythonConfig(StrategyConfig):
-    """The settings of a function, as its strategy reads them."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def window(self) -> WindowSettings | None:
-        """Read how new rows are found; a lookback may be any value that the type allows."""
-        found = StrategyConfig.window(self)
-        if found is None:
-            return None
-        lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
-        overlaps = self.text("materialized") == "overwrite"
-        grain = str(self.options.get("grain", ""))
-        return replace(found, lookback=lookback, grain=grain, overlaps=overlaps)
-
-
-def lookback_of(value: object) -> dt.timedelta | int | None:
-    """Read a lookback; None where it cannot be read, or reaches forward."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        try:
-            value = parse_duration(value)
-        except ValueError:
-            return None
-    zero = dt.timedelta(0) if isinstance(value, dt.timedelta) else 0
-    if not isinstance(value, dt.timedelta | int) or value < zero:  # type: ignore[operator]
-        return None
-    return value
-
-
-def _misfits(declared: PythonModel[..., Any], where: Location) -> list[Finding]:
-    """Say which options cannot be: of another type, of no such word, or not together."""
-    options, found = declared.options, []
-    try:
-        TypeAdapter(shape_of(declared.kind)).validate_python(dict(options), strict=True)
-    except ValidationError as error:
-        for each in error.errors(include_url=False, include_context=True):
-            key = str(each["loc"][0]) if each["loc"] else ""
-            found.append(_misfit(key, options.get(key), each, where))
-    if "lookback" in options and lookback_of(options["lookback"]) is None:
-        sentence = f"lookback is {_shown(options['lookback'])}; it must be a duration, 0 or more"
-        found.append(Finding(where, "bad-value", sentence, "such as '1 day', or 0"))
-    found += [Finding(where, code, sentence, hint) for code, sentence, hint in _conflicts(options)]
-    by_key = {(each.code, each.sentence.partition(" ")[0]): each for each in reversed(found)}
-    return sorted(by_key.values())
-
-
-def _misfit(key: str, value: object, error: Mapping[str, Any], where: Location) -> Finding:
-    sentence = (
-        f"{key} is {_shown(value)}; it must be {error['msg'].removeprefix('Input should be ')}"
-    )
-    words = re.findall(r"'([^']+)'", str(error.get("ctx", {}).get("expected", "")))
-    near = nearest(str(value), words) if words else ""
-    return Finding(where, "bad-value", sentence, near)
-
-
-def _conflicts(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Give code, sentence and hint of every two options that exclude each other."""
-
-    def both(*keys: str) -> bool:
-        return all(key in options for key in keys)
-
-    overwrites = options.get("partition_mode") == "overwrite"
-    rules = (
-        (both("table", "path"), "table and path both say what is read", "keep one of them"),
-        (
-            both("partition_by", "cluster_by"),
-            "partition_by and cluster_by exclude each other: Delta clusters or partitions",
-            "keep one of them",
-        ),
-        (
-            overwrites and "partition_by" not in options,
-            "partition_mode overwrite needs partition_by",
-            "name the partition columns",
-        ),
-        (
-            overwrites and "unique_key" in options,
-            "partition_mode overwrite replaces rows that unique_key would merge",
-            "keep one of them",
-        ),
-        (
-            "unique_key" not in options and bool(options.keys() & {"on_duplicate", "null_keys"}),
-            "on_duplicate and null_keys are about rows of one key, and there is no unique_key",
-            "unique_key='id'",
-        ),
-    )
-    return [("option-conflict", sentence, hint) for is_so, sentence, hint in rules if is_so]
-
-
-def _name_findings(name: str, where: Location) -> list[Finding]:
-    if name in RESERVED:
-        sentence = f"{name!r} is what functions are given, and no name of a model"
-        return [Finding(where, "reserved-name", sentence, "give the function another name")]
-    if not _IDENTIFIER.fullmatch(name):
-        sentence = f"{name!r} cannot name a model of Python"
-        return [Finding(where, "bad-value", sentence, "an identifier without dots")]
-    return []
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 @dataclass(slots=True)
