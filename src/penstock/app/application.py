@@ -59,11 +59,13 @@ class App(Decorators):
         full_refresh: bool = False,  # noqa: FBT001, FBT002  as the seed calls it
         dry_run: bool = False,  # noqa: FBT001, FBT002  as the seed calls it
         *,
+        safe: bool = True,
         as_of: dt.datetime | str | None = None,
     ) -> RunReport:
         """Bring models up to date: all, `models` with what they read, or what `select` says.
 
-        With `dry_run` it is a plan, and nothing is written or started. Raises the error of the
+        With `dry_run` it is a plan, and nothing is written or started. Columns that are not those
+        of the table are refused while it is `safe`. Raises the error of the
         first step that failed, after all others were tried, with the report as its `report`;
         `ProjectError` with every finding of every file.
         """
@@ -85,6 +87,7 @@ class App(Decorators):
             full_refresh=full_refresh,
             dry_run=dry_run,
             as_of=as_of,
+            allow_schema_change=not safe,
         )
         with self.opened() as services:
             return self._done(services, request)

@@ -135,6 +135,9 @@ class StepsRequest(WorkRequest, Dated):
     ] = None
     wait: Wait = 0.0
     as_of: AsOf = None
+    allow_schema_change: Annotated[
+        bool, FlagSpec("Let a function give other columns than its table has.")
+    ] = False
 
     @property
     def options(self) -> "Options":

@@ -15,6 +15,7 @@
     ├── LeaseLostError               this run no longer owns its target         exit 1
     ├── TableError                   a table or its log is not as it must be    exit 1
     │   ├── SchemaError              a query does not fit its table
+    │   │   └── SchemaChangeError    a function gives other columns
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
     │   └── CheckFailedError         a gate failed                              exit 1
@@ -129,6 +130,24 @@ class TableError(PenstockError):
 
 class SchemaError(TableError):
     """The query's columns do not fit the table's."""
+
+
+class SchemaChangeError(SchemaError):
+    """A function gives other columns than its table has; each change is `name: old -> new`.
+
+    `added` and `removed` are columns with their types, `type_changes` those of both.
+    """
+
+    def __init__(
+        self,
+        sentence: str,
+        changes: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+        *,
+        where: Location | None,
+        hint: str,
+    ) -> None:
+        super().__init__("schema-changed", sentence, where=where, hint=hint)
+        self.added, self.removed, self.type_changes = changes
 
 
 class ConcurrentWriterError(TableError):

@@ -17,7 +17,7 @@ from penstock.core.columns.types import (
     parse_type,
     scalars,
 )
-from penstock.core.errors import SchemaError
+from penstock.core.errors import SchemaChangeError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding
 from penstock.core.model import Model
@@ -79,6 +79,8 @@ def evolve(
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
+    if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
+        _refuse_change(model, query, stored)
     shared = [(column, stored.find(column.name)) for column in query.columns]
     grown = [_grown(model, column, known, properties or {}) for column, known in shared]
     misfits = [
@@ -114,6 +116,25 @@ def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
         written = tuple(name for name in found.written if stored.find(name) is not None)
         return Evolution(written, (), found.widened, found.gone)
     return found
+
+
+def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
+    """Raise `schema-changed` unless names, without case, and types are those of the table."""
+    added, types = [], []
+    for column in query.columns:
+        known = stored.find(column.name)
+        if known is None:
+            added.append(f"{column.name} {column.type.upper()}")
+        elif known.type != column.type:
+            types.append(f"{column.name}: {known.type.upper()} -> {column.type.upper()}")
+    removed = [name for name in stored.names if query.find(name) is None]
+    if not added and not types and not removed:
+        return
+    told = (("added", added), ("removed", removed), ("type_changes", types))
+    words = ", ".join(f"{word}=[{', '.join(each)}]" for word, each in told if each)
+    hint = "run with safe=False to add columns, or full_refresh=True to replace the table"
+    changes = (tuple(added), tuple(removed), tuple(types))
+    raise SchemaChangeError(f"{model.name}: {words}", changes, where=model.where, hint=hint)
 
 
 def refuse(findings: Sequence[Finding]) -> None:

@@ -164,6 +164,7 @@ class Options:
     `prune` looks at every history table; `retention` replaces the models' own, `no_prune` leaves
     it out. `allow_empty` lets an empty source close every key of a history table.
     `rerun` is a range of a time column, ends included, whose rows are made again.
+    `allow_schema_change` lets a function give other columns than its table has.
     `allow_breaking` lets a change of types rewrite a table, `allow_source_mutation` lets SQL that
     built something change in an immutable model. `skip_checks` evaluates no check; `on_failure`
     replaces what models and the project say of failed gates.
@@ -180,6 +181,7 @@ class Options:
     skip_checks: bool = False
     on_failure: OnFailure | None = None
     rerun: tuple[TypedValue, TypedValue] | None = None
+    allow_schema_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
@@ -22,7 +22,7 @@ from penstock.core.records import ModelRecord
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import NullWatermark, WindowSettings
+from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
@@ -279,7 +279,10 @@ class Looking:
             query = session.define(QUERY_VIEW, rows_inside(self.model, query, self._range(opened)))
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
-        evolution = evolve(self.model, query, table, properties)
+        model = self.model
+        if self.context.options.allow_schema_change:
+            model = replace(model, on_schema_change=OnSchemaChange.APPEND)
+        evolution = evolve(model, query, table, properties)
         if facts is not None and table is not None:
             uri = self.services.project.uri_of(self.model.table)
             read = DeltaRead(uri, facts.version)

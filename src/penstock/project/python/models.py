@@ -197,7 +197,6 @@ class _Linking:
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
         said = Description(config.text("description").strip(), config.columns)
-        schema_change = OnSchemaChange.SYNC if kind is FunctionKind.TABLE else OnSchemaChange.FAIL
         built.model = Model(
             name=draft.name,
             table=draft.table,
@@ -211,7 +210,7 @@ class _Linking:
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,
-            on_schema_change=schema_change,
+            on_schema_change=OnSchemaChange.FAIL,
             columns=said.columns,
             description=said.description,
             tags=config.texts("tags"),

@@ -1,0 +1,88 @@
+"""Columns that change (P110 to P115)."""
+
+import pytest
+
+from penstock.core.errors import SchemaChangeError
+
+
+def changed(place, kind, first, then, **options):
+    """Build a table of one select, then of another."""
+    texts = [first, then]
+
+    @place.app.source
+    def raw_logs():
+        return place.frame(1, 2)
+
+    decorate = place.app.table if kind == "table" else place.app.incremental_table
+
+    @decorate(name="t", **options)
+    def made(raw_logs):
+        return raw_logs.selectExpr(*texts[0])
+
+    place.app.run()
+    texts.pop(0)
+    return place.app
+
+
+IDS = ["id", "ts"]
+
+
+def test_P110_a_plain_table_keeps_its_columns_unless_it_may_change(place):
+    app = changed(place, "table", IDS, [*IDS, "1 as c"])
+
+    with pytest.raises(SchemaChangeError) as caught:
+        app.run()
+    app.run(safe=False)
+
+    assert caught.value.added == ("c INT",)
+    assert "added=[c INT]" in caught.value.sentence
+    assert place.rows("t", "id, c") == [(1, 1), (2, 1)]
+
+
+def test_P111_an_incremental_table_gains_a_column(place):
+    place.source(1, 2)
+    texts = [["id", "ts"], ["id", "ts", "amount as c"]]
+
+    @place.app.incremental_table(time_column="ts")
+    def events(raw_logs):
+        return raw_logs.selectExpr(*texts[0])
+
+    place.app.run()
+    texts.pop(0)
+    place.append(3)
+    place.app.run(safe=False)
+
+    assert place.rows("events", "id, c") == [(1, None), (2, None), (3, 30)]
+
+
+def test_P112_what_may_not_change(place):
+    place.source(1, 2)
+    texts = [["id", "ts", "amount"], ["id", "ts"], ["id", "ts", "string(amount) as amount"]]
+
+    @place.app.incremental_table(time_column="ts")
+    def events(raw_logs):
+        return raw_logs.selectExpr(*texts[0])
+
+    place.app.run()
+    texts.pop(0)
+    place.append(3)
+    place.app.run(safe=False)
+    removed = place.rows("events", "id, amount")
+    texts.pop(0)
+    place.append(4)
+
+    with pytest.raises(SchemaChangeError) as caught:
+        place.app.run()
+
+    assert removed == [(1, 10), (2, 20), (3, None)]
+    assert caught.value.type_changes == ("amount: BIGINT -> STRING",)
+
+
+def test_P115_columns_that_change_places_stay_what_they_are(place):
+    app = changed(
+        place, "table", ["id", "amount as a", "id as b"], ["id", "id as b", "amount as a"]
+    )
+
+    app.run()
+
+    assert place.rows("t", "a, b") == [(10, 1), (20, 2)]
